@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import UnassessedViews, ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import ASKING, NEVER, AgentConfig
+from eqa_nodes.core.agent.consulting import Consulting
 from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.agent.drives import Drives
+from eqa_nodes.core.agent.judging import Judging, Looking
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.agent.limits import check_limits, with_limit
 from eqa_nodes.core.agent.progress import Progress
@@ -19,9 +21,9 @@ from eqa_nodes.core.agent.showing import show
 from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.protocols import Ports, adviser_of
 from eqa_nodes.core.types.floor import Decision
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
+from eqa_nodes.core.types.questions import Answer, Question
 
 
 class Episode:
@@ -31,7 +33,6 @@ class Episode:
                  listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
         self.ports, self.config, self.question = ports, config, question
         self._listener, self._begun = listener, False
-        self._regions: Sequence[RankedRegion] = ()
         self._asking = config.explore == ASKING
         self.cost = CostTracker(ports.odometry, ports.answerer)
         self.bounds = Bounds(question.limits, self.cost, canceled)
@@ -42,6 +43,8 @@ class Episode:
         self.drives = Drives(ports, config, self.legs, self.views, self.bounds, self._report)
         self.memory = Recollecting(question, ports, config, self.views, self.answers, self.bounds, self.legs,
                                    self.drives)
+        self.judging = Judging(question, ports.answerer, config, self.views, self.answers, self.bounds)
+        self._looking: Looking = self.judging
 
     def run(self) -> Answer:
         """Return the answer. A failure is an answer with its code, its message and what was found."""
@@ -69,6 +72,7 @@ class Episode:
                 return self.memory.answer(told)
         if not self.question.may_explore:
             return self.answers.final()
+        self._looking = self._consulting() or self.judging
         ended = self._explore()
         return self.answers.best() if ended is None else self.answers.final(ended)
 
@@ -79,42 +83,47 @@ class Episode:
         """
         if (self._asking and self.memory.views_answer()) or self.bounds.reached():
             return None
-        if self._asking:
-            self._regions = self.bounds.asked(lambda: self.ports.answerer.regions(self.question), [])
+        self._looking.begin()
         self.drives.look_around()
         for _ in range(self.config.max_legs):
-            if self.new_views_answer() and self._confirmed():
+            if self._looking.answered() and self._confirmed():
                 return None
             if self.bounds.reached():
                 return ""
             decision = self._decide()
             if decision.goal is not None:
+                self._looking.went(decision)
                 self.drives.follow(decision)
             elif not self.views.anything_new():  # views that came after the last call are judged first
                 return decision.reason
         return ""
 
-    def new_views_answer(self) -> bool:
-        """Judge what was seen since the last look; ask for an answer only when a view promises one."""
-        promised = self.views.judge_new()
-        return promised is not None and promised >= self.config.promise and self.answers.enough(
-            self.answers.ask(self.views.items()))
+    def _consulting(self) -> Consulting | None:
+        """Return what lets a model decide with the policy, None where the answerer or the policy cannot do that."""
+        ports, adviser = self.ports, adviser_of(self.ports.answerer)
+        if (not (self._asking and self.config.consult) or adviser is None
+                or ports.explorer.options(self.question, ()) is None):
+            return None
+        return Consulting(self.question, adviser, ports.explorer, ports.memory, ports.odometry, self.config,
+                          self.views, self.answers, self.bounds)
 
     def _confirmed(self) -> bool:
         """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""
         for _ in range(self.config.max_confirmations):
             if self.bounds.reached():
                 return True
-            confirm = self.ports.explorer.confirm(self.question, self.views.in_order(), self._regions)
+            confirm = self.ports.explorer.confirm(self.question, self.views.in_order(), self._looking.regions)
             if not self.drives.to(self.legs.within(confirm)):
                 return True
-            if self.views.judge_new() is not None and not self.answers.enough(self.answers.ask(self.views.items())):
+            if not self._looking.still_stands():
                 return False
         return True
 
     def _decide(self) -> Decision:
         self._report("exploring")
-        return self.legs.within(self.ports.explorer.decide(self.question, self.views.in_order(), self._regions))
+        looking = self._looking
+        return self.legs.within(self.ports.explorer.decide(self.question, self.views.in_order(), looking.regions,
+                                                           looking.advice))
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:
         """Tell the listener; while the question waits in the queue, that one tells it."""

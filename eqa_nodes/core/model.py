@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
+
+from PIL import Image
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.storage.text import plain, printable
@@ -46,6 +49,11 @@ class Picture(bytes):
         picture = super().__new__(cls, jpeg)
         picture.view, picture.marks = view, tuple(marks)
         return picture
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height as sent, pixels."""
+        return Image.open(io.BytesIO(self)).size
 
 
 class Message(NamedTuple):

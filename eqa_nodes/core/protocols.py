@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
-from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Travelled
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Option, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
@@ -41,12 +42,25 @@ class Policy(Protocol):
         """
 
 
+class AdvisedPolicy(Policy, Protocol):
+    """A policy that lists where it could go before it decides, so that a model can weigh that."""
+
+    def options(self, situation: Situation) -> Sequence[Option]:
+        """Return the places worth going to; `decide` then gets them back with the model's weights."""
+
+
 class Explorer(Protocol):
     """A policy with the newest map at hand."""
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
-               regions: Sequence[RankedRegion]) -> Decision:
-        """Decide on the map of the last observation (raises StaleData when that does not come)."""
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> Sequence[Option] | None:
+        """Return where the policy could go on the map of the last observation; None where it lists no options."""
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
+        """Decide on the map of the last observation (raises StaleData when that does not come).
+
+        advice: the options listed last as the model weighs them; empty where no model was asked.
+        """
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
@@ -86,6 +100,21 @@ class Answerer(Protocol):
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from remembered views; no items = the blind guess."""
+
+
+class Adviser(Answerer, Protocol):
+    """An answerer that decides with the policy: it sees the options and says where to go, in the call that answers.
+
+    It has the attribute `advises`, True; see `adviser_of`.
+    """
+
+    def advise(self, question: Question, brief: Brief) -> Advice:
+        """Answer from the brief's pictures, and weigh its options, in one call."""
+
+
+def adviser_of(answerer: Answerer) -> Adviser | None:
+    """Return the answerer where it takes briefs, None where it judges views one by one."""
+    return cast(Adviser, answerer) if getattr(answerer, "advises", False) else None
 
 
 class Odometry(Protocol):

@@ -7,7 +7,8 @@ from typing import Any
 
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.spending import spending
-from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.errors import BadQuestion, ConfigError
+from eqa_nodes.core.protocols import adviser_of
 from eqa_nodes.core.types.questions import Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.registry.answerers import answerer_of
@@ -31,6 +32,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
         self._allowances = Allowances(self, "allow_spending")
         self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)
+        self.serve("advise", self._advise)
         self.serve("answer_question", self._answer)
 
     def _rank(self, request: Any, response: Any) -> Any:
@@ -48,6 +50,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
         if not request.views:  # only whether the question is understood was asked
             if why := self.answerer.objection(question):
                 raise BadQuestion(why)
+            response.advises = adviser_of(self.answerer) is not None
             return response
         before = self.answerer.spent()
         try:
@@ -56,6 +59,21 @@ class AnswererNode(EqaNode[AnswererSettings]):
         finally:
             response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         response.assessments = [convert.assessment_msg(a, question.id) for a in assessments]
+        for message in response.assessments:
+            self.send("view_assessments", message)
+        return response
+
+    def _advise(self, request: Any, response: Any) -> Any:
+        adviser, question = adviser_of(self.answerer), messages.question_of(request.question)
+        if adviser is None:
+            raise ConfigError(f"the answerer {self.config.answerer!r} takes no briefs: let it judge views")
+        before = self.answerer.spent()
+        try:
+            with self.health.call(), spending(self._allowances.of_request(request)):
+                said = adviser.advise(question, messages.brief_of(request))
+            convert.fill_advice(response, said, question.id)
+        finally:
+            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
         for message in response.assessments:
             self.send("view_assessments", message)
         return response

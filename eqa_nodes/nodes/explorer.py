@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from eqa_nodes.config.nodes import ExplorerSettings
-from eqa_nodes.core.mapping.storeys import choose
+from eqa_nodes.core.mapping.storeys import choose, list_options
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Situation
@@ -43,7 +43,12 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
             messages.question_of(request.question), messages.goal_of(request.robot), grid,
             messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
-            [messages.ranked_region_of(r) for r in request.regions])
+            [messages.ranked_region_of(r) for r in request.regions], messages.weighed_of(request))
+        if request.list_options:
+            options = list_options(self.policy, situation)
+            response.has_options = options is not None
+            response.options = [convert.option_msg(option) for option in options or ()]
+            return response
         decision = choose(self.policy, situation, messages.staircases_of(seen["stairs"]), request.confirm)
         self._show(situation, decision)
         response.has_goal = decision.goal is not None

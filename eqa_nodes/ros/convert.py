@@ -34,7 +34,7 @@ from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
-from eqa_nodes.core.types import floor, questions, views
+from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.ros.messages import DETECTED
 
@@ -248,6 +248,29 @@ def ranked_region_msg(r: questions.RankedRegion) -> eqa.RankedRegion:
 def candidate_msg(c: floor.Candidate) -> eqa.Candidate:
     """Candidate -> message."""
     return eqa.Candidate(position=Point(x=c.x, y=c.y), weight=float(c.weight), label=c.label)
+
+
+def option_msg(o: floor.Option) -> eqa.Option:
+    """Option -> message."""
+    return eqa.Option(position=Point(x=float(o.x), y=float(o.y)), heading=float(o.heading), kind=o.kind,
+                      distance=float(o.distance_m), room=stored(o.room), value=float(o.value))
+
+
+def brief_fields(brief: advice.Brief) -> dict[str, Any]:
+    """Brief -> the fields of an Advise request, but for the question."""
+    return {"views": [keyframe_msg(view) for view in brief.views], "options": [option_msg(o) for o in brief.options],
+            "now": list(brief.now), "visited": [stored(room) for room in brief.visited],
+            "notes": [stored(note) for note in brief.notes], "legs_left": brief.legs_left,
+            "calls_left": brief.calls_left}
+
+
+def fill_advice(response: Any, said: advice.Advice, question_id: str) -> Any:
+    """Write advice into an Advise response and return it."""
+    fill_answer(response, said.answer)
+    response.reasons, response.missing = stored(said.reasons), stored(said.missing)
+    response.weights, response.rooms = list(map(float, said.weights)), [stored(room) for room in said.rooms]
+    response.assessments = [assessment_msg(a, question_id) for a in said.assessments]
+    return response
 
 
 def receipt_msg(r: questions.Receipt) -> eqa.Receipt:

@@ -130,6 +130,7 @@ SERVICES: dict[str, Port] = {
     "choose_goal": Port("choose_goal", "eqa_interfaces/srv/ChooseGoal"),
     "rank_regions": Port("rank_regions", "eqa_interfaces/srv/RankRegions"),
     "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
+    "advise": Port("advise", "eqa_interfaces/srv/Advise"),
     "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
     "allow_drive": Port("allow_drive", "rcl_interfaces/srv/SetParametersAtomically"),
     "allow_spending": Port("allow_spending", "rcl_interfaces/srv/SetParametersAtomically"),
@@ -213,7 +214,7 @@ NODES: dict[str, NodeSpec] = {
         calls=NAV2_SERVES, threads=6, worlds=("sim", "robot")),
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
-        serves=("rank_regions", "assess_views", "answer_question", "allow_spending"), threads=2),
+        serves=("rank_regions", "assess_views", "advise", "answer_question", "allow_spending"), threads=2),
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
@@ -227,7 +228,7 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
         serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
-               "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "answer_question",
+               "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "advise", "answer_question",
                "drive_to_pose", "look_around", "allow_drive", "allow_spending"),
         threads=4),
 }

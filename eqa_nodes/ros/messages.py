@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.agent.limits import limit_in
-from eqa_nodes.core.errors import BadFrame, ErrorCode
-from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Staircase
+from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
@@ -179,6 +180,40 @@ def assessment_of(m: Any) -> ViewAssessment:
     return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region),
                           str(m.note), pose, float(m.worth),
                           tuple(map(candidate_of, m.places)), target, str(m.says), float(m.position.z))
+
+
+def option_of(m: Any) -> Option:
+    """Return the option of an eqa_interfaces/Option."""
+    return Option(float(m.position.x), float(m.position.y), float(m.heading), str(m.kind), float(m.distance),
+                  str(m.room), float(m.value))
+
+
+def weighed_of(request: Any) -> list[WeighedOption]:
+    """Return the options of a ChooseGoal request with what the model said to them; none where it was not asked.
+
+    Raises BadQuestion where weights or rooms are not as many as the options.
+    """
+    if not len(request.weights):
+        return []
+    if not len(request.options) == len(request.weights) == len(request.rooms):
+        raise BadQuestion(f"{len(request.options)} options have {len(request.weights)} weights and "
+                          f"{len(request.rooms)} rooms: give one of each for every option")
+    return [WeighedOption(option_of(o), float(w), str(room))
+            for o, w, room in zip(request.options, request.weights, request.rooms, strict=True)]
+
+
+def brief_of(request: Any) -> Brief:
+    """Return the brief of an Advise request."""
+    return Brief(tuple(keyframe_of(view) for view in request.views), tuple(option_of(o) for o in request.options),
+                 tuple(map(int, request.now)), tuple(request.visited), tuple(request.notes), int(request.legs_left),
+                 int(request.calls_left))
+
+
+def advice_of(response: Any) -> Advice:
+    """Return the advice of an Advise response."""
+    return Advice(answer_of(response), str(response.reasons), str(response.missing),
+                  tuple(map(float, response.weights)), tuple(map(str, response.rooms)),
+                  tuple(assessment_of(a) for a in response.assessments))
 
 
 def ranked_region_of(m: Any) -> RankedRegion:

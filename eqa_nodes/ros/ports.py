@@ -12,7 +12,8 @@ from geometry_msgs.msg import Point
 
 from eqa_nodes.core.agent.agent import Ports
 from eqa_nodes.core.errors import ErrorCode, LimitReached
-from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
@@ -66,21 +67,30 @@ class RosExplorer:
         self._node, self._client, self._odometry = node, node.remote("choose_goal"), odometry
         self._asked: object = None
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
-               regions: Sequence[RankedRegion]) -> Decision:
-        return self._ask(False, question, assessments, regions)
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:
+        response = self._fresh(list_options=True, **self._situation(question, assessments))
+        self._asked = question
+        return [messages.option_of(o) for o in response.options] if response.has_options else None
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
+        return self._ask(False, question, assessments, regions, advice)
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
         return self._ask(True, question, assessments, regions)
 
+    def _situation(self, question: Question, assessments: Sequence[ViewAssessment]) -> dict[str, Any]:
+        return {"robot": self._odometry.robot(), "question": convert.question_msg(question),
+                "new_question": question is not self._asked,
+                "assessments": [convert.assessment_msg(a, question.id) for a in assessments]}
+
     def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
-             regions: Sequence[RankedRegion]) -> Decision:
+             regions: Sequence[RankedRegion], advice: Sequence[WeighedOption] = ()) -> Decision:
         response = self._fresh(
-            confirm=confirm, robot=self._odometry.robot(), question=convert.question_msg(question),
-            new_question=question is not self._asked,
-            assessments=[convert.assessment_msg(a, question.id) for a in assessments],
-            regions=[convert.ranked_region_msg(r) for r in regions])
+            confirm=confirm, regions=[convert.ranked_region_msg(r) for r in regions],
+            options=[convert.option_msg(w.option) for w in advice], weights=[w.weight for w in advice],
+            rooms=[w.room for w in advice], **self._situation(question, assessments))
         self._asked = question
         goal = messages.goal_of(response.goal) if response.has_goal else None
         candidates = tuple(messages.candidate_of(c) for c in response.candidates)
@@ -105,19 +115,21 @@ class RosAnswerer:
     def __init__(self, node: EqaNode) -> None:
         self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")
         self._answer, self._allow = node.remote("answer_question"), node.remote("allow_spending")
-        self._node = node
+        self._advise, self._node = node.remote("advise"), node
         self._spent = Receipt()
+        self.advises = False  # until the answerer says so
 
     def spent(self) -> Receipt:
         return self._spent
 
     def objection(self, question: Question) -> str:
-        """Ask for a judgement of no view: the node looks only at the question then."""
+        """Ask for a judgement of no view: the node looks only at the question then, and says whether it advises."""
         response = self._assess.exchange(self._node.config.node.call_deadline_s,
                                          question=convert.question_msg(question))
         if response.error_code == ErrorCode.BAD_QUESTION:
             return str(response.error_message)
         convert.raise_remote(response)
+        self.advises = bool(response.advises)
         return ""
 
     def regions(self, question: Question) -> list[RankedRegion]:
@@ -127,6 +139,9 @@ class RosAnswerer:
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         response = self._call(self._assess, question, views=[convert.keyframe_msg(v) for v in views])
         return [messages.assessment_of(a) for a in response.assessments]
+
+    def advise(self, question: Question, brief: Brief) -> Advice:
+        return messages.advice_of(self._call(self._advise, question, **convert.brief_fields(brief)))
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         response = self._call(

@@ -11,7 +11,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
-from eqa_nodes.core.mapping.storeys import Storeys, choose
+from eqa_nodes.core.mapping.storeys import Storeys, choose, list_options
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.observing import Observing, Remembering
@@ -24,7 +24,9 @@ from eqa_nodes.core.types.floor import (
     Allowance,
     Decision,
     NavResult,
+    Option,
     Travelled,
+    WeighedOption,
 )
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
@@ -94,32 +96,37 @@ class LocalExplorer:
         self._policy, self._body = policy, body
         self._asked: object = None
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
-               regions: Sequence[RankedRegion]) -> Decision:
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:
+        """Return where the policy could go on the map of the last observation."""
+        return list_options(self._policy, self._situation(question, assessments))
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
         """Decide on the map of the last observation."""
-        return self._ask(False, question, assessments, regions)
+        return self._ask(False, self._situation(question, assessments, regions, advice))
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
         """Ask where to look again before an answer is given."""
-        return self._ask(True, question, assessments, regions)
+        return self._ask(True, self._situation(question, assessments, regions))
 
-    def _ask(self, confirm: bool, question: Question, assessments: Sequence[ViewAssessment],
-             regions: Sequence[RankedRegion]) -> Decision:
+    def _situation(self, question: Question, assessments: Sequence[ViewAssessment],
+                   regions: Sequence[RankedRegion] = (), advice: Sequence[WeighedOption] = ()) -> Situation:
         if question is not self._asked:
             self._policy.reset(question.seed)
             self._asked = question
-        stamp, pose = self._body.last()
         floors = self._body.floors
-        grid, frontiers = floors.grid(), floors.frontiers()
-        situation = Situation(question, pose, grid, frontiers, assessments, regions)
-        decision = choose(self._policy, situation, floors.staircases, confirm)
+        return Situation(question, self._body.last()[1], floors.grid(), floors.frontiers(), assessments, regions,
+                         advice)
+
+    def _ask(self, confirm: bool, situation: Situation) -> Decision:
+        decision = choose(self._policy, situation, self._body.floors.staircases, confirm)
         goal = through_message(decision.goal) if decision.goal is not None else None
-        decision = decision._replace(goal=goal, explored=grid.explored_share())
+        decision = decision._replace(goal=goal, explored=situation.grid.explored_share())
         if goal is not None:
             self._body.trace.decisions.append(
-                TraceDecision(stamp, pose, goal, decision.reason, decision.candidates, tuple(frontiers),
-                              decision.marks))
+                TraceDecision(self._body.last()[0], situation.pose, goal, decision.reason, decision.candidates,
+                              tuple(situation.frontiers), decision.marks))
         return decision
 
 

@@ -30,12 +30,23 @@ class Answers:
         answer = self._bounds.asked(lambda: self._answerer.answer(self._question, items), None, keep=False)
         if answer is None:
             return self.last or Answer(abstained=True, message="no answer could be asked for")
+        self.last = self._weighed(answer)
+        return self.last
+
+    def weigh(self, answer: Answer) -> Answer:
+        """Return an answer that came with advice, as sure as its support makes it; an abstention leaves the last one.
+        """
+        weighed = self._weighed(answer)
+        if not weighed.abstained:
+            self.last = weighed
+        return weighed
+
+    def _weighed(self, answer: Answer) -> Answer:
         assessed = self._views.in_order()
         sure = self._stop.sure(answer, assessed)
         if not answer.abstained:
             self._report("answering", weighed=WeighedAnswer(answer.text, support_of(answer, assessed), sure))
-        self.last = replace(answer, confidence=sure)
-        return self.last
+        return replace(answer, confidence=sure)
 
     def enough(self, answer: Answer) -> bool:
         """Say whether an answer ends the search."""

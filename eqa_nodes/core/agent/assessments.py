@@ -19,6 +19,7 @@ class ViewAssessments:
     """Judges each view once, as far as the question's bounds allow.
 
     promised: what the best of the views that were judged during a drive promises, until `judge_new` returns it.
+    judged_one_by_one: False where a model is shown few views of a leg together and judges only those that it names.
     """
 
     def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig, bounds: Bounds,
@@ -27,6 +28,7 @@ class ViewAssessments:
         self._memory, self._answerer, self._question, self._config = memory, answerer, question, config
         self._bounds, self._calibrated = bounds, calibrated
         self.promised: float | None = None
+        self.judged_one_by_one = True
         self._newest = 0
         self._relevant: dict[int, Keyframe] = {}
         self._by_id: dict[int, ViewAssessment] = {}
@@ -46,7 +48,27 @@ class ViewAssessments:
 
     def unjudged(self) -> list[Keyframe]:
         """Return what was seen since the last look; of a session of hours not what memory recalls better."""
-        return self._memory.since(self._newest)[-_AT_ONCE:]
+        return self._memory.since(self._newest)[-_AT_ONCE:] if self.judged_one_by_one else []
+
+    def take_new(self) -> list[Keyframe]:
+        """Return what was seen since the last look, and count it as looked at."""
+        new = self._memory.since(self._newest)[-_AT_ONCE:]
+        self._newest = new[-1].id if new else self._newest
+        return new
+
+    def add(self, assessments: Sequence[ViewAssessment], views: Sequence[Keyframe]) -> None:
+        """Keep what was said of some of these views; what is said later of the same view counts."""
+        by_id = {view.id: view for view in views}
+        for a in assessments:
+            self._by_id[a.keyframe_id] = a
+            if a.relevance >= self._config.relevant:
+                self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
+
+    def proof(self) -> list[Keyframe]:
+        """Return the views that were judged relevant, best first."""
+        relevant = (self._by_id[i] for i in self._relevant)
+        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
+        return [self._relevant[a.keyframe_id] for a in judged]
 
     def leave_to_recall(self) -> None:
         """Count what was seen long ago as looked at, for memory recalls it; the last views are left to be judged."""
@@ -78,25 +100,26 @@ class ViewAssessments:
     def judge_recalled(self, items: Sequence[Recalled]) -> None:
         """Judge in one call those that were not yet, where how sure an answer is depends on it."""
         views = [item.keyframe for item in items if item.keyframe.id not in self._by_id]
-        if self._calibrated and views:
+        if self._calibrated and views and self.judged_one_by_one:
             self._bounds.asked(lambda: self._take(views), None)
 
     def items(self) -> list[Recalled]:
         """Return views that were judged relevant, best first, then what memory recalls by the question's words."""
-        relevant = (self._by_id[i] for i in self._relevant)
-        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
-        items = [Recalled(self._relevant[a.keyframe_id], a.enough, "judged relevant") for a in judged]
-        recalled = self._memory.recall(RecallQuery(self._question.text, self._config.recall_limit))
+        most = self._config.recall_limit if self.judged_one_by_one else self._config.pictures
+        items = [Recalled(view, self._by_id[view.id].enough, "judged relevant") for view in self.proof()]
+        recalled = self._memory.recall(RecallQuery(self._question.text, most))
         items += [item for item in recalled if item.keyframe.id not in self._relevant]
-        return items[:self._config.recall_limit]
+        return items[:most]
+
+    def remembered(self) -> list[Recalled]:
+        """Return what memory recalls before the robot moves; nothing where a model would be shown the start view alone.
+        """
+        items, ours = self.items(), {view.id for view in self._memory.since(0)}
+        return items if self.judged_one_by_one or len(ours) > 1 or any(i.keyframe.id not in ours for i in items) else []
 
     def _take(self, views: Sequence[Keyframe]) -> float:
-        by_id = {view.id: view for view in views}
         assessments = self._answerer.assess(self._question, views)
-        for a in assessments:
-            self._by_id[a.keyframe_id] = a
-            if a.relevance >= self._config.relevant:
-                self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
+        self.add(assessments, views)
         return max((a.enough for a in assessments), default=0.0)
 
 

@@ -31,6 +31,10 @@ class Bounds:
         """Say whether nothing more may be done for the question."""
         return bool(self.limit or self._cost.reached(self._limits))
 
+    def calls_left(self) -> int:
+        """Return how many calls of the model are left after the next one, the one kept for the answer included."""
+        return max(0, self._limits.calls - self._cost.receipt().calls - 1)
+
     def check_canceled(self) -> None:
         """Raises Canceled when the caller has called the question off."""
         if self._canceled():

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from eqa_nodes.core.agent.limits import in_words
 from eqa_nodes.core.agent.spending import CallBudget
-from eqa_nodes.core.protocols import Answerer, Odometry
+from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
+from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Allowance, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
@@ -139,6 +140,18 @@ class MeteredAnswerer:
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Let the shared answerer judge."""
         return self._paid(lambda: self._answerer.assess(question, views))
+
+    @property
+    def advises(self) -> bool:
+        """Whether the shared answerer takes briefs."""
+        return adviser_of(self._answerer) is not None
+
+    def advise(self, question: Question, brief: Brief) -> Advice:
+        """Let the shared answerer advise. Raises TypeError for one that takes no briefs."""
+        adviser = adviser_of(self._answerer)
+        if adviser is None:
+            raise TypeError("the shared answerer takes no briefs")
+        return self._paid(lambda: adviser.advise(question, brief))
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Let the shared answerer answer."""

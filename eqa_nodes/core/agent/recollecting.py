@@ -59,7 +59,7 @@ class Recollecting:
 
     def answer_from_views(self) -> Answer | None:
         """Return the answer from views that memory recalls, None where it is not enough."""
-        items = self._views.items()
+        items = self._views.remembered()
         self._views.judge_recalled(items)
         return answer if items and self._answers.enough(answer := self._answers.ask(items)) else None
 

@@ -33,7 +33,7 @@ class Waiting:
     def _considered(self) -> Answer | None:
         episode = self._episode
         if self._begun:
-            enough = not episode.bounds.reached() and episode.new_views_answer()
+            enough = not episode.bounds.reached() and episode.judging.answered()
         else:
             check_question(episode.question.text)
             if (refused := episode.memory.refused()) is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from eqa_nodes.core.answerers.advice import read_advice, shown
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.options import AnswererOptions
@@ -14,6 +15,7 @@ from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assess
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
+from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
@@ -25,12 +27,13 @@ T = TypeVar("T")
 class VlmConfig:
     """max_images: per call; max_side_px: longer images are scaled down, 0 = sent as they are stored.
 
-    max_tokens: of a reply; an assessed view takes about 100.
+    max_tokens: of a reply; an assessed view takes about 100. brief_side_px: as max_side_px, of the pictures of a brief.
     """
 
     max_images: int = 16  # a look round (13 views) and any leg fit into one call
     max_side_px: int = 0
     max_tokens: int = 2048
+    brief_side_px: int = 512
 
 
 class VlmAnswerer(AcceptsAnyQuestion):
@@ -45,6 +48,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
     """
 
     traits = AnswererTraits(asks_model=True, asks_memory=True)
+    advises = True
 
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
@@ -76,6 +80,12 @@ class VlmAnswerer(AcceptsAnyQuestion):
         """Answer from the first `max_images` views; without views, or to force a guess, from no view at all."""
         views = [item.keyframe for item in items[:self._config.max_images]]
         return self._asker.settle(question, views, lambda: (self._look(question, views), views))
+
+    def advise(self, question: Question, brief: Brief) -> Advice:
+        """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
+        given = shown(brief, self._config.brief_side_px)
+        read = partial(read_advice, question=question, brief=brief, pictures=given.pictures)
+        return self._asker.ask("decide", question, given.parts, read, brief.views)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         return self._ask("assess", question, [(view, lettered(view)) for view in views],

@@ -53,7 +53,7 @@ def read_regions(reply: Mapping[str, object]) -> list[RankedRegion]:
     weights: dict[str, float] = {}
     for name, value in named.items():
         weight = fraction(value, f"the weight of {name!r:.40}")
-        weights[_room(name)] = max(weight, weights.get(_room(name), 0.0))
+        weights[room_of(name)] = max(weight, weights.get(room_of(name), 0.0))
     known = [RankedRegion(name, weights[name]) for name in REGIONS if weights.get(name, 0.0) > 0.0]
     return sorted(known, key=lambda region: -region.weight)
 
@@ -73,7 +73,7 @@ def read_assessments(reply: Mapping[str, object], question: Question,
 
 def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe, which: str) -> ViewAssessment:
     letters = lettered(view)
-    region = _room(_words(entry, "region", which))
+    region = room_of(_words(entry, "region", which))
     weights, target = _weights(entry, letters, which), _target(entry, letters, which)
     says = _words(entry, "says", which)
     option = match_choice(says, question.choices) if says else None
@@ -129,7 +129,8 @@ def _words(entry: Mapping[str, object], key: str, which: str) -> str:
     return (value or "").strip()
 
 
-def _room(name: str) -> str:
+def room_of(name: str) -> str:
+    """Return the plain name of a kind of room, "" for an unknown one."""
     plain = " ".join(name.lower().replace("_", " ").split())
     return "" if plain == "unknown" else plain
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
 from PIL import Image, ImageDraw, ImageFont
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.model import Picture
+from eqa_nodes.core.model import Mark, Picture
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480
@@ -37,32 +37,44 @@ def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int 
 
     max_side_px: longer images are scaled down first, 0 = never. Raises BadFrame for an absent or broken image.
     """
+    return Picture(_drawn(view, {letter: (p.u + 0.5, p.v + 0.5) for letter, p in letters.items()}, max_side_px), view)
+
+
+def numbered_picture(view: Keyframe, marks: Sequence[Mark], max_side_px: int = 0) -> Picture:
+    """Return the view's JPEG with the numbers of options on it; else as `picture`."""
+    return Picture(_drawn(view, {str(m.number): (m.u, m.v) for m in marks}, max_side_px), view, marks)
+
+
+def _drawn(view: Keyframe, discs: Mapping[str, tuple[float, float]], max_side_px: int) -> bytes:
     if not view.jpeg:
         raise BadFrame(f"keyframe {view.id} has no image for the model")
-    if not letters and not max_side_px:
-        return Picture(view.jpeg, view)
+    if not discs and not max_side_px:
+        return view.jpeg
     try:
         stored = Image.open(io.BytesIO(view.jpeg))
-        if not letters and max(stored.size) <= max_side_px:
-            return Picture(view.jpeg, view)
+        if not discs and max(stored.size) <= max_side_px:
+            return view.jpeg
         image = stored.convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage
         raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
     if max_side_px:
         image.thumbnail((max_side_px, max_side_px))
-    _draw(image, letters, image.width / stored.width)
+    _draw(image, discs, image.width / stored.width)
     out = io.BytesIO()
     image.save(out, "JPEG", quality=_JPEG_QUALITY)
-    return Picture(out.getvalue(), view)
+    return out.getvalue()
 
 
-def _draw(image: Image.Image, letters: Mapping[str, FloorPixel], scale: float) -> None:
-    """Draw black letters on white discs with a black rim: seen on any floor. A disc at the border is moved inside."""
+def _draw(image: Image.Image, discs: Mapping[str, tuple[float, float]], scale: float) -> None:
+    """Draw black letters or numbers on white discs with a black rim: seen on any floor.
+
+    discs: pixels of the stored image by what is written. A disc at the border is moved inside.
+    """
     radius = max(_MIN_RADIUS_PX, _RADIUS * min(image.size))
     font = ImageFont.load_default(size=1.5 * radius)
     draw = ImageDraw.Draw(image)
-    for letter, place in letters.items():
-        u = max(radius, min(image.width - radius, (place.u + 0.5) * scale))
-        v = max(radius, min(image.height - radius, (place.v + 0.5) * scale))
+    for written, (column, row) in discs.items():
+        u = max(radius, min(image.width - radius, column * scale))
+        v = max(radius, min(image.height - radius, row * scale))
         draw.ellipse((u - radius, v - radius, u + radius, v + radius), "white", "black", max(2, round(radius / 6)))
-        draw.text((u, v), letter, "black", font, anchor="mm")
+        draw.text((u, v), written, "black", font, anchor="mm")

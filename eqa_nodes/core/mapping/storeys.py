@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from eqa_nodes.core.mapping.area import fenced
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Staircase
+from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Option, Staircase
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
@@ -146,9 +146,20 @@ def choose(policy: Policy, situation: Situation, staircases: Sequence[Staircase]
 
     confirm: ask where to look again before an answer is given, not where to look next.
     """
-    z = situation.grid.z
-    here = fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
+    here = on_this_floor(situation)
     return policy.confirm(here) if confirm else _with_stairs(policy.decide(here), situation.grid, staircases)
+
+
+def list_options(policy: Policy, situation: Situation) -> list[Option] | None:
+    """Return where a policy could go on one floor, within the question's area; None for one that lists no options."""
+    listed: Callable[[Situation], list[Option]] | None = getattr(policy, "options", None)
+    return None if listed is None else listed(on_this_floor(situation))
+
+
+def on_this_floor(situation: Situation) -> Situation:
+    """Return what a policy decides on: views of other floors are left out, and what lies outside the area is shut."""
+    z = situation.grid.z
+    return fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
 
 
 def _with_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase]) -> Decision:

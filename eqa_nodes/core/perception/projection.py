@@ -86,6 +86,16 @@ def point_at(view: Keyframe, u: float, v: float) -> tuple[float, float, float] |
     return x, y, z
 
 
+def median_depth(view: Keyframe) -> float:
+    """Return how far away half of what a view shows is, metres; inf where nothing returned, or without geometry.
+
+    Raises BadFrame for a broken depth image.
+    """
+    cells = _depth(view.id, view.geometry) if view.geometry is not None else np.zeros(0)
+    seen = cells[cells > 0]
+    return float(np.median(seen)) if len(seen) else math.inf
+
+
 def _nearest(cells: np.ndarray, k: Intrinsics, u: float, v: float) -> float:
     """Return the depth in metres of the nearest cell with a return, 0 when there is none around."""
     rows, columns = cells.shape

@@ -14,23 +14,25 @@ from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
-from eqa_nodes.core.ranges import Count, NotNegative, Positive, Share
+from eqa_nodes.core.policies.unvisited import unvisited_floor
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
-from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Option
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
 _FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)
+_FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
 
 class _Option(NamedTuple):
     place: ReachablePose
     value: float  # hoped for: chance to see what answers the question, 0..1
-    kind: str  # frontier | look
+    kind: str  # frontier | look | floor
     what: str
     score: float
 
@@ -63,6 +65,14 @@ class BestConfig:
     rooms: bool = setting(True, "Search the likely rooms first.")
     looks: bool = setting(True, "Drive to promising spots.")
     confirm: bool = setting(True, "Look again before giving an answer.")
+    listed: Counted = setting(8, "Maximum number of options that a model is shown.")
+    floor_m: Positive = setting(2.5,
+        "Minimum distance in metres from where the robot has been at which floor that it has seen is an option.")
+    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model does not name.")
+    advised_fixed_m: Positive = setting(4.0, "Fixed cost of each drive in metres of path where a model is asked.")
+    advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
+    gain_m: Positive = setting(12.0,
+        "Maximum length of a drive to look again, in metres, per unit of doubt that is left (where a model is asked).")
     straight: bool = setting(False, "Use straight-line distances instead of path lengths, for ablations.")
 
 
@@ -75,6 +85,9 @@ class BestPolicy:
     that views recognised round it (a doorway leads on, a wide frontier belongs to the room it is in); A: unexplored
     floor in sight of it, m2, walls cut off; d: path on the own map, m. Candidates: frontiers, and places in promising
     rooms that no view has looked at from near. The best is kept until another is clearly better.
+
+    Where a model weighs the options that it lists (`options`), P is the model's weight, in full: the model has seen
+    what lies there, and the unexplored floor has not to be guessed from the map.
 
     Before an answer is given, it goes to the nearest spot from which the object is in full view, so that the last view
     proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
@@ -90,6 +103,31 @@ class BestPolicy:
         """Begin a new question."""
         self._targets, self._belief = Targets(), RoomBelief()
         self._confirmed: list[Pose2] = []
+        self._visited: list[tuple[float, float]] = []
+        self._listed: list[tuple[Option, _Option]] = []
+
+    def options(self, situation: Situation) -> list[Option]:
+        """Return where the robot could go, what the policy itself values most first; none where it cannot move.
+
+        Frontiers, objects that were seen but not well, and floor that was seen but not visited.
+        """
+        self._belief.update(situation.assessments)
+        self._visited.append(situation.pose[:2])
+        self._listed = []
+        try:
+            reach = Reach(situation.grid, situation.pose, self._radius_m)
+        except BadPose:
+            return []
+        self._targets.review(situation.pose)
+        found = [(self._as_option(situation, option, frontier), option)
+                 for frontier, option in self._frontier_options(situation, reach)]
+        found += [(self._as_option(situation, option), option) for option in self._thin(situation, reach)]
+        known = [*self._visited, *((option.x, option.y) for option, _ in found)]
+        floor = [self._floor_option(situation, place) for place in
+                 unvisited_floor(reach, known, _FLOOR, self._c.floor_m) if self._targets.open(place.pose)]
+        found.sort(key=lambda pair: -pair[1].score)
+        self._listed = [*found[:self._c.listed - len(floor)], *((self._as_option(situation, o), o) for o in floor)]
+        return [option for option, _ in self._listed]
 
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when nothing promising is left that can be reached."""
@@ -99,7 +137,8 @@ class BestPolicy:
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
         ended = self._targets.review(situation.pose)
-        options = self._options(situation, reach)
+        advised = bool(situation.advice)
+        options = self._advised(situation) if advised else self._options(situation, reach)
         candidates = tuple(Candidate(o.place.pose.x, o.place.pose.y, o.score, o.kind) for o in options)
         marks = self._marks(situation.regions)
         if not options:
@@ -108,7 +147,7 @@ class BestPolicy:
         best = max(options, key=lambda o: o.score)
         kept = self._kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
-        goal = self._targets.aim(chosen.place, reach, self._c.leg_m)
+        goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
                   f"{chosen.place.distance_m:.1f} m away, best of {len(options)}")
@@ -132,6 +171,8 @@ class BestPolicy:
         place = viewpoint(reach, best, self._c.near_m, self._c.far_m)
         if place is None:
             return Decision(None, "the answer stands: there is no place to see it from")
+        if self._listed and place.distance_m > self._c.gain_m * (1.0 - best.enough):
+            return Decision(None, "the answer stands: looking again is not worth the drive")
         what = best.says or "the thing asked about"
         return Decision(place.pose, f"looks again from {place.distance_m:.1f} m away whether it is {what}",
                         (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
@@ -149,9 +190,41 @@ class BestPolicy:
         current = self._targets.current
         return next((o for o in options if current and same(o.place.pose, current)), None)
 
-    def _options(self, situation: Situation, reach: Reach) -> list[_Option]:
+    def _advised(self, situation: Situation) -> list[_Option]:
+        """Return the listed options by what the model says of them, and learn the rooms that it recognised."""
+        said = {w.option: w for w in situation.advice}
+        options = []
+        for option, own in self._listed:
+            weighed = said.get(option)
+            if weighed is None:
+                continue
+            self._belief.add(option.x, option.y, weighed.room, 1.0)
+            value = weighed.weight or self._c.unnamed * own.value
+            options.append(own._replace(value=value, score=self._score(
+                situation.pose, own.place, value, self._c.advised_fixed_m)))
+        return [o for o in options if o.score > 0]
+
+    def _as_option(self, situation: Situation, own: _Option, frontier: Frontier | None = None) -> Option:
+        """Return an option as a model is shown it, with the room that views have recognised there."""
+        x, y, yaw = own.place.pose
+        kind = {"look": "object"}.get(own.kind, own.kind)
+        if frontier is not None:
+            x, y, yaw = frontier.x, frontier.y, frontier.heading
+            kind = "doorway" if frontier.length_m < self._c.doorway_m else "frontier"
+        votes = self._belief.at(situation.grid, x, y, self._c.votes_m)
+        room = max(sorted(votes), key=lambda name: votes[name]) if votes else ""
+        return Option(x, y, yaw, kind, own.place.distance_m, room, own.value)
+
+    def _floor_option(self, situation: Situation, place: ReachablePose) -> _Option:
+        value = _FLOOR_VALUE
+        return _Option(place, value, "floor", "floor that it has only seen", self._score(situation.pose, place, value))
+
+    def _frontier_options(self, situation: Situation, reach: Reach) -> list[tuple[Frontier, _Option]]:
         found = reachable_frontiers(reach, situation.frontiers, self._targets)
-        options = [self._frontier(situation, f, p) for f, p in found]
+        return [(f, self._frontier(situation, f, place)) for f, place in found]
+
+    def _options(self, situation: Situation, reach: Reach) -> list[_Option]:
+        options = [option for _, option in self._frontier_options(situation, reach)]
         if self._c.looks:
             options += self._looks(situation, reach)
         return [o for o in options if o.score > 0]
@@ -162,11 +235,11 @@ class BestPolicy:
         value = chance * (1.0 - math.exp(-area / self._c.area_m2))
         return _Option(place, value, "frontier", what, self._score(situation.pose, place, value))
 
-    def _score(self, pose: Pose2, place: ReachablePose, value: float) -> float:
+    def _score(self, pose: Pose2, place: ReachablePose, value: float, fixed_m: float = 0.0) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
         turn = abs(wrap(heading - pose.yaw)) if place.distance_m > 0.5 else abs(wrap(place.pose.yaw - pose.yaw))
         metres = pose.distance(place.pose) if self._c.straight else place.distance_m
-        return value / (metres + self._c.turn_m * turn / math.pi + self._c.fixed_m)
+        return value / (metres + self._c.turn_m * turn / math.pi + (fixed_m or self._c.fixed_m))
 
     def _chance(self, situation: Situation, frontier: Frontier) -> tuple[float, str]:
         """Return the chance that the answer is behind a frontier, and what is there in words."""

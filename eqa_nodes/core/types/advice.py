@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.types.floor import Option, WeighedOption
 from eqa_nodes.core.types.questions import Answer, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
-
-
-class Option(NamedTuple):
-    """A place where the robot could go next, map frame. Its number in a brief is its position there, from 1.
-
-    kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited) |
-    object (something seen from afar). heading: where it looks to, radians. distance_m: length of the path, metres.
-    room: the kind of room that the map believes it leads into, "" unknown. value: what the policy itself expects, 0..1.
-    """
-
-    x: float
-    y: float
-    heading: float
-    kind: str
-    distance_m: float
-    room: str = ""
-    value: float = 0.0
 
 
 class Brief(NamedTuple):
@@ -57,3 +42,7 @@ class Advice(NamedTuple):
     weights: tuple[float, ...] = ()
     rooms: tuple[str, ...] = ()
     assessments: tuple[ViewAssessment, ...] = ()
+
+    def weighed(self, options: Sequence[Option]) -> list[WeighedOption]:
+        """Return the options of the brief with their weights and rooms."""
+        return [WeighedOption(*each) for each in zip(options, self.weights, self.rooms, strict=True)]

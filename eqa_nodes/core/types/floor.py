@@ -81,6 +81,31 @@ class Candidate(NamedTuple):
     label: str
 
 
+class Option(NamedTuple):
+    """A place where the robot could go next, map frame. Its number in a brief is its position there, from 1.
+
+    kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited) |
+    object (something seen from afar). heading: where it looks to, radians. distance_m: length of the path, metres.
+    room: the kind of room that the map believes it leads into, "" unknown. value: what the policy itself expects, 0..1.
+    """
+
+    x: float
+    y: float
+    heading: float
+    kind: str
+    distance_m: float
+    room: str = ""
+    value: float = 0.0
+
+
+class WeighedOption(NamedTuple):
+    """An option as a model weighs it: how likely going there leads to the answer, 0..1, and the room it sees there."""
+
+    option: Option
+    weight: float
+    room: str = ""
+
+
 class Decision(NamedTuple):
     """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap
+from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 
 
@@ -81,7 +81,10 @@ class RankedRegion(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What a policy decides on: all of it of the same observation. regions: best first."""
+    """What a policy decides on: all of it of the same observation.
+
+    regions: best first; advice: the options that the policy listed, as a model weighs them; empty where none was asked.
+    """
 
     question: Question
     pose: Pose2
@@ -89,6 +92,7 @@ class Situation(NamedTuple):
     frontiers: Sequence[Frontier]
     assessments: Sequence[ViewAssessment] = ()
     regions: Sequence[RankedRegion] = ()
+    advice: Sequence[WeighedOption] = ()
 
 
 class Evidence(NamedTuple):

@@ -36,6 +36,8 @@ def model(request: dict[str, Any]) -> ServerReply:
         headings = [part["text"] for part in parts if part.get("text", "").startswith("Picture")]
         images = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
         return completion(json.dumps({"views": [entry(*pair) for pair in zip(headings, images, strict=True)]}))
+    if '"go_to"' in prompt:
+        return completion(json.dumps(advice(parts)))
     if '{"regions"' in prompt:
         return completion('{"regions": {"living room": 0.9, "hallway": 0.4}}')
     return completion('{"answer": "", "confidence": 0.0, "images": [], "abstain": true}')
@@ -49,6 +51,16 @@ def entry(heading: str, image: str) -> dict[str, Any]:
             "worth": luck % 7 / 6, "places": {a: (1 + luck // 3 ** i % 3) / 3 for i, a in enumerate(letters)},
             "target": letters[0] if letters and luck % 5 == 0 else "", "region": ("hallway", "living room")[luck % 2],
             "says": "", "note": "scripted"}
+
+
+def advice(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    texts = " ".join(part["text"] for part in parts if "text" in part)
+    numbers = sorted(set(map(int, re.findall(r"number (\d+) is", texts))))
+    luck = zlib.crc32("".join(part["image_url"]["url"] for part in parts if part["type"] == "image_url").encode())
+    room = ("hallway", "living room")[luck % 2]
+    return {"reasons": "scripted", "answer": "", "missing": "the plant",
+            "evidence": [{"picture": 1, "point": [0.5, 0.9]}],
+            "go_to": [{"number": n, "chance": (1 + luck // 3 ** n % 7) / 8, "room": room} for n in numbers]}
 
 
 def explored(runner: EpisodeRunner, server: VlmServer,
@@ -72,3 +84,20 @@ def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Pa
     assert len(here.trace.decisions) > 1 and here.answer.receipt.calls == len(asked) > 3
     texts = [str(part["text"]) for body in asked for part in body["messages"][1]["content"] if "text" in part]
     assert any("letters A" in text for text in texts)
+
+
+def test_one_call_a_decision_is_the_same_in_process_and_through_the_graph(tmp_path: Path,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    limits, extra = Limits(steps=60, calls=5), {**EXTRA, "agent": {"agent.consult": True}}
+    with VlmServer(model) as server:
+        for name, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
+            monkeypatch.setenv(f"EQA_VLM_{name}", value)
+        here, asked = explored(InProcessRunner(parameters(tmp_path / "here", extra), limits), server)
+        there, asked_there = explored(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", extra), limits),
+                                      server)
+    assert course(here) == course(there)
+    assert asked == asked_there and len(here.trace.decisions) > 1
+    prompts = [body["messages"][0]["content"] for body in asked]
+    assert all('"go_to"' in prompt for prompt in prompts[:-1]) and len(asked) <= 5
+    texts = [str(part["text"]) for body in asked for part in body["messages"][1]["content"] if "text" in part]
+    assert any("number 1 is" in text for text in texts) and any("You said before: scripted" in text for text in texts)

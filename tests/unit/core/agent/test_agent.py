@@ -12,7 +12,7 @@ from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.agent.waiting import Waiting
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ErrorCode, ModelError
-from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
@@ -101,8 +101,11 @@ class World:
         self.asked += 1
         return Answer("in the kitchen", self.answer_confidence if self.asked == 1 else self.after_confirming)
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
-               regions: Sequence[RankedRegion]) -> Decision:
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> None:
+        """List no options: views are judged one by one."""
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
         self.goals -= 1
         return Decision(GOAL if self.goals >= 0 else None, "on")
 

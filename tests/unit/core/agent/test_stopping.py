@@ -24,7 +24,7 @@ from eqa_nodes.core.agent.stopping import (
     support_of,
 )
 from eqa_nodes.core.errors import ConfigError, ErrorCode
-from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
@@ -168,8 +168,11 @@ class World:
         texts = [self.says[item.keyframe.id - 1] for item in items]
         return Answer(max(dict.fromkeys(texts), key=texts.count), 0.8)
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
-               regions: Sequence[RankedRegion]) -> Decision:
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> None:
+        """List no options: views are judged one by one."""
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
         return Decision(Pose2(1.0, 0.0, 0.0) if self.seen < len(self.says) else None, "on")
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],

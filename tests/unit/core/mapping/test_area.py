@@ -14,7 +14,7 @@ from eqa_nodes.cli.groups import area_of
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import BadQuestion, ConfigError, EqaError, ErrorCode
 from eqa_nodes.core.mapping.area import check_area, fenced, inside, is_inside
-from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, GridMap, NavResult
+from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, GridMap, NavResult, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
@@ -97,8 +97,11 @@ class Wanderer(World):
             answer.evidence = (Evidence(1, 1, self.evidence),)
         return answer
 
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment],
-               regions: Sequence[RankedRegion]) -> Decision:
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> None:
+        """List no options: views are judged one by one."""
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
         return Decision(self.wanted.pop(0) if self.wanted else None, "on")
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],

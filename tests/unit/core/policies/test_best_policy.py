@@ -12,7 +12,7 @@ from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy, unexplored_area
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach
-from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
+from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from tests.fixtures.grids import grid_of
@@ -142,3 +142,70 @@ def test_every_part_can_be_switched_off() -> None:
     assert any(c.label == "look" for c in with_all.candidates)
     without = BestPolicy(BestConfig(looks=False, rooms=False)).decide(situation(corridor(), *views))
     assert {c.label for c in without.candidates} == {"frontier"} and "a frontier" in without.reason
+
+
+def listed(policy: BestPolicy, grid: GridMap, *assessments: ViewAssessment) -> list[Option]:
+    return policy.options(situation(grid, *assessments, regions=()))
+
+
+def advised(options: list[Option], *weights: float, rooms: tuple[str, ...] = ()) -> list[WeighedOption]:
+    names = (*rooms, *[""] * len(options))
+    return [WeighedOption(option, weight, room) for option, weight, room in zip(options, weights, names)]
+
+
+def test_it_lists_frontiers_and_floor_that_it_has_only_seen() -> None:
+    options = listed(BestPolicy(), corridor())
+    assert {option.kind for option in options} == {"doorway", "floor"}  # the corridor is as narrow as a door
+    assert all(option.distance_m > 0 for option in options)
+    floor = BestPolicy().options(situation(corridor(), regions=())._replace(frontiers=()))
+    assert {option.kind for option in floor} == {"floor"} and len(floor) <= 3
+    assert {option.x > HERE.x for option in floor} == {True, False}
+
+
+def test_it_goes_where_the_model_sends_it() -> None:
+    for chosen in (0, 1):
+        policy = BestPolicy()
+        options = listed(policy, corridor())[:2]
+        weights = [0.7 if i == chosen else 0.1 for i in range(2)]
+        decision = policy.decide(situation(corridor(), regions=())._replace(advice=advised(options, *weights)))
+        assert decision.goal is not None and math.copysign(1, decision.goal.x - HERE.x) == math.copysign(
+            1, options[chosen].x - HERE.x)
+
+
+def test_where_the_model_names_nothing_it_decides_as_it_would_alone() -> None:
+    policy, alone = BestPolicy(), BestPolicy()
+    options = listed(policy, corridor())
+    decision = policy.decide(situation(corridor(), regions=())._replace(advice=advised(options, *[0.0] * len(options))))
+    own = alone.decide(situation(corridor(), regions=()))
+    assert decision.goal is not None and own.goal is not None
+    assert (decision.goal.x > HERE.x) == (own.goal.x > HERE.x)
+
+
+def test_the_rooms_that_the_model_names_are_known_the_next_time() -> None:
+    policy = BestPolicy()
+    options = listed(policy, corridor())
+    policy.decide(situation(corridor(), regions=())._replace(
+        advice=advised(options, *[0.5] * len(options), rooms=("kitchen",))))
+    moved = situation(corridor(), pose=Pose2(HERE.x + 0.3, HERE.y, 0.0), regions=())
+    again = {(option.x, option.y): option.room for option in policy.options(moved)}
+    assert again[options[0].x, options[0].y] == "kitchen"
+
+
+def test_what_was_named_as_evidence_from_afar_may_be_looked_at_more_closely() -> None:
+    grid = corridor()
+    far = ViewAssessment(1, 1, 1.0, 0.0, pose=HERE, target=(9.0, 1.25))
+    assert "object" in {option.kind for option in listed(BestPolicy(), grid, far)}
+
+
+def test_a_second_look_is_not_worth_a_long_drive_for_little_doubt() -> None:
+    grid = corridor()
+    for sure, goes in ((0.95, False), (0.3, True)):
+        policy = BestPolicy()
+        far = ViewAssessment(1, 1, 1.0, sure, pose=HERE, target=(9.5, 1.25), says="a mug")
+        policy.options(situation(grid, far, regions=()))
+        decision = policy.confirm(situation(grid, far, regions=()))
+        assert (decision.goal is not None) == goes, decision.reason
+
+
+def test_a_robot_off_the_map_lists_no_options() -> None:
+    assert BestPolicy().options(situation(corridor(), pose=Pose2(-5.0, -5.0, 0.0))) == []

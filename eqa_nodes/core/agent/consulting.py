@@ -1,0 +1,95 @@
+"""One call a decision: a model sees new pictures with the policy's options, answers, and says where to go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from eqa_nodes.core.agent.answers import Answers
+from eqa_nodes.core.agent.assessments import ViewAssessments
+from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.picking import pick
+from eqa_nodes.core.protocols import Adviser, Explorer, Memory, Odometry
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.floor import Decision, WeighedOption
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
+
+_NOTES = 6  # of earlier calls that the model is reminded of
+_HERE_M = 0.5  # views from so near were taken where the robot stands
+_SAME_M = 1.0  # a goal so near to an option is that option
+_PROOF = 2  # pictures named as evidence that are shown again
+
+
+class Consulting:
+    """Asks the model once a leg (DESIGN: one look, one call, one decision). Implements Looking.
+
+    Its notes are what the model said before: no call is shown more than a few pictures, so it could not know otherwise.
+    """
+
+    regions: Sequence[RankedRegion] = ()
+
+    def __init__(self, question: Question, adviser: Adviser, explorer: Explorer, memory: Memory, odometry: Odometry,
+                 config: AgentConfig, views: ViewAssessments, answers: Answers, bounds: Bounds) -> None:
+        self._question, self._adviser, self._explorer = question, adviser, explorer
+        self._memory, self._odometry, self._config = memory, odometry, config
+        self._views, self._answers, self._bounds = views, answers, bounds
+        self.advice: Sequence[WeighedOption] = ()
+        self._notes: list[str] = []
+        self._visited: list[str] = []
+        views.judged_one_by_one = False
+
+    def begin(self) -> None:
+        """Ask nothing: without a picture a model can only guess."""
+
+    def answered(self) -> bool:
+        """Show the model what is new, with where the robot could go; say whether its answer is sure enough."""
+        self.advice = ()
+        brief = self._brief()
+        if brief is None:
+            return False
+        said = self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None)
+        return said is not None and self._answers.enough(self._taken(said, brief))
+
+    def still_stands(self) -> bool:
+        """Ask again with what the second look showed; where it showed nothing new, the answer stands."""
+        return not self._views.anything_new() or self.answered()
+
+    def went(self, decision: Decision) -> None:
+        """Note which option the robot was sent to."""
+        goal = decision.goal
+        near = [w for w in self.advice if goal is not None and math.dist((w.option.x, w.option.y), goal[:2]) < _SAME_M]
+        chosen = max(near, key=lambda w: w.weight, default=None)
+        if chosen is None:
+            return
+        room = chosen.room or chosen.option.room
+        if self._notes:
+            self._notes[-1] += f" The robot then went to the {chosen.option.kind}{f' ({room})' if room else ''}."
+        if room and room not in self._visited:
+            self._visited.append(room)
+
+    def _taken(self, said: Advice, brief: Brief) -> Answer:
+        self._views.add(said.assessments, brief.views)
+        self.advice = said.weighed(brief.options)
+        self._notes = [*self._notes, _note(said)][-_NOTES:]
+        return self._answers.weigh(said.answer)
+
+    def _brief(self) -> Brief | None:
+        """Return what the model is to see; None where nothing is new."""
+        new = self._views.take_new()
+        if not new:
+            return None
+        options = tuple(self._explorer.options(self._question, self._views.in_order()) or ())
+        here = self._odometry.last()[1]
+        now = tuple(view.id for view in new if view.pose.distance(here) <= _HERE_M)
+        views = pick(new, options, self._config.pictures, now, self._views.proof()[:_PROOF])
+        limits = self._question.limits
+        return Brief(views, options, now, tuple(self._visited), tuple(self._notes),
+                     calls_left=self._bounds.calls_left() if limits.calls else -1)
+
+
+def _note(said: Advice) -> str:
+    """Return one call in words, for the next ones."""
+    answer = f" Answer so far: {said.answer.text} ({said.answer.confidence:.1f})." if said.answer.text else ""
+    missing = f" Missing: {said.missing}." if said.missing else ""
+    return f"{said.reasons}{answer}{missing}"

@@ -1,0 +1,114 @@
+"""One call a decision: what the model is asked, what becomes of its reply, and when it is not asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from tests.unit.core.agent.test_agent import GOAL, QUESTION, World, view
+
+DOOR, FLOOR = Option(1.0, 0.0, 0.0, "doorway", 1.0), Option(9.0, 0.0, 0.0, "floor", 9.0)
+
+
+@dataclass
+class Consulted(World):
+    """A world whose answerer advises: it answers once it has been shown `enough_after` calls."""
+
+    advises: bool = True
+    enough_after: int = 3
+    lists: bool = True
+    briefs: list[Brief] = field(default_factory=list)
+    advice: list[Sequence[WeighedOption]] = field(default_factory=list)
+
+    def last(self) -> tuple[int, Pose2]:
+        return self.seen, view(self.seen).pose
+
+    def spent(self) -> Receipt:
+        return Receipt(calls=sum(call in ("advise", "assess", "answer", "regions") for call in self.calls))
+
+    def advise(self, question: Question, brief: Brief) -> Advice:
+        self.calls.append("advise")
+        self.briefs.append(brief)
+        shown = brief.views[-1]
+        sure = 0.9 if len(self.briefs) >= self.enough_after else 0.0
+        proof = (Evidence(shown.id, shown.stamp_ns, shown.pose),)
+        answer = Answer("on the stove" if sure else "", sure, not sure, proof)
+        seen = ViewAssessment(shown.id, shown.stamp_ns, 1.0, sure, says=answer.text, pose=shown.pose)
+        return Advice(answer, f"Reasons {len(self.briefs)}.", "the stove", (0.8, 0.1)[:len(brief.options)],
+                      ("kitchen", "")[:len(brief.options)], (seen,))
+
+    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:  # type: ignore[override]
+        return [DOOR, FLOOR] if self.lists else None
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
+        self.advice.append(advice)
+        return super().decide(question, assessments, regions)
+
+    def ask(self, **config: object) -> Answer:
+        return super().ask(consult=True, **config)
+
+
+def test_each_leg_costs_one_call_and_its_advice_reaches_the_policy() -> None:
+    world = Consulted({})
+    answer = world.ask()
+    assert answer.text == "on the stove" and answer.confidence == 0.9
+    assert world.calls == ["look", "advise", "drive", "advise", "drive", "advise"]
+    assert world.advice == [[WeighedOption(DOOR, 0.8, "kitchen"), WeighedOption(FLOOR, 0.1, "")]] * 2
+
+
+def test_the_model_is_told_what_it_said_and_where_the_robot_went() -> None:
+    world = Consulted({})
+    world.ask()
+    assert world.briefs[0].notes == () and world.briefs[0].visited == ()
+    assert world.briefs[2].notes[0] == "Reasons 1. Missing: the stove. The robot then went to the doorway (kitchen)."
+    assert len(world.briefs[2].notes) == 2 and world.briefs[2].visited == ("kitchen",)
+
+
+def test_what_it_named_is_shown_again_with_what_is_new() -> None:
+    world = Consulted({})
+    world.ask()
+    assert world.briefs[1].views[0] == view(1) and world.briefs[1].now == (2,)
+
+
+def test_without_an_answer_the_last_call_is_kept_for_the_end() -> None:
+    world = Consulted({}, enough_after=99)
+    answer = Agent(Ports(world, world, world, world, world), AgentConfig(consult=True)).ask(
+        QUESTION._replace(limits=Limits(calls=3)))
+    assert world.calls.count("advise") == 2 and world.calls[-1] == "answer"
+    assert answer.text == "in the kitchen" and answer.receipt.limit == "3 model calls"
+    assert [brief.calls_left for brief in world.briefs] == [2, 1]
+
+
+def test_a_second_look_is_one_more_call() -> None:
+    world = Consulted({}, enough_after=1, confirms=1)
+    assert world.ask().text == "on the stove"
+    assert world.calls == ["look", "advise", "drive", "advise"]
+
+
+def test_a_policy_without_options_has_its_views_judged_as_before() -> None:
+    world = Consulted({2: 0.8}, lists=False)
+    assert world.ask().text == "in the kitchen"
+    assert world.calls == ["regions", "look", "assess", "drive", "assess", "answer"]
+
+
+def test_an_answerer_that_takes_no_briefs_judges_as_before() -> None:
+    world = Consulted({2: 0.8}, advises=False)
+    assert world.ask().text == "in the kitchen" and "advise" not in world.calls
+
+
+def test_nothing_is_judged_on_the_way() -> None:
+    world = Consulted({}, enough_after=2)
+    assert world.ask(assess_while_driving=True).text == "on the stove" and "assess" not in world.calls
+
+
+def test_a_goal_far_from_every_option_is_not_noted() -> None:
+    world = Consulted({}, enough_after=2, goals=5)
+    world.options = lambda question, assessments: [FLOOR]  # type: ignore[method-assign, assignment, misc]
+    world.ask()
+    assert GOAL.x != FLOOR.x and world.briefs[1].visited == ()
