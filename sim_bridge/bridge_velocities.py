@@ -47,7 +47,7 @@ class VelocityDrive:
         self._begun_wall_ns = self._begun_ns = self._episode_ns = 0
         self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
-        node.hear("episode", self._on_episode)
+        node.subscribe("episode", self._on_episode)
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
         node.follow(TOPICS["cmd_vel"]._replace(type=kind), self._on_command)
 

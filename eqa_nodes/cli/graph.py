@@ -46,7 +46,7 @@ class Graph:
         return 0
 
 
-def heard(spec: NodeSpec) -> tuple[str, ...]:
+def subscribed(spec: NodeSpec) -> tuple[str, ...]:
     """Return all topics that a node subscribes to, the parts of observations included."""
     return spec.subscribes + spec.frames + (TRANSFORMS if spec.frames else ())
 
@@ -58,7 +58,8 @@ def _table() -> None:
     console = Console()
     nodes = Table("node", "publishes", "hears", "serves", "calls", title="nodes", show_lines=True)
     for name, spec in NODES.items():
-        nodes.add_row(name, *(", ".join(names) for names in (spec.publishes, heard(spec), spec.serves, spec.calls)))
+        columns = (spec.publishes, subscribed(spec), spec.serves, spec.calls)
+        nodes.add_row(name, *(", ".join(names) for names in columns))
     wires = Table("key", "name", "type", "quality of service", title="topics, services and actions")
     for key, topic in TOPICS.items():
         wires.add_row(key, topic.name, topic.type, topic.qos)
@@ -72,7 +73,7 @@ def _dot() -> None:
     print("digraph eqa {\n  rankdir=LR; node [shape=box, style=rounded];")
     for source, spec in NODES.items():
         for target, other in NODES.items():
-            shared = [key for key in spec.publishes if key in heard(other)]
+            shared = [key for key in spec.publishes if key in subscribed(other)]
             if shared:
                 print(f'  {source} -> {target} [label="{", ".join(shared)}"];')
             calls = [key for key in spec.calls if key in other.serves]

@@ -55,13 +55,13 @@ def record_topics(options: Record, folder: Path, names: list[str], roles: Mappin
     session = Session()
     with _interrupted() as ended, Tap() as tap:
         with console.status(f"waiting for {', '.join(names)}"):
-            heard = tap.find(names, options.wait)
-        topics = {name: BagTopic(h.type, h.qos) for name, h in heard.items()}
+            found = tap.find(names, options.wait)
+        topics = {name: BagTopic(h.type, h.qos) for name, h in found.items()}
         hide = _hider(topics, options.hidden())
         images = {name: role for name, role in roles.items() if role in ("color", "depth")}
         recording = BagRecording(folder, topics, config, images, session)
         try:
-            tap.hear(heard, partial(_take, recording, hide, session))
+            tap.subscribe(found, partial(_take, recording, hide, session))
             _until_the_end(options, tap, recording, ended, console)
         finally:
             recording.close()

@@ -20,19 +20,19 @@ class Watch:
 
         topic = TOPICS["replay_status"]
         self._status: Any = None
-        self._heard = threading.Event()
+        self._received = threading.Event()
         node.create_subscription(interface(topic.type), topic.name, self._on_status, qos(topic.qos))
 
     def _on_status(self, status: Any) -> None:
         self._status = status
-        self._heard.set()
+        self._received.set()
 
     def until_end(self, show: Callable[[int], None]) -> Any:
         """Return the last report of the replay; raises NodeLost when there is none, or it failed."""
         while True:
-            if not self._heard.wait(QUIET_S):
+            if not self._received.wait(QUIET_S):
                 raise NodeLost(f"the replay has reported nothing for {QUIET_S:g} s: does it run?")
-            self._heard.clear()
+            self._received.clear()
             status = self._status
             show(next((int(v.value) for v in status.values if v.key == "shown"), 0))
             if status.message.startswith("failed"):

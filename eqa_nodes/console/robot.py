@@ -104,16 +104,16 @@ class RosRobot:
 
         Anything else that a robot publishes is heard as it is offered.
         """
-        hearing = AdaptiveSubscriptions(node)
-        hear: dict[str, Callable[[Any], None]] = {
+        adaptive = AdaptiveSubscriptions(node)
+        callbacks: dict[str, Callable[[Any], None]] = {
             "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
             "decision": self._decision, "episode": self._episode, "keyframes": self._keyframe}
-        hear |= {key: partial(self._put, key) for key in _NEWEST}
-        for key, callback in hear.items():
+        callbacks |= {key: partial(self._put, key) for key in _NEWEST}
+        for key, callback in callbacks.items():
             topic = TOPICS[key]
             take = partial(self._take, key, callback)
             if key in FOREIGN and topic.qos != "frame":
-                hearing.hear(topic, message_alone(take), key in _NEWEST, seldom=key in SELDOM)
+                adaptive.subscribe(topic, message_alone(take), key in _NEWEST, seldom=key in SELDOM)
             else:
                 node.create_subscription(interface(topic.type), topic.name, take,
                                          qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)

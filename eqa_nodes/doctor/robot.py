@@ -165,9 +165,9 @@ def _listen(tap: Tap, ear: _Received, how: Listening) -> None:
         if open_ or topic in moving:
             ear.heard.put(topic, time.time_ns(), data)
 
-    tap.hear({ear.bag.topics[role]: ear.offers[role] for role in _TF if role in ear.offers}, take)
+    tap.subscribe({ear.bag.topics[role]: ear.offers[role] for role in _TF if role in ear.offers}, take)
     tap.spin(_TF_FIRST_S)
-    tap.hear({ear.bag.topics[role]: offer for role, offer in ear.offers.items() if role not in _TF}, take)
+    tap.subscribe({ear.bag.topics[role]: offer for role, offer in ear.offers.items() if role not in _TF}, take)
     showing, begin = Showing(tap.node, how.namespace), time.monotonic()
     while (spent := time.monotonic() - begin) < how.seconds and ear.heard.size < _MOST:
         if spent > how.seconds / 4 and not ear.heard.counts[ear.bag.topics.get("depth", "")]:

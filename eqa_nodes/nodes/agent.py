@@ -34,7 +34,7 @@ class AgentNode(EqaNode[AgentSettings]):
         self.diagnostics.add(EPISODE, self.episodes.report)
         for key in self.spec.publishes:
             self.out(key)
-        self._speaking, self._heard_of = False, threading.Lock()
+        self._speaking, self._speech_lock = False, threading.Lock()
         self._later: list[tuple[str, Answer]] = []
         self.queue = Queue(Agent(self.ports, self.config.agent), self.config.queue)
         self.serve("reset_episode", self._reset)
@@ -56,14 +56,14 @@ class AgentNode(EqaNode[AgentSettings]):
 
     def _begin(self, goal: Goal) -> None:
         """A question's turn has come. Raises StaleData where no episode has begun."""
-        with self._heard_of:
+        with self._speech_lock:
             self._speaking = True
             self.send("question", String(data=goal.question.text))
         self.episodes.await_begun()
 
     def _end(self, goal: Goal, answer: Answer) -> None:
         """Publish an answer after its question; that of one which waited not between another one's."""
-        with self._heard_of:
+        with self._speech_lock:
             if goal.begun:
                 self._speaking = False
                 self.send("answer", String(data=dumps(answer)))

@@ -27,7 +27,7 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
         self.policy: Policy | None = None  # of the question; none, too, where this node was started again in its middle
         self.newest = LatestMessages(*self.spec.subscribes)
         for key in self.spec.subscribes:
-            self.hear(key, partial(self.newest.put, key))
+            self.subscribe(key, partial(self.newest.put, key))
         for key in self.spec.publishes:
             self.out(key)  # listeners find the topics before the first decision
         self.serve("choose_goal", self._choose)

@@ -113,11 +113,11 @@ class MemoryNode(ObserverNode[MemorySettings]):
         return response
 
     def _recollect(self, request: Any, response: Any) -> Any:
-        told = self._remembering().recollect(request.question, self._now_ns())
-        if told is not None:
-            response.found, response.text, response.confidence = True, told.text, told.confidence
-            response.verify = told.verify
-            response.evidence = [convert.evidence_msg(e) for e in told.evidence]
+        recollection = self._remembering().recollect(request.question, self._now_ns())
+        if recollection is not None:
+            response.found, response.text, response.confidence = True, recollection.text, recollection.confidence
+            response.verify = recollection.verify
+            response.evidence = [convert.evidence_msg(e) for e in recollection.evidence]
         return response
 
     def _forget(self, request: Any, response: Any) -> Any:

@@ -40,9 +40,9 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         self._busy, self._turn = threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
-        self.hear("stop", lambda message: self.gates.set_stop(message.data))
-        self.hear("battery", self._on_battery)
-        self.hear("localisation", self._on_localisation)
+        self.subscribe("stop", lambda message: self.gates.set_stop(message.data))
+        self.subscribe("battery", self._on_battery)
+        self.subscribe("localisation", self._on_localisation)
         deadline = self.config.leg_deadline_s
         self._action("drive_to_pose", lambda goal, interrupt, allowance: self._driver.go_to(
             messages.goal_of(goal.pose), deadline, interrupt, allowance))

@@ -36,7 +36,7 @@ class NavigatorNode(EqaNode[NavigatorSettings]):
                                          now=self._now, pose=self._pose,
                                          travelled=lambda: Travelled(self._last.steps, self._last.metres))
         self._allowances = Allowances(self, "allow_drive")
-        self.hear("map", lambda message: self._newest.put("map", message))
+        self.subscribe("map", lambda message: self._newest.put("map", message))
         self._action("drive_to_pose", self._go_to)
         self._action("look_around", self._look_around)
 

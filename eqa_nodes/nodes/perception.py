@@ -73,7 +73,7 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
 
     def again(self) -> None:
         if self._last is not None:
-            self._tell(self._last)
+            self._report(self._last)
 
     def _look_at_newest(self) -> None:
         while self.context.ok() and not self._over:
@@ -92,9 +92,9 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
             self._last = self.perceiver.take(frame, labels)
             if self.perceiver.broken > broken:
                 self.count("pictures in which the detector gave boxes, scores or masks that are none")
-            self._tell(self._last)
+            self._report(self._last)
 
-    def _tell(self, p: Perceived) -> None:
+    def _report(self, p: Perceived) -> None:
         stamp = p.frame.stamp_ns
         self.send("detected_table", convert.label_table_msg(p.table, stamp))
         self.send("detected", convert.image_msg(cast(np.ndarray, p.frame.labels), "16UC1", stamp))

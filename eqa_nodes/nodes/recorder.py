@@ -54,7 +54,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         self.diagnostics.add("recording", self._report)
         self.diagnostics.gauge("waits to be written [MB]", self._waiting_mb, self.config.bag.buffer_mb)
         self._clock_watch = ClockWatch(self.config.node.tf.time_jump_s)
-        self._topics = self._heard()
+        self._topics = self._subscribed_topics()
         detected = source == "detector"
         self._masking = Masking(privacy, self._keep, self._refuse, detected,
                                 self.config.node.tf) if privacy.active else None
@@ -62,8 +62,8 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             self._subscribe(wire, partial(self._record, key), raw=True)
         if self._masking is not None and privacy.kinds:
             image, table = LABELS[source]
-            self.hear(image, partial(self._see_labels, "labels"))
-            self.hear(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
+            self.subscribe(image, partial(self._see_labels, "labels"))
+            self.subscribe(table, partial(self._see_labels, "label_table") if detected else self._masking.put_table)
 
     def begin(self, episode: Any, late: bool) -> None:
         failed = self._end()
@@ -127,7 +127,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         recording = self._recording
         if recording is None:
             return StatusReport(FlowStatus(OK, "no bag is written"), {})
-        lost = self._tally.on_the_way().total() + recording.dropped.total()
+        lost = self._tally.in_transit().total() + recording.dropped.total()
         words = recording.failed or (f"{lost} messages are lost" if lost else "nothing is lost")
         return StatusReport(FlowStatus(WARN if lost or recording.failed else OK, words),
                             {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
@@ -149,7 +149,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             self._table = data
         if self._recording is None:
             if self._over and key == "depth":  # a robot goes on: nobody is to wait for what is not kept
-                self.taken(messages.stamp_in(data))
+                self.acknowledge(messages.stamp_in(data))
             return
         stamp = messages.stamp_in(data) if key in self._stamped else self.last_ns
         if key == "depth":  # by its own stamps: those of other topics may be of another clock
@@ -175,15 +175,15 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         except StorageError as error:
             self.count(str(error))
 
-    def _heard(self) -> dict[str, str]:
+    def _subscribed_topics(self) -> dict[str, str]:
         """Return what is recorded: the key of its topic by the part that it is."""
         node = self.config.node
         recorded = (*RECORDED, *LABELLED) if self._labelled else RECORDED
-        heard = dict(zip(recorded, recorded)) | CameraInput(node.camera, PARTS).topics()
+        topics = dict(zip(recorded, recorded)) | CameraInput(node.camera, PARTS).topics()
         if node.second_camera.present:
             second = CameraInput(node.second_camera, PARTS).topics()
-            heard |= {SECOND + part: SECOND + wire for part, wire in second.items()}
-        return heard
+            topics |= {SECOND + part: SECOND + wire for part, wire in second.items()}
+        return topics
 
     def _mask(self, masking: Masking, key: str, stamp: int, data: bytes) -> None:
         if stamp < masking.done_ns:

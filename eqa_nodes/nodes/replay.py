@@ -81,9 +81,9 @@ class ReplayNode(EqaNode[ReplaySettings]):
         self._one_at_a_time = threading.Lock()
         self._stop = threading.Event()  # of the thread that plays
         self._player: threading.Thread | None = None
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._observations = Observations(self)
-        self._tell(WAITING)
+        self._report_state(WAITING)
         self.serve("reset_simulator", self._reset)
         self.serve("act", self._act)
 
@@ -106,7 +106,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
                 if not self.context.ok():
                     return  # that took publishers and clients away
                 self.get_logger().error(str(error) if isinstance(error, EqaError) else traceback.format_exc())
-                self._tell(f"{FAILED}: {error}")
+                self._report_state(f"{FAILED}: {error}")
 
         thread = threading.Thread(target=guarded, daemon=True)
         thread.start()
@@ -133,7 +133,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
             newest = max(messages.ns_of(asked.header.stamp), self._reel.frame.stamp_ns if self._reel else 0)
             self._reel = Reel(open_history(Path(asked.scene or self.config.source)), newest, self.config.labels)
             asked.header = convert.header(self._reel.frame.stamp_ns)
-            self._tell(WAITING)
+            self._report_state(WAITING)
         response.episode = asked
         return response
 
@@ -179,22 +179,22 @@ class ReplayNode(EqaNode[ReplaySettings]):
                 self._publish(reel)
                 if not rate:
                     self._observations.await_observers(frame, reel.history.labels)
-            if time.monotonic() - self._told_at > TELL_S:
-                self._tell(PLAYING)
-        self._tell(FINISHED)
+            if time.monotonic() - self._reported_at > TELL_S:
+                self._report_state(PLAYING)
+        self._report_state(FINISHED)
 
     def _wait(self, due: float, stop: threading.Event) -> None:
         """Sleep until the clock says `due`, and report now and then that it is alive: a robot may have stood still."""
         while (left := due - time.monotonic()) > 0 and not stop.wait(min(left, ALIVE_S)):
             if left > ALIVE_S:
-                self._tell(PLAYING)
+                self._report_state(PLAYING)
 
     def _publish(self, reel: Reel, again: bool = False) -> None:
         self._observations.publish(reel.frame, reel.history.labels, again)
 
-    def _tell(self, state: str) -> None:
+    def _report_state(self, state: str) -> None:
         """Publish how far it is, and what of the history could not be shown."""
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         values = {}
         if self._reel is not None:
             values = {"shown": self._reel.shown, "frames": len(self._reel.history)}

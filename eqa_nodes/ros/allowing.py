@@ -22,46 +22,46 @@ _KEPT = 100  # allowances that nobody has come for: the oldest are forgotten
 _DRIVE, _SPEND = ("steps", "metres", "seconds"), ("calls", "tokens", "money")
 
 
-def told_of_drive(goal_id: Any, allowance: Allowance) -> list[Any]:
+def drive_parameters(goal_id: Any, allowance: Allowance) -> list[Any]:
     """Return what is told of a goal, as messages."""
     corners = {"area": [float(v) for corner in allowance.area for v in corner]} if allowance.area else {}
     return _messages({"id": bytes(goal_id.uuid).hex(), **_finite(allowance, _DRIVE), **corners})
 
 
-def told_of_spending(question_id: str, question: str) -> list[Any]:
+def spending_parameters(question_id: str, question: str) -> list[Any]:
     """Return what is told of the purse around this call, as messages; [] where there is no limit."""
     purse = left()
     return [] if purse == BOTTOMLESS else _messages({"id": _key(question_id, question), **_finite(purse, _SPEND)})
 
 
 class Allowances:
-    """Serves one of the two services for a node, and keeps what was told until it is asked for, once."""
+    """Serves one of the two services for a node, and keeps each allowance until the node asks for it, once."""
 
     def __init__(self, node: EqaNode, key: str) -> None:
-        self._told: dict[str, Mapping[str, Any]] = {}
+        self._allowances: dict[str, Mapping[str, Any]] = {}
         self._names = (*_DRIVE, "area") if key == "allow_drive" else _SPEND
-        node.serve(key, self._tell)
+        node.serve(key, self._on_allow)
 
     def of_goal(self, handle: Any) -> Allowance:
-        """Return what a goal may use; FREE where nothing was told of it."""
-        told = dict(self._told.pop(bytes(handle.goal_id.uuid).hex(), {}))
-        area = told.pop("area", ())
-        return FREE._replace(**told, area=tuple(zip(area[::2], area[1::2])))
+        """Return what a goal may use; FREE where no allowance was sent for it."""
+        values = dict(self._allowances.pop(bytes(handle.goal_id.uuid).hex(), {}))
+        area = values.pop("area", ())
+        return FREE._replace(**values, area=tuple(zip(area[::2], area[1::2])))
 
     def of_request(self, request: Any) -> CallBudget:
-        """Return what the answer to a request may cost; BOTTOMLESS where nothing was told of it."""
-        return BOTTOMLESS._replace(**self._told.pop(_key(request.question.id, request.question.text), {}))
+        """Return what the answer to a request may cost; BOTTOMLESS where no allowance was sent for it."""
+        return BOTTOMLESS._replace(**self._allowances.pop(_key(request.question.id, request.question.text), {}))
 
-    def _tell(self, request: Any, response: Any) -> Any:
+    def _on_allow(self, request: Any, response: Any) -> Any:
         values = {p.name: parameter_value_to_python(p.value) for p in request.parameters}
         identity = values.pop("id", "")
         if not isinstance(identity, str) or not identity:
             raise ConfigError("an allowance without the id of what it is for")
         for name, value in values.items():
             self._check(name, value)
-        while len(self._told) >= _KEPT:
-            self._told.pop(next(iter(self._told)))
-        self._told[identity] = values
+        while len(self._allowances) >= _KEPT:
+            self._allowances.pop(next(iter(self._allowances)))
+        self._allowances[identity] = values
         response.result.successful = True
         return response
 

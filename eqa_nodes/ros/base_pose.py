@@ -31,9 +31,9 @@ class BasePoseListener:
                             now=node.wall, ahead_s=names.time_jump_s)
         self._clock_watch = ClockWatch(names.time_jump_s)
         self.newest: tuple[int, Transform] | None = None
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
         for key in TRANSFORMS:
-            node.hear(key, partial(self._on_transforms, static=key == "tf_static"))
+            node.subscribe(key, partial(self._on_transforms, static=key == "tf_static"))
 
     @property
     def chain(self) -> str:
@@ -82,5 +82,5 @@ class BasePoseListener:
             self.newest = stamp_ns, self._tf.lookup(self._names.map_frame, self._names.base_frame, stamp_ns)
         except BadFrame:  # a part of the chain has not come yet: the next message may bring it
             return
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
         self._changed.notify_all()

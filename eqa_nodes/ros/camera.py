@@ -96,12 +96,12 @@ class CameraInput:
 
     def _check_aligned(self, have: Parts, between: Callable[[str, str], Transform]) -> None:
         """Raise BadFrame when the intrinsics are those of a camera that stands elsewhere."""
-        depth, told = str(have["depth"].header.frame_id), str(have[self._info].header.frame_id)
-        if depth == told or not told:
+        depth, colour = str(have["depth"].header.frame_id), str(have[self._info].header.frame_id)
+        if depth == colour or not colour:
             return
-        apart = between(told, depth)
+        apart = between(colour, depth)
         if not np.allclose(apart.matrix(), np.eye(4), atol=_APART_M):
-            raise BadFrame(f"depth is seen from {depth!r}, colour from {told!r}: set node.camera.align, or publish "
+            raise BadFrame(f"depth is seen from {depth!r}, colour from {colour!r}: set node.camera.align, or publish "
                            "depth that is aligned to colour")
 
     def _pinhole(self, info: Any) -> Intrinsics:

@@ -67,7 +67,7 @@ class Diagnostics:
         def counting(message: Any, info: Mapping[str, Any]) -> None:
             began = now()
             flow.gaps.take(info)
-            flow.heard(began, clock(stamp_of(message)) if stamp_of is not None else UNKNOWN)
+            flow.received(began, clock(stamp_of(message)) if stamp_of is not None else UNKNOWN)
             try:
                 callback(message)
             finally:
@@ -86,7 +86,7 @@ class Diagnostics:
             finally:
                 ended = time.monotonic_ns()
                 with self._one_at_a_time:
-                    flow.heard(ended)
+                    flow.received(ended)
                     flow.spent(ended - began)
 
         return counting
@@ -99,7 +99,7 @@ class Diagnostics:
         """Show a status of the node's own, asked for once a second."""
         self._reports[name] = report
 
-    def heard(self, name: str) -> int:
+    def received(self, name: str) -> int:
         """Return how many messages of a topic came."""
         return self._topics[name][0].total if name in self._topics else 0
 
@@ -137,15 +137,15 @@ class Diagnostics:
         now_ns, settings = int(now * 1e9), self._node.config.node
         topics = {name: (flow.sum_up(now_ns), rated) for name, (flow, rated) in list(self._topics.items())}
         services = {name: flow.sum_up(now_ns) for name, flow in list(self._services.items())}
-        told = {"executor": self._executor(now, {**{n: s for n, (s, _) in topics.items()}, **services}),
-                "refusals": self._refusals()}
+        reports = {"executor": self._executor(now, {**{n: s for n, (s, _) in topics.items()}, **services}),
+                   "refusals": self._refusals()}
         if self._gauges:
-            told["queues"] = self._queues()
-        told |= {name: report() for name, report in self._reports.items()}
+            reports["queues"] = self._queues()
+        reports |= {name: report() for name, report in self._reports.items()}
         for name, (summary, rated) in topics.items():
             limits = (settings.min_rate_hz, settings.max_age_s) if rated else (0.0, 0.0)
-            told[name.strip("/")] = StatusReport(judged(summary, *limits), _values(summary))
-        return told
+            reports[name.strip("/")] = StatusReport(judged(summary, *limits), _values(summary))
+        return reports
 
     def _executor(self, now: float, flows: Mapping[str, RateWindow]) -> StatusReport:
         (before, cpu_before), cpu = self._cpu, time.process_time()

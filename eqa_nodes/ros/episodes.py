@@ -63,7 +63,7 @@ class Episodes:
             self._complete(asked)
         own = not self._simulated  # nobody else gives it a stamp: it begins after all that was heard
         asked.header = convert.header(self._odometry.newest_ns + own)
-        begun = self._told(asked, self._node.config.node.call_deadline_s)
+        begun = self._announced(asked, self._node.config.node.call_deadline_s)
         self._node.send("episode", begun)
         self._odometry.begin(stamp_of(begun))
         self._begun.set()
@@ -78,21 +78,21 @@ class Episodes:
         asked.episode_id = asked.episode_id or _today()
         asked.map_name = asked.map_name or self._node.config.map_name
 
-    def _told(self, asked: Any, deadline_s: float) -> Any:
+    def _announced(self, asked: Any, deadline_s: float) -> Any:
         """Return the episode as begun; it begins once more, later, where memory has seen stamps as late as its own."""
         for _ in range(2):
             begun = asked
             if self._simulated:
                 begun = self._remote["reset_simulator"].call(deadline_s, episode=asked).episode
             for key in self._resets:
-                told = self._remote[key].call(deadline_s, episode=begun).episode
-                if stamp_of(told) > stamp_of(begun):
-                    asked.header = told.header
+                reply = self._remote[key].call(deadline_s, episode=begun).episode
+                if stamp_of(reply) > stamp_of(begun):
+                    asked.header = reply.header
                     break
             else:
                 return begun
         raise SimulatorError(f"the episode begins at {stamp_of(begun) / 1e9:.3f} s, and memory has seen "
-                             f"{stamp_of(told) / 1e9:.3f} s: begin it without keep_memory")
+                             f"{stamp_of(reply) / 1e9:.3f} s: begin it without keep_memory")
 
     def _begin_by_itself(self) -> None:
         name = self._node.config.episode or _today()

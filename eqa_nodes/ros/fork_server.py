@@ -142,7 +142,7 @@ def serve(control: socket.socket, prepare: Callable[[str], object], run: Callabl
         for descriptor in select.select([control.fileno(), *status], [], [])[0]:
             if descriptor in status:
                 pid, pipe = status.pop(descriptor)
-                _tell(pipe, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+                _send_number(pipe, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
                 os.close(pipe)
                 os.close(descriptor)
                 continue
@@ -156,7 +156,7 @@ def serve(control: socket.socket, prepare: Callable[[str], object], run: Callabl
             pid = _fork(control, passed, [pipe for _, pipe in status.values()], nodes,
                         partial(run, nodes, Path(params)))
             status[os.pidfd_open(pid)] = pid, passed[2]
-            _tell(passed[2], pid)
+            _send_number(passed[2], pid)
 
 
 def _fork(control: socket.socket, passed: Sequence[int], others: Sequence[int], nodes: Sequence[str],
@@ -183,7 +183,7 @@ def _fork(control: socket.socket, passed: Sequence[int], others: Sequence[int], 
         os._exit(code)
 
 
-def _tell(pipe: int, number: int) -> None:
+def _send_number(pipe: int, number: int) -> None:
     with contextlib.suppress(BrokenPipeError):  # the runner has died; standard input tells the children
         os.write(pipe, f"{number}\n".encode())
 

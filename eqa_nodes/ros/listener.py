@@ -23,7 +23,7 @@ class ListenerNode:
         self.node = Node(name, context=node.context, namespace=node.get_namespace(), enable_rosout=False,
                          start_parameter_services=False,
                          cli_args=["--ros-args", "-r", f"__node:={name}"])  # a launch file names all nodes of a process
-        self.hearing = AdaptiveSubscriptions(self.node)
+        self.adaptive = AdaptiveSubscriptions(self.node)
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(self.node)
         threading.Thread(target=spin, args=(self._executor,), daemon=True).start()

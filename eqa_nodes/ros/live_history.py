@@ -127,12 +127,12 @@ class _Ears:
         self._tf = TfBuffer(now=time.time_ns, ahead_s=TfConfig().time_jump_s)
         self._frames = FrameAssembler(parts, self._tf, self._frame)
         self._frames.rejected = lambda _, reason: self._drop(reason)
-        hear: dict[str, Any] = {part: partial(self._put, part) for part in parts}
-        hear |= {"tf": partial(self._transforms, False), "tf_static": partial(self._transforms, True),
-                 "label_table": self._frames.put_table}
-        hearing = AdaptiveSubscriptions(node)
+        callbacks: dict[str, Any] = {part: partial(self._put, part) for part in parts}
+        callbacks |= {"tf": partial(self._transforms, False), "tf_static": partial(self._transforms, True),
+                      "label_table": self._frames.put_table}
+        adaptive = AdaptiveSubscriptions(node)
         for key, topic in topics.items():
-            hearing.hear(TOPICS[key]._replace(name=topic), message_alone(hear[key]), seldom=key in SELDOM)
+            adaptive.subscribe(TOPICS[key]._replace(name=topic), message_alone(callbacks[key]), seldom=key in SELDOM)
 
     def _put(self, part: str, message: Any) -> None:
         if messages.stamp_of(message) > self._last_ns:  # others were shown once more

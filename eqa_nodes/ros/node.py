@@ -49,7 +49,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
 
     row: str
     _listener: ListenerNode | None = None  # also where __init__ has failed
-    _hearing: AdaptiveSubscriptions | None = None
+    _adaptive: AdaptiveSubscriptions | None = None
     _name_held: HeldName | None = None
 
     def __init__(self, **kwargs: Any) -> None:
@@ -74,7 +74,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         return result
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        self._publishers_by_key, self._remotes, self._hearing = {}, None, None  # those of before were taken back
+        self._publishers_by_key, self._remotes, self._adaptive = {}, None, None  # those of before were taken back
         self.diagnostics.clear()
         return super().on_configure(state)
 
@@ -118,29 +118,29 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
                 interface(topic.type), topic.name, qos(topic.qos), event_callbacks=QUIET_PUBLISHER)
         return self._publishers_by_key[key]
 
-    def hear(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
+    def subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
         """Subscribe to a topic in this node's row."""
         self._allowed(key, self.spec.subscribes + self.spec.frames, "subscribe to")
         self._subscribe(key, callback, raw)
 
     def follow(self, topic: Topic, take: Take) -> None:
         """Subscribe to a topic of others whatever its type is. take: gets what rclpy tells of a message too."""
-        self._hearing = self._hearing or AdaptiveSubscriptions(self, self.data_group)
-        self._hearing.hear(topic, take)
+        self._adaptive = self._adaptive or AdaptiveSubscriptions(self, self.data_group)
+        self._adaptive.subscribe(topic, take)
 
     def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
         topic = TOPICS.get(key) or CAMERA_TOPICS[key]
-        heard = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
-        counting = self.diagnostics.watched(topic, self._faulty(key, heard), raw)
+        guarded = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
+        counting = self.diagnostics.watched(topic, self._faulty(key, guarded), raw)
         if key in self.spec.apart:
             self._listener = self._listener or ListenerNode(self)
-            node, hearing, group = self._listener.node, self._listener.hearing, None
+            node, adaptive, group = self._listener.node, self._listener.adaptive, None
         else:
-            self._hearing = self._hearing or AdaptiveSubscriptions(self, self.data_group)
-            node, hearing, group = self, self._hearing, self.data_group
+            self._adaptive = self._adaptive or AdaptiveSubscriptions(self, self.data_group)
+            node, adaptive, group = self, self._adaptive, self.data_group
         if key in FOREIGN:
             take = counting if INFORMS else message_alone(counting)
-            hearing.hear(topic, take, raw, seldom=key in SELDOM)
+            adaptive.subscribe(topic, take, raw, seldom=key in SELDOM)
         else:
             node.create_subscription(interface(topic.type), topic.name, counting, qos(topic.qos), callback_group=group,
                                      raw=raw, event_callbacks=QUIET_SUBSCRIPTION)
@@ -216,11 +216,11 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         return callback if self._faults is None else self._faults.slow(self._faults.wrap(key, callback))
 
     def _while_active(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
-        def heard(message: Any) -> None:
+        def guarded(message: Any) -> None:
             if self.active:
                 callback(message)
 
-        return heard
+        return guarded
 
     def _allowed(self, key: str, row: tuple[str, ...], verb: str) -> None:
         if key not in row:

@@ -30,17 +30,17 @@ class Observations:
 
     def __init__(self, node: EqaNode) -> None:
         self._node = node
-        self._told: Mapping[int, Label] = {}  # the table of labels that was published last
+        self._published_labels: Mapping[int, Label] = {}  # the table of labels that was published last
         self._acknowledged: dict[str, int] = {}
-        self._heard = threading.Condition()
+        self._changed = threading.Condition()
         for key in OBSERVATION:
             node.out(key)
-        node.hear("acknowledged", self._on_acknowledged)  # apart: a callback waits for it
+        node.subscribe("acknowledged", self._on_acknowledged)  # apart: a callback waits for it
 
     def _on_acknowledged(self, header: Any) -> None:
-        with self._heard:
+        with self._changed:
             self._acknowledged[header.frame_id] = messages.ns_of(header.stamp)
-            self._heard.notify_all()
+            self._changed.notify_all()
 
     def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
         """Tell an observation's time and place, and show it."""
@@ -62,8 +62,8 @@ class Observations:
         stamp, send = frame.stamp_ns, self._node.send
         send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
-            if again or labels != self._told:
-                self._told = labels
+            if again or labels != self._published_labels:
+                self._published_labels = labels
                 send("label_table", convert.label_table_msg(labels, stamp))
             send("labels", convert.image_msg(frame.labels, "16UC1", stamp))
         send("color", convert.image_msg(frame.rgb, "rgb8", stamp))
@@ -77,8 +77,8 @@ class Observations:
         """
         stamp, config = frame.stamp_ns, self._node.config
         end = time.monotonic() + config.acknowledged_deadline_s
-        with self._heard:
-            while not self._heard.wait_for(lambda: not self._behind(stamp), config.repeat_s):
+        with self._changed:
+            while not self._changed.wait_for(lambda: not self._behind(stamp), config.repeat_s):
                 if time.monotonic() > end:
                     raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
                                    f"{stamp / 1e9:.3f} s within {config.acknowledged_deadline_s:g} s")

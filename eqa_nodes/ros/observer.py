@@ -52,7 +52,7 @@ class EpisodeNode(EqaNode[ConfigT]):
     def again(self) -> None:
         """Publish once more what was derived from the last observation (it was asked for again)."""
 
-    def taken(self, stamp_ns: int) -> None:
+    def acknowledge(self, stamp_ns: int) -> None:
         """Say that this observation has been taken in, or refused for good."""
         self._acknowledged.publish(convert.header(stamp_ns, self.get_name()))
 
@@ -111,7 +111,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
         if both:
             self._cameras.append(self._camera(1, node.second_camera, self.spec.frames, {}))
         if labels and not detected:
-            self.hear("label_table", self.frames.put_table)
+            self.subscribe("label_table", self.frames.put_table)
         self._subscribe("tf", lambda message: self._transforms(message, static=False))
         self._subscribe("tf_static", lambda message: self._transforms(message, static=True))
         self._jumps = self._watch_clock()
@@ -144,7 +144,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
             if part in own:
                 self._subscribe(SECOND * number + own[part], callback)
             else:
-                self.hear(topics.get(part, part), callback)
+                self.subscribe(topics.get(part, part), callback)
         return frames
 
     def _watch_clock(self) -> Any:
@@ -203,7 +203,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
             self.again()
         except EqaError as error:
             self.count(str(error))
-        self.taken(stamp_ns)
+        self.acknowledge(stamp_ns)
 
     def _transforms(self, message: Any, static: bool) -> None:
         for reason in self.frames.put_transforms(message, static):
@@ -218,7 +218,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
             self.take(frame, labels)
         except EqaError as error:
             self.count(str(error))
-        self.taken(frame.stamp_ns)
+        self.acknowledge(frame.stamp_ns)
 
     def _locate(self, frame: Frame) -> None:
         """Tell the node when localisation has found the robot elsewhere, which no odometry says it has driven to."""
@@ -234,4 +234,4 @@ class ObserverNode(EpisodeNode[ConfigT]):
 
     def _rejected(self, stamp_ns: int, reason: str) -> None:
         self.count(reason)
-        self.taken(stamp_ns)
+        self.acknowledge(stamp_ns)

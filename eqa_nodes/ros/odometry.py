@@ -85,38 +85,38 @@ class TopicOdometry:
 
     def __init__(self, node: EqaNode) -> None:
         self._node = node
-        self._way = Odometer(node.config.node.tf.relocated_m or math.inf)
+        self._odometer = Odometer(node.config.node.tf.relocated_m or math.inf)
         self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
         self._stray = node.future_watch()
         self._acknowledged: dict[str, int] = {}
-        self._heard = threading.Condition()
-        node.hear("odom", self._on_odom)
-        node.hear("acknowledged", self._on_acknowledged)
-        self._place = BasePoseListener(node, self._heard)
+        self._changed = threading.Condition()
+        node.subscribe("odom", self._on_odom)
+        node.subscribe("acknowledged", self._on_acknowledged)
+        self._place = BasePoseListener(node, self._changed)
 
     @property
     def newest_ns(self) -> int:
         """Return the newest stamp that was heard of, 0 before the first."""
-        return max(self._way.newest_ns, self._place.newest[0] if self._place.newest is not None else 0)
+        return max(self._odometer.newest_ns, self._place.newest[0] if self._place.newest is not None else 0)
 
     def missing(self) -> str:
-        odom = "" if self._way.newest_ns else (f"no odometry has come on {TOPICS['odom'].name}: does the robot "
-                                               "publish it?")
+        odom = "" if self._odometer.newest_ns else (f"no odometry has come on {TOPICS['odom'].name}: does the robot "
+                                                    "publish it?")
         place = "" if self._place.newest is not None else f"no {self._place.chain} has come: is the robot localised?"
         return "; ".join(filter(None, (odom, place)))
 
     def begin(self, starts_ns: int) -> None:
         """Raises NodeLost naming the observers that have not taken in an observation before the deadline."""
         deadline = self._node.config.observe_deadline_s
-        with self._heard:
-            self._way.begin()
-            if not self._heard.wait_for(lambda: not self._behind(starts_ns), deadline):
+        with self._changed:
+            self._odometer.begin()
+            if not self._changed.wait_for(lambda: not self._behind(starts_ns), deadline):
                 raise NodeLost(f"{', '.join(self._behind(starts_ns))} did not take in an observation from "
                                f"{starts_ns / 1e9:.3f} s on within {deadline:g} s: does the camera publish?")
 
     def travelled(self) -> Travelled:
-        with self._heard:
-            return Travelled(0, self._way.metres)
+        with self._changed:
+            return Travelled(0, self._odometer.metres)
 
     def robot(self) -> PoseStamped:
         stamp, place = self._placed()
@@ -128,7 +128,7 @@ class TopicOdometry:
 
     def _placed(self) -> tuple[int, Transform]:
         """Return the newest stamp and map_from_base; waits for the first. Raises StaleData at the deadline."""
-        with self._heard:
+        with self._changed:
             return self._place.wait(self._node.config.node.call_deadline_s)
 
     def _behind(self, stamp_ns: int) -> list[str]:
@@ -139,25 +139,25 @@ class TopicOdometry:
         if self._stray(stamp):
             self._node.count("odometry is stamped in the future")
             return
-        with self._heard:
-            if self._clock_watch.set_back(stamp, self._way.newest_ns):
+        with self._changed:
+            if self._clock_watch.set_back(stamp, self._odometer.newest_ns):
                 self._go_back(stamp)
             try:
-                self._way.take(stamp, at)
+                self._odometer.take(stamp, at)
             except BadFrame as error:
                 self._node.count(str(error))
 
     def _go_back(self, stamp_ns: int) -> None:
         """Go on from an earlier stamp."""
-        back_ns = self._way.newest_ns - stamp_ns
+        back_ns = self._odometer.newest_ns - stamp_ns
         self._node.count(f"time went back by {back_ns / 1e9:.0f} s: where the robot is now counts")
         self._place.set_back(stamp_ns, back_ns)
-        self._way.set_back()
+        self._odometer.set_back()
 
     def _on_acknowledged(self, header: Any) -> None:
-        with self._heard:
+        with self._changed:
             self._acknowledged[header.frame_id] = messages.ns_of(header.stamp)
-            self._heard.notify_all()
+            self._changed.notify_all()
 
 
 ODOMETRIES: dict[str, Callable[[EqaNode], RosOdometry]] = {"simulator": BridgeOdometry, "topics": TopicOdometry}

@@ -37,19 +37,19 @@ def declare(node: Any) -> Any:
 def descriptor(parameter: Parameter) -> ParameterDescriptor:
     """Return what `ros2 param describe` shows of a parameter; one that is not live is read-only."""
     when = parameter.live
-    told = ParameterDescriptor(
+    message = ParameterDescriptor(
         description=parameter.description, read_only=not when,
         additional_constraints=f"a change takes effect {when}" if when else "read-only: a change needs a restart")
     allowed = parameter.range
     if allowed is None:
-        return told
+        return message
     if isinstance(parameter.default, float):
-        told.floating_point_range = [FloatingPointRange(from_value=allowed.low, to_value=allowed.high)]
+        message.floating_point_range = [FloatingPointRange(from_value=allowed.low, to_value=allowed.high)]
     elif math.isfinite(allowed.high):  # ROS has no integer range with one end
-        told.integer_range = [IntegerRange(from_value=int(allowed.low), to_value=int(allowed.high), step=1)]
-    if allowed.above or not told.floating_point_range + told.integer_range:
-        told.additional_constraints = f"{allowed}; {told.additional_constraints}"
-    return told
+        message.integer_range = [IntegerRange(from_value=int(allowed.low), to_value=int(allowed.high), step=1)]
+    if allowed.above or not message.floating_point_range + descriptor.integer_range:
+        message.additional_constraints = f"{allowed}; {descriptor.additional_constraints}"
+    return message
 
 
 def _change(node: Any, parameters: Sequence[Any]) -> SetParametersResult:

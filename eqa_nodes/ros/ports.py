@@ -19,7 +19,7 @@ from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recei
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.allowing import told_of_drive, told_of_spending
+from eqa_nodes.ros.allowing import drive_parameters, spending_parameters
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
 
@@ -150,8 +150,8 @@ class RosAnswerer:
         return messages.answer_of(response)
 
     def _call(self, client: Any, question: Question, **fields: Any) -> Any:
-        if told := told_of_spending(question.id, question.text):
-            self._allow.call(self._node.config.node.call_deadline_s, parameters=told)
+        if parameters := spending_parameters(question.id, question.text):
+            self._allow.call(self._node.config.node.call_deadline_s, parameters=parameters)
         response = client.exchange(self._node.config.model_deadline_s, question=convert.question_msg(question),
                                    **fields)
         r = response.receipt  # before the error is raised: failed calls cost too
@@ -180,10 +180,11 @@ class RosNavigator:
         return self._drive(self._spin, self._spin.Goal(target_yaw=2 * math.pi), allowance)
 
     def _drive(self, action: Any, goal: Any, allowance: Allowance) -> NavResult:
-        """Drive, and tell the navigator before it what the drive may use: it holds to that, whatever becomes of us."""
+        """Send the drive's allowance to the navigator, then the goal: the navigator enforces it even if this node dies."""
         def announce(goal_id: Any) -> None:
             if allowance != FREE:
-                self._allow.call(self._node.config.node.call_deadline_s, parameters=told_of_drive(goal_id, allowance))
+                self._allow.call(self._node.config.node.call_deadline_s,
+                                 parameters=drive_parameters(goal_id, allowance))
 
         return _result(action.run(goal, DRIVE_WALL_S, announce=announce))
 

@@ -75,7 +75,7 @@ class Flow:
         """Messages that came."""
         return self._count
 
-    def heard(self, now_ns: int, age_ns: int = UNKNOWN) -> None:
+    def received(self, now_ns: int, age_ns: int = UNKNOWN) -> None:
         """Count a message."""
         self._ages_ns[self._count % RING] = age_ns
         self._count += 1
@@ -95,11 +95,11 @@ class Flow:
         while len(marks) > 2 and now_ns - marks[1][0] >= WINDOW_S * 1e9:
             marks.popleft()
         began_ns, count, busy_ns, _ = marks[0]
-        taken_ns = max(1, now_ns - began_ns)
+        passed_ns = max(1, now_ns - began_ns)
         new = self._count - count
         ages = self._newest(new)
         return RateWindow(
-            self._count, new / taken_ns * 1e9, (self._busy_ns - busy_ns) / taken_ns,
+            self._count, new / passed_ns * 1e9, (self._busy_ns - busy_ns) / passed_ns,
             max(mark[3] for mark in list(marks)[1:]) / 1e9, (now_ns - self._last_ns) / 1e9 if self._count else None,
             statistics.median(ages) / 1e9 if ages else None, max(ages) / 1e9 if ages else None, self.gaps.lost)
 

@@ -19,7 +19,7 @@ class Observer(Protocol):
 
     context: Any
 
-    def taken(self, stamp_ns: int) -> None:
+    def acknowledge(self, stamp_ns: int) -> None:
         """Say that an observation was taken in."""
 
     def count(self, reason: str) -> None:
@@ -80,7 +80,7 @@ class WriteTracker(Listener):
         with self._lock:
             there = stamp_ns == self._durable_ns
         if there:
-            self._node.taken(stamp_ns)
+            self._node.acknowledge(stamp_ns)
         return there
 
     def without(self, stamp_ns: int, parts: tuple[str, ...]) -> None:
@@ -110,7 +110,7 @@ class WriteTracker(Listener):
             self._durable_ns = max([self._durable_ns, *stamps])
         for stamp_ns in stamps:
             try:
-                self._node.taken(stamp_ns)
+                self._node.acknowledge(stamp_ns)
             except (InvalidHandle, RCLError):  # the graph ends while the last messages are written
                 if self._node.context.ok():
                     raise
@@ -146,25 +146,25 @@ class MessageCounts:
         """Count a message from before the episode."""
         self.early[topic] += 1
 
-    def on_the_way(self) -> Counter[str]:
-        """Return what never came here, by topic."""
+    def in_transit(self) -> Counter[str]:
+        """Return how many messages of each topic were lost between their publisher and this recorder."""
         return +(Counter(self._lost()) - self._before)
 
     def values(self, written: Mapping[str, int], dropped: Mapping[str, int]) -> dict[str, str]:
         """Return what diagnostics show of each topic while the bag is written. dropped: there was no room for it."""
-        way = self.on_the_way()
-        return {topic: f"{self.came[topic]} came, {written.get(topic, 0)} written, {way[topic]} lost on the way, "
+        transit = self.in_transit()
+        return {topic: f"{self.came[topic]} came, {written.get(topic, 0)} written, {transit[topic]} lost on the way, "
                        f"{dropped.get(topic, 0)} dropped, {self.early[topic]} from before the episode"
-                for topic in sorted({*self.came, *way, *self.early})}
+                for topic in sorted({*self.came, *transit, *self.early})}
 
     def losses(self, written: Mapping[str, int]) -> list[str]:
         """Return, when all was written, one sentence for each topic of which something is not in the bag."""
-        way, told = self.on_the_way(), []
-        for topic in sorted({*self.came, *way, *self.early}):
+        transit, report = self.in_transit(), []
+        for topic in sorted({*self.came, *transit, *self.early}):
             words = [f"{n} {what}" for n, what in (
-                (way[topic], "lost on the way to the recorder"),
+                (transit[topic], "lost on the way to the recorder"),
                 (self.came[topic] - written.get(topic, 0), "that came and were dropped or refused"),
                 (self.early[topic], "stamped before the episode began")) if n > 0]
             if words:
-                told.append(f"{topic}: {written.get(topic, 0)} recorded, and not {' and not '.join(words)}")
-        return told
+                report.append(f"{topic}: {written.get(topic, 0)} recorded, and not {' and not '.join(words)}")
+        return report

@@ -37,14 +37,14 @@ class NodeStarts:
 
     def __init__(self, node: Any, group: Any) -> None:
         self._born: dict[str, int] = {}
-        self._heard: dict[str, float] = {}  # of a successor, by our own clock
+        self._received_s: dict[str, float] = {}  # of a successor, by our own clock
         topic = TOPICS["started"]
         node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos), callback_group=group)
 
     def _on_started(self, header: Any) -> None:
         name, born = row_of(header.frame_id), ns_of(header.stamp)
         if 0 < self.of(name) < born:
-            self._heard[name] = time.monotonic()
+            self._received_s[name] = time.monotonic()
         self._born[name] = max(born, self.of(name))
 
     def of(self, *names: str) -> int:
@@ -53,7 +53,7 @@ class NodeStarts:
 
     def just_started_again(self, *names: str) -> bool:
         """Return whether a node's successor was heard of so lately that it may not be discovered yet."""
-        return time.monotonic() - max(self._heard.get(name, -math.inf) for name in names) < DISCOVERY_S
+        return time.monotonic() - max(self._received_s.get(name, -math.inf) for name in names) < DISCOVERY_S
 
 
 class NodeRestarted(NodeLost):

@@ -80,20 +80,20 @@ def rights_of(name: str, world: str = "") -> NodePermissions:
     spec, client = (CLIENTS[name].spec, True) if name in CLIENTS else (NODES[name], False)
     calls = [key for key in spec.calls if client or world != "robot" or key not in SIMULATED]
     says = set(spec.publishes)
-    hears = {*spec.subscribes, *spec.frames, *(TRANSFORMS if spec.frames else ())} - {*spec.apart}
+    subscribed = {*spec.subscribes, *spec.frames, *(TRANSFORMS if spec.frames else ())} - {*spec.apart}
     if not client:
         says |= {"started", "diagnostics"}
     if {*spec.calls} - {*NAV2_SERVES}:
-        hears.add("started")  # whether who is called was started again
+        subscribed.add("started")  # whether who is called was started again
     if f"reset_{name}" in spec.serves:  # observers
         says.add("acknowledged")
-        hears.add("episode")
-    cameras = {topic.name for topic in CAMERA_TOPICS.values()} if "camera_info" in hears and not client else set()
+        subscribed.add("episode")
+    cameras = {topic.name for topic in CAMERA_TOPICS.values()} if "camera_info" in subscribed and not client else set()
     own = {f"~/{service}" for service in (TYPE_DESCRIPTION, *(() if client else NODE_SERVICES))}
     return NodePermissions(
         frozenset({TOPICS[key].name for key in says} | {"/parameter_events"}
                   | (set() if client else {"/rosout", TRANSITION_EVENT})),
-        frozenset({TOPICS[key].name for key in hears} | {TOPICS["clock"].name} | cameras),
+        frozenset({TOPICS[key].name for key in subscribed} | {TOPICS["clock"].name} | cameras),
         frozenset({SERVICES[key].name for key in spec.serves if key in SERVICES} | own),
         frozenset(SERVICES[key].name for key in calls if key in SERVICES),
         frozenset(ACTIONS[key].name for key in spec.serves if key in ACTIONS),

@@ -53,8 +53,8 @@ class AdaptiveSubscriptions:
         self._node, self._group = node, group
         self._topics: list[_Followed] = []
 
-    def hear(self, topic: Topic, take: Take, raw: bool = False, *, expected: Qos | None = None,
-             past: bool = True, seldom: bool = False) -> None:
+    def subscribe(self, topic: Topic, take: Take, raw: bool = False, *, expected: Qos | None = None,
+                  past: bool = True, seldom: bool = False) -> None:
         """Subscribe. take: gets each message once, and rclpy's information on it.
 
         expected: what to ask for until somebody publishes, by default as the graph says. past: also ask for the
@@ -83,7 +83,7 @@ class _Followed:
         own = OfferedQos(expected.reliability == "reliable", past and expected.durability == "transient_local")
         self._always = {own, LEAST} if seldom else set()
         self._first = {own}
-        self._heard: dict[OfferedQos, Any] = {}
+        self._subscribed: dict[OfferedQos, Any] = {}
         self._idle_s: dict[OfferedQos, float] = {}
         self._seen = _Seen()
 
@@ -92,15 +92,15 @@ class _Followed:
         infos = self._node.get_publishers_info_by_topic(self._topic.name)
         offered = {offer_of(info.qos_profile) for info in infos if info.topic_type == self._topic.type}
         offered = {offer._replace(latched=offer.latched and self._past) for offer in offered}
-        wanted = self._always | (offered or set(self._heard) or self._first)
-        for offer in wanted - self._heard.keys():
-            self._heard[offer] = self._subscription(offer, again)
+        wanted = self._always | (offered or set(self._subscribed) or self._first)
+        for offer in wanted - self._subscribed.keys():
+            self._subscribed[offer] = self._subscription(offer, again)
         now = time.monotonic()
         for offer in wanted:
             self._idle_s[offer] = now
-        for offer in [o for o in self._heard if o not in wanted and now - self._idle_s[o] > SETTLE_S]:
+        for offer in [o for o in self._subscribed if o not in wanted and now - self._idle_s[o] > SETTLE_S]:
             taking_back(self._node)
-            self._node.destroy_subscription(self._heard.pop(offer))
+            self._node.destroy_subscription(self._subscribed.pop(offer))
 
     def _subscription(self, offer: OfferedQos, again: Callable[..., None]) -> Any:
         profile = QoSProfile(

@@ -51,7 +51,7 @@ class Tap:
         self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._hearing = AdaptiveSubscriptions(self._node)
+        self._adaptive = AdaptiveSubscriptions(self._node)
 
     def __enter__(self) -> Tap:
         return self
@@ -86,14 +86,14 @@ class Tap:
         return {**{name: TappedTopic(_TF_TYPE, qos) for name, qos in TRANSFORMS.items()},
                 **{name: self.offer(name) for name in (*offered, *names)}}
 
-    def hear(self, topics: Mapping[str, TappedTopic], take: Callable[[str, bytes], None]) -> None:
+    def subscribe(self, topics: Mapping[str, TappedTopic], take: Callable[[str, bytes], None]) -> None:
         """Subscribe; `take` gets topic and serialized message in the thread that spins.
 
         Publishers that come later, or offer something else, are heard too.
         """
         for name, (type_name, offered, past) in topics.items():
-            self._hearing.hear(Topic(name, type_name, ""), partial(self._take, name, take), raw=True, past=past,
-                               expected=offered._replace(depth=max(_DEPTH, offered.depth)), seldom=name == "/tf_static")
+            self._adaptive.subscribe(Topic(name, type_name, ""), partial(self._take, name, take), raw=True, past=past,
+                                     expected=offered._replace(depth=max(_DEPTH, offered.depth)), seldom=name == "/tf_static")
 
     def spin(self, seconds: float) -> None:
         """Hear for so long, in this thread."""

@@ -127,12 +127,12 @@ class _Goal:
         self.client, self.begin = client, begin
         self.begun = self.canceled = self._passed_on = False
         self.done, self._end = threading.Event(), TaskEnd(TaskState.LOST)
-        client.heard_s = time.monotonic()
+        client.received_s = time.monotonic()
         self._server = Presence(client.server_is_ready)
 
     @property
-    def heard_s(self) -> float:
-        return self.client.heard_s
+    def received_s(self) -> float:
+        return self.client.received_s
 
     def poll(self, wait_s: float) -> TaskEnd | None:
         if self.done.wait(wait_s):
@@ -166,7 +166,7 @@ class Bounded:
     def __init__(self, client: Any, answer_s: float) -> None:
         self._client, self.answer_s = client, answer_s
         self.name, self.server_is_ready, self.destroy = client._action_name, client.server_is_ready, client.destroy
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
         self._lock = threading.Lock()
         self._call_off: Callable[[], None] = lambda: None  # of the goal that was sent last
 
@@ -178,13 +178,13 @@ class Bounded:
 
     def send_goal_async(self, goal: Any, feedback_callback: Any = None, **kwargs: Any) -> Any:
         """Return a future of the goal's handle, or of None when no answer comes in time."""
-        def heard(message: Any) -> None:
-            self.heard_s = time.monotonic()
+        def feedback_received(message: Any) -> None:
+            self.received_s = time.monotonic()
             if feedback_callback is not None:
                 feedback_callback(message)
 
         answer, goal_id = Future(), new_id()
-        sent = self._client.send_goal_async(goal, feedback_callback=heard, goal_uuid=goal_id, **kwargs)
+        sent = self._client.send_goal_async(goal, feedback_callback=feedback_received, goal_uuid=goal_id, **kwargs)
 
         def call_off() -> None:
             if self._settle(answer, None):
@@ -203,7 +203,7 @@ class Bounded:
 
     def _on_answer(self, answer: Any, handle: Any, timer: threading.Timer) -> None:
         timer.cancel()
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
         if not self._settle(answer, handle) and handle.accepted:
             handle.cancel_goal_async()
 

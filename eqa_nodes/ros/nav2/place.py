@@ -28,10 +28,10 @@ class RobotPlace:
     def __init__(self, node: EqaNode, lost_s: float, silent_s: float = 0.0) -> None:
         self._node, self._lost_s, self._silent_s, self._changed = node, lost_s, silent_s, threading.Condition()
         self._place = BasePoseListener(node, self._changed)
-        self._way, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockWatch(
+        self._odometer, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockWatch(
             node.config.node.tf.time_jump_s)
-        self._heard_s: float | None = None  # a place that odometry gave
-        node.hear("odom", self._on_odom)
+        self._odom_received_s: float | None = None  # a place that odometry gave
+        node.subscribe("odom", self._on_odom)
 
     def pose(self) -> Pose2:
         return pose2_of(self._newest()[1])
@@ -41,30 +41,30 @@ class RobotPlace:
 
     def travelled(self) -> Travelled | None:
         with self._changed:
-            if self._heard_s is None:
+            if self._odom_received_s is None:
                 return None
-            silent_s = time.monotonic() - self._heard_s
+            silent_s = time.monotonic() - self._odom_received_s
             if self._silent_s and silent_s > self._silent_s:
                 raise StaleData(f"odometry gave no place on {TOPICS['odom'].name} for {silent_s:.0f} s: does its "
                                 "driver run? How far the robot drives is not known without it")
-            return Travelled(0, self._way.metres)
+            return Travelled(0, self._odometer.metres)
 
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
         with self._changed:
-            before = self._way.newest_ns
+            before = self._odometer.newest_ns
             if self._watch.set_back(stamp, before):
-                self._way.set_back()
+                self._odometer.set_back()
             try:
-                self._way.take(stamp, at)
+                self._odometer.take(stamp, at)
             except BadFrame as error:
                 self._node.count(str(error))
-            if self._way.newest_ns != before:
-                self._heard_s = time.monotonic()
+            if self._odometer.newest_ns != before:
+                self._odom_received_s = time.monotonic()
 
     def _newest(self) -> tuple[int, Transform]:
         with self._changed:
             newest = self._place.wait(self._lost_s)
-            if time.monotonic() - self._place.heard_s > self._lost_s:
+            if time.monotonic() - self._place.received_s > self._lost_s:
                 raise self._place.lost(self._lost_s)
             return newest

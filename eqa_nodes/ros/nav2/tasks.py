@@ -16,7 +16,7 @@ class Nav2Task(Protocol):
     """One goal on its way."""
 
     @property
-    def heard_s(self) -> float:
+    def received_s(self) -> float:
         """When its server was heard last, wall clock."""
 
     def poll(self, wait_s: float) -> TaskEnd | None:
@@ -53,4 +53,4 @@ class TaskCommander(Nav2Services):
             self.task.cancel()
 
     def silent_s(self) -> float:
-        return time.monotonic() - self.task.heard_s if self.task is not None else 0.0
+        return time.monotonic() - self.task.received_s if self.task is not None else 0.0

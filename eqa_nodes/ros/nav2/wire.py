@@ -53,7 +53,7 @@ class WireTask:
         self._done, self._end = threading.Event(), TaskEnd(TaskState.LOST)
         self._handle: Any = None
         self._canceled = False
-        self._sent_s = self.heard_s = time.monotonic()
+        self._sent_s = self.received_s = time.monotonic()
         self._server = Presence(client.server_is_ready)
         self._id = new_id()
         sent = client.send_goal_async(goal, feedback_callback=self._on_feedback, goal_uuid=self._id)
@@ -79,14 +79,14 @@ class WireTask:
         return TaskEnd(TaskState.LOST, 0, why)
 
     def _on_feedback(self, _: Any) -> None:
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
 
     def _on_answer(self, future: Any) -> None:
         handle = future.result()
         if not handle.accepted:
             self._finish(TaskEnd(TaskState.REJECTED))
             return
-        self._handle, self.heard_s = handle, time.monotonic()
+        self._handle, self.received_s = handle, time.monotonic()
         handle.get_result_async().add_done_callback(self._on_result)
         if self._canceled:
             handle.cancel_goal_async()

@@ -104,7 +104,7 @@ def test_a_distribution_that_passes_the_message_alone_is_heard_too(ros: Any, mon
     node = ros.add(MapperNode)
     message = interface(TOPICS["camera_info"].type)()
     node.diagnostics.watched(TOPICS["camera_info"], heard.append, False)(message)
-    assert heard == [message] and node.diagnostics.heard(TOPICS["camera_info"].name) == 1
+    assert heard == [message] and node.diagnostics.received(TOPICS["camera_info"].name) == 1
 
 
 def test_a_callback_that_holds_all_others_up_is_told(ros: Any, listener: Listener) -> None:

@@ -63,7 +63,7 @@ class Robot:
                        "odom": lambda at: interface("nav_msgs/msg/Odometry")(header=convert.header(at))}[key](stamp)
             self._out[key].publish(message)
             self.sent[key] += 1
-            until(lambda name=TOPICS[key].name, n=self.sent[key]: self.recorder.diagnostics.heard(name) == n)
+            until(lambda name=TOPICS[key].name, n=self.sent[key]: self.recorder.diagnostics.received(name) == n)
             until(lambda: not self.recorder._waiting_mb())
 
     def end(self) -> Counter[str]:
@@ -155,7 +155,7 @@ def test_what_is_lost_is_shown_on_diagnostics_and_told_in_the_log(ros: Any, tmp_
         out.publish(convert.image_msg(RGB, "rgb8", stamps(number)))
     held.set()
     lost = robot.recorder.diagnostics.lost
-    until(lambda: robot.recorder.diagnostics.heard(topic) + lost()[topic] == sent + 1)
+    until(lambda: robot.recorder.diagnostics.received(topic) + lost()[topic] == sent + 1)
     assert lost()[topic] > 0
     logger = SimpleNamespace(warning=told.append, info=told.append)
     monkeypatch.setattr(robot.recorder, "get_logger", lambda: logger)

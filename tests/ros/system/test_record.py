@@ -231,7 +231,7 @@ def test_what_was_lost_on_the_way_is_counted(environment: dict[str, str], monkey
     assert process.stdout is not None and process.stdin is not None
     try:
         with tap_module.Tap() as tap:
-            tap.hear(tap.find(["/flood"], 20.0), slow)
+            tap.subscribe(tap.find(["/flood"], 20.0), slow)
             until(lambda: tap.spin(0.1) or bool(numbers))  # both sides know each other
             process.stdin.write("300\n")
             process.stdin.flush()

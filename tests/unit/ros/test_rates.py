@@ -14,7 +14,7 @@ def flow_of(seconds: int, hz: int, age_ns: int = 20_000_000, busy_ns: int = 1_00
     flow = Flow(0)
     for second in range(seconds):
         for k in range(hz):
-            flow.heard(second * S + k * S // hz, age_ns)
+            flow.received(second * S + k * S // hz, age_ns)
             flow.spent(busy_ns)
         summary = flow.sum_up((second + 1) * S)
     return flow, summary
@@ -30,7 +30,7 @@ def test_a_steady_flow_has_its_rate_from_the_first_second_on(seconds: int) -> No
 
 def test_a_window_forgets_what_was_before_it() -> None:
     flow, _ = flow_of(10, 10)
-    flow.heard(10 * S, age_ns=3 * S)
+    flow.received(10 * S, age_ns=3 * S)
     flow.spent(2 * S)
     at_once, later = flow.sum_up(11 * S), [flow.sum_up((12 + k) * S) for k in range(6)]
     assert at_once.oldest_s == pytest.approx(3.0) and at_once.longest_s == pytest.approx(2.0)
@@ -43,13 +43,13 @@ def test_a_window_forgets_what_was_before_it() -> None:
 def test_ages_of_a_fast_flow_are_those_of_the_newest() -> None:
     flow = Flow(0)
     for k in range(3 * RING):
-        flow.heard(k, age_ns=S if k < 2 * RING else 2 * S)
+        flow.received(k, age_ns=S if k < 2 * RING else 2 * S)
     assert flow.sum_up(S).median_age_s == pytest.approx(2.0)
 
 
 def test_stamps_of_another_clock_say_no_age() -> None:
     flow, _ = flow_of(1, 4, age_ns=UNKNOWN)
-    flow.heard(S, age_ns=S // 2)
+    flow.received(S, age_ns=S // 2)
     assert flow.sum_up(2 * S).oldest_s == pytest.approx(0.5)
     assert flow_of(2, 4, age_ns=UNKNOWN)[1].median_age_s is None
 
@@ -70,7 +70,7 @@ def test_silence_is_stale_and_ends() -> None:
     assert [judged(s, 5.0, 0.0).level for s in silent] == [OK, OK, WARN, WARN, STALE]
     assert judged(silent[-1], 0.0, 0.0).level == OK
     for k in range(50):
-        flow.heard(10 * S + k * S // 50)
+        flow.received(10 * S + k * S // 50)
     assert judged(flow.sum_up(11 * S), 5.0, 0.0).level == OK
     assert judged(Flow(0).sum_up(S), 5.0, 0.0) == (STALE, "nothing came yet")
 
