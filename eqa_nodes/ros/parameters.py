@@ -47,8 +47,8 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
         message.floating_point_range = [FloatingPointRange(from_value=allowed.low, to_value=allowed.high)]
     elif math.isfinite(allowed.high):  # ROS has no integer range with one end
         message.integer_range = [IntegerRange(from_value=int(allowed.low), to_value=int(allowed.high), step=1)]
-    if allowed.above or not message.floating_point_range + descriptor.integer_range:
-        message.additional_constraints = f"{allowed}; {descriptor.additional_constraints}"
+    if allowed.above or not message.floating_point_range + message.integer_range:
+        message.additional_constraints = f"{allowed}; {message.additional_constraints}"
     return message
 
 

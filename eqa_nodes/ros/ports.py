@@ -180,7 +180,7 @@ class RosNavigator:
         return self._drive(self._spin, self._spin.Goal(target_yaw=2 * math.pi), allowance)
 
     def _drive(self, action: Any, goal: Any, allowance: Allowance) -> NavResult:
-        """Send the drive's allowance to the navigator, then the goal: the navigator enforces it even if this node dies."""
+        """Send the drive's allowance to the navigator, then the goal: it holds even if this node dies."""
         def announce(goal_id: Any) -> None:
             if allowance != FREE:
                 self._allow.call(self._node.config.node.call_deadline_s,

@@ -89,11 +89,12 @@ class Tap:
     def subscribe(self, topics: Mapping[str, TappedTopic], take: Callable[[str, bytes], None]) -> None:
         """Subscribe; `take` gets topic and serialized message in the thread that spins.
 
-        Publishers that come later, or offer something else, are heard too.
+        Publishers that start later, or offer another quality of service, are received too.
         """
         for name, (type_name, offered, past) in topics.items():
+            expected = offered._replace(depth=max(_DEPTH, offered.depth))
             self._adaptive.subscribe(Topic(name, type_name, ""), partial(self._take, name, take), raw=True, past=past,
-                                     expected=offered._replace(depth=max(_DEPTH, offered.depth)), seldom=name == "/tf_static")
+                                     expected=expected, seldom=name == "/tf_static")
 
     def spin(self, seconds: float) -> None:
         """Hear for so long, in this thread."""
