@@ -260,7 +260,7 @@ def shows(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
         return done()
 
     patch.setattr("eqa_nodes.ros.observation.time", Bag(monotonic=lambda: clock.now))
-    patch.setattr(observations, "_heard", _Condition(wait_for))
+    patch.setattr(observations, "_changed", _Condition(wait_for))
     with pytest.raises(NodeLost) as lost:
         observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
     return {"repeat_s": waited[0], "acknowledged_deadline_s": float(str(lost.value).split()[-2])}[name]
@@ -291,7 +291,7 @@ def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr(node, "_wait", lambda seconds, stop: due.append(seconds))
     patch.setattr(node, "_publish", lambda *args: None)
     patch.setattr(node._observations, "await_observers", lambda *args: None)
-    patch.setattr(node, "_tell", lambda state: None)
+    patch.setattr(node, "_report_state", lambda state: None)
     node._run(reel, Bag(is_set=lambda: False))
     assert due[0] == due[1] * 2  # twice as fast from the second frame on, counted from the first
     return round(1.0 / due[0], 6)
