@@ -30,8 +30,8 @@ HABITAT, MESH = "habitat", "mesh"
 class ModelOptions:
     """A model, and what it may cost. None: not named, so that a parameter file may set it."""
 
-    backend: str | None = option(None, "how the model is asked: openai, transformers, scripted (default: openai)",
-                                 complete=names.backends)
+    backend: str | None = option(None, "how the model is asked: openai, transformers, scripted, simulated (default: "
+                               "openai)", complete=names.backends)
     model: str | None = option(None, "name, folder, or script of the model (default: EQA_VLM_MODEL)")
     base_url: str | None = option(None, "URL of the endpoint (default: EQA_VLM_BASE_URL)")
     temperature: float | None = option(None, "sampling temperature; a value below 0 is not sent (default: 0)",

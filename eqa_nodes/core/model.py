@@ -63,6 +63,11 @@ class Message(NamedTuple):
     parts: tuple[str | bytes, ...]
 
 
+def images_in(messages: Sequence[Message]) -> int:
+    """Return how many images the messages hold."""
+    return sum(isinstance(part, bytes) for message in messages for part in message.parts)
+
+
 class Completion(NamedTuple):
     """What a model wrote. finish_reason: "stop", or "length" when it was cut off at the token limit."""
 
@@ -83,21 +88,23 @@ class Choice(NamedTuple):
 class Usage:
     """Requests sent and tokens counted so far, those of failed calls included (as far as the server says).
 
-    money: what the tokens cost, in the currency of the prices; 0.0 where no prices are known.
+    money: what the tokens cost, in the currency of the prices; 0.0 where no prices are known. images: in the messages
+    of calls that were answered.
     """
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     money: float = 0.0
+    images: int = 0
 
     def __sub__(self, before: Usage) -> Usage:
         return Usage(self.calls - before.calls, self.tokens_in - before.tokens_in, self.tokens_out - before.tokens_out,
-                     self.money - before.money)
+                     self.money - before.money, self.images - before.images)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out,
-                     self.money + other.money)
+                     self.money + other.money, self.images + other.images)
 
 
 class Budget(NamedTuple):

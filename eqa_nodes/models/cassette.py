@@ -192,7 +192,8 @@ class Cassette:
         return recording
 
     def _count(self, recording: CassetteEntry) -> None:
-        self._meter.add(recording.usage.calls, recording.usage.tokens_in, recording.usage.tokens_out)
+        spent = recording.usage
+        self._meter.add(spent.calls, spent.tokens_in, spent.tokens_out, spent.images)
 
 
 def recorded_calls(path: Path) -> int:

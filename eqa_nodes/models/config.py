@@ -16,11 +16,11 @@ class ModelConfig:
     """A model backend with its settings. The API key is no setting: it comes from the environment alone."""
 
     backend: str = setting("openai",
-        "Backend of the model: openai | transformers | scripted, a name that an installed package registers, or "
-        "package.module:Class.")
+        "Backend of the model: openai | transformers | scripted | simulated, a name that an installed package "
+        "registers, or package.module:Class.")
     model: str = setting("",
         'Name of the model: that of an endpoint, a folder or hub name of a local model, or a file of scripted '
-        'replies; "" uses EQA_VLM_MODEL.')
+        'replies or of limits of the simulated model; "" uses EQA_VLM_MODEL.')
     base_url: str = setting("", 'URL of the endpoint; "" uses EQA_VLM_BASE_URL.')
     temperature: Finite = setting(0.0, "Sampling temperature; a negative value is not sent.")
     seed: Seed = setting(0, "Number added to the seed of every call, to draw other replies to the same questions.")

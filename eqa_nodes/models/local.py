@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
-from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.core.model import (
+    LETTERS,
+    Choice,
+    Completion,
+    Message,
+    Usage,
+    choose_verbalised,
+    images_in,
+    letter_menu,
+)
 from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.accelerator import device_of, dtype_of, quick_dtype
 from eqa_nodes.models.config import ModelConfig
@@ -130,7 +139,7 @@ class LocalModel:
         try:
             if self._model is None:
                 raise ModelError(f"closed: {self.model} was closed")
-            self._meter.add(len(chats))
+            self._meter.add(len(chats), images=sum(map(images_in, chats)))
             with self._named():
                 return read(self._written(chats, max_tokens, seed, until), max_tokens)
         finally:

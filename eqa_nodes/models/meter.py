@@ -49,9 +49,9 @@ class UsageMeter:
         """Raise BudgetSpent when nothing is left for another call."""
         self._budget.check(self.usage)
 
-    def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0) -> None:
+    def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, images: int = 0) -> None:
         """Count."""
-        spent = Usage(calls, tokens_in, tokens_out)
+        spent = Usage(calls, tokens_in, tokens_out, images=images)
         with self._lock:
             self._usage += spent
         own = _THIS_CALL.get()

@@ -13,7 +13,16 @@ from typing import Any
 
 from eqa_nodes.core.agent.spending import repeats
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
-from eqa_nodes.core.model import LETTERS, Choice, Completion, Message, Usage, choose_verbalised, letter_menu
+from eqa_nodes.core.model import (
+    LETTERS,
+    Choice,
+    Completion,
+    Message,
+    Usage,
+    choose_verbalised,
+    images_in,
+    letter_menu,
+)
 from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.guarded import guarded_client
@@ -159,7 +168,7 @@ class OpenAIChat:
         text = self._request(body)
         data = joined(text, self.model) if config.stream else parse(text, self.model)
         tokens = tokens_of(data)
-        self._meter.add(0, *tokens)
+        self._meter.add(0, *tokens, images=images_in(messages))
         self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
         reason = finish_reason(choice)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
-from eqa_nodes.core.model import Choice, Completion, Message, Usage, fraction
+from eqa_nodes.core.model import Choice, Completion, Message, Usage, fraction, images_in
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
@@ -77,7 +77,7 @@ class ScriptedBackend:
             reply = Completion(reply, asked, len(reply.split()))
         if not isinstance(reply, Completion):
             raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, but text was asked for")
-        self._meter.add(0, reply.tokens_in, reply.tokens_out)
+        self._meter.add(0, reply.tokens_in, reply.tokens_out, images_in(messages))
         return reply
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:

@@ -83,5 +83,6 @@ DETECTORS = Registry("detector", "eqa_nodes.detectors", {
 BACKENDS = Registry("model backend", "eqa_nodes.backends", {
     "openai": "eqa_nodes.models.openai_chat:OpenAIChat",
     "scripted": "eqa_nodes.models.scripted:ScriptedBackend",
+    "simulated": "eqa_nodes.models.simulated.backend:SimulatedModel",
     "transformers": "eqa_nodes.models.local:LocalModel",
 }, Traits())

@@ -44,7 +44,9 @@ COLUMNS = (
     MetricColumn("ACE %", 100, 1, _metric("ace")), MetricColumn("NPL %", 100, 1, _metric("npl")),
     MetricColumn("WCE %", 100, 1, _metric("wce")), MetricColumn("steps", 1, 0, _metric("steps")),
     MetricColumn("metres", 1, 1, _metric("metres")), MetricColumn("explored m2", 1, 0, lambda trial: trial.floor_m2),
-    MetricColumn("calls", 1, 1, lambda trial: float(trial.calls)))
+    MetricColumn("calls", 1, 1, lambda trial: float(trial.calls)),
+    MetricColumn("images", 1, 1, lambda trial: float(trial.images)),
+    MetricColumn("tokens", 1, 0, lambda trial: float(trial.score.tokens)))
 PAIRED = ("E_path %", "EXPRESS C %", "C %")
 
 

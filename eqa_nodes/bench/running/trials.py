@@ -9,7 +9,7 @@ from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,11 @@ from eqa_nodes.core.errors import ConfigError, EqaError, unknown
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.models.meter import counted
 from sim_bridge.truth import Truth
+
+if TYPE_CHECKING:
+    from eqa_nodes.runners.in_process import InProcessRunner
 
 TRIALS = "trials.jsonl"
 _MEMORY = Path("/dev/shm")  # where there is one, nothing waits for a disk: these memories are thrown away
@@ -59,7 +63,8 @@ class GradedAnswer(NamedTuple):
 class Trial:
     """What became of one question under one arm. text "": no answer; floor_m2: floor that was explored.
 
-    calls: batches that a model would have been asked: the rooms once, the first look, views after each drive, answers.
+    calls: of a model; where none was asked, batches that one would have been asked: the rooms once, the first look,
+    views after each drive, answers. images: that were shown to it.
     """
 
     question: str
@@ -71,6 +76,7 @@ class Trial:
     score: QuestionScore
     floor_m2: float = 0.0
     calls: int = 0
+    images: int = 0
 
     @property
     def mark(self) -> float:
@@ -147,10 +153,16 @@ def _carry_out(task: _Task) -> list[Trial]:
     with TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
         parameters = merged(None, task.arm.parameters, {"memory": {"folder": folder}})
         with closing(InProcessRunner(parameters, task.limits)) as runner:
-            return [_trial(runner.run(sample), sample, task.arm) for sample in task.samples]
+            return [_asked(runner, sample, task.arm) for sample in task.samples]
 
 
-def _trial(result: EpisodeResult, sample: Sample, arm: Arm) -> Trial:
+def _asked(runner: InProcessRunner, sample: Sample, arm: Arm) -> Trial:
+    with counted() as spent:
+        result = runner.run(sample)
+    return _trial(result, sample, arm, sum(one.images for one in spent))
+
+
+def _trial(result: EpisodeResult, sample: Sample, arm: Arm, images: int) -> Trial:
     answer, trace = result.answer, result.trace
     assert trace is not None
     text = "" if answer.abstained else answer.text
@@ -159,7 +171,7 @@ def _trial(result: EpisodeResult, sample: Sample, arm: Arm) -> Trial:
         score = question_score(sample, Prediction(sample.id, answer, result.final_pose), OfflineJudge(), truth)
     score = replace(score, seconds=0.0)  # the same episode is the same trial, however fast the machine
     return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, score, _explored_m2(trace.grid),
-                 2 + len(trace.decisions) + len(trace.weighed))
+                 answer.receipt.calls or 2 + len(trace.decisions) + len(trace.weighed), images)
 
 
 def _explored_m2(grid: GridMap | None) -> float:

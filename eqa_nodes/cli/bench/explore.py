@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FOLDER, flag, option
-from eqa_nodes.registry import POLICIES
+from eqa_nodes.registry import ANSWERERS, DEFAULT_ANSWERER, POLICIES
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm
@@ -36,6 +37,10 @@ class Explore:
     seed: int = option(0, "decides which houses (default: 0)")
     max_steps: int = option(400, "maximum atomic actions of an episode", type=whole)
     workers: int = option(2, "processes")
+    answerer: str = option(DEFAULT_ANSWERER, "who judges views and answers; one that asks a model asks the simulated "
+                           "one (docs/models.md), without noise", complete=names.answerers)
+    limits: Path | None = option(None, "JSON file of what the simulated model can see (default: its own limits)",
+                                 metavar="FILE")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
 
     def run(self) -> int:
@@ -52,10 +57,10 @@ class Explore:
         with Console().status("choosing questions"):
             asked = open_dataset("house", split=self.split, limit=self.questions, seed=self.seed)
         samples = [sample for sample in asked if sample.needs_exploration]
-        trials = run_with_bar(samples, [_arm(*pair) for pair in chosen], out, self.max_steps, self.workers,
-                              seed=self.seed)
+        trials = run_with_bar(samples, [self._arm(*pair) for pair in chosen], out, self.max_steps, self.workers,
+                              seed=self.seed, model=self._asked())
         head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
-                f"{self.seed}) that need exploration; label answerer, {IMAGE[0]} x {IMAGE[1]} image, at most "
+                f"{self.seed}) that need exploration; answerer {self._asked()}, {IMAGE[0]} x {IMAGE[1]} image, at most "
                 f"{self.max_steps} steps (checked between drives); 95 % intervals over questions.\n\n")
         text = head + tables(trials)
         write_bytes(out / TABLE, text.encode())
@@ -72,14 +77,23 @@ class Explore:
         for name in (*first, *self.noisy):
             if name not in POLICIES and name not in ABLATIONS:
                 raise ConfigError(unknown("policy", name, (*POLICIES, *ABLATIONS)))
-        return list(dict.fromkeys([*((name, self.noise[0]) for name in first),
-                                   *((name, noise) for noise in self.noise[1:] for name in self.noisy)]))
+        noises = ("none",) if self._asks_model() else self.noise
+        return list(dict.fromkeys([*((name, noises[0]) for name in first),
+                                   *((name, noise) for noise in noises[1:] for name in self.noisy)]))
 
+    def _asks_model(self) -> bool:
+        return ANSWERERS.traits(self.answerer).asks_model
 
-def _arm(name: str, noise: str) -> Arm:
-    from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
-    from eqa_nodes.bench.running.trials import Arm
-    from eqa_nodes.cli.bench.trials import label_chain
+    def _asked(self) -> str:
+        """Return who answers, for the manifest and the table."""
+        return f"{self.answerer} over the simulated model" if self._asks_model() else self.answerer
 
-    explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
-    return Arm(f"{name} ({noise})", noise, label_chain(noise, {"explorer": explorer}))
+    def _arm(self, name: str, noise: str) -> Arm:
+        from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
+        from eqa_nodes.bench.running.trials import Arm
+        from eqa_nodes.cli.bench.trials import label_chain, model_chain
+
+        explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
+        if not self._asks_model():
+            return Arm(f"{name} ({noise})", noise, label_chain(noise, {"explorer": explorer}))
+        return Arm(f"{name} ({noise})", noise, model_chain(self.answerer, self.limits, {"explorer": explorer}))

@@ -12,11 +12,13 @@ from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, ut
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
+from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry.agents import stopping_parameters
 
 IMAGE = (160, 120)  # pixels; labels need no more
+MODEL_RANGE_M = 12.0  # of labels where a simulated model judges by itself how far it sees
 
 
 def label_chain(noise: str, *overrides: Parameters) -> GraphParameters:
@@ -28,12 +30,25 @@ def label_chain(noise: str, *overrides: Parameters) -> GraphParameters:
         stopping_parameters("label"), *overrides)
 
 
+def model_chain(answerer: str, limits: Path | None, *overrides: Parameters) -> GraphParameters:
+    """Return the parameters of a chain in which the simulated model is asked through the real prompts.
+
+    Labels reach as far as that model may see, and no caption tells what they say. limits: a file of its own limits.
+    """
+    asked = {"answerer": answerer, "model.backend": "simulated", "model.model": str(limits.resolve()) if limits else ""}
+    own = AgentConfig()
+    return merged(None, label_chain("none"), {
+        "answerer": asked, "agent": {"agent.calibration": own.calibration, "agent.enough": own.enough},
+        "memory": {"memory.perception.max_range_m": MODEL_RANGE_M, "memory.perception.caption_items": 0}},
+        stopping_parameters(answerer), *overrides)
+
+
 def run_with_bar(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, max_steps: int, workers: int, *,
-                 seed: int = 0, config: Mapping[str, object] | None = None) -> list[Trial]:
+                 seed: int = 0, model: str = "label", config: Mapping[str, object] | None = None) -> list[Trial]:
     """Run what is missing, with a bar. A directory that holds trials of other settings is refused (ConfigError)."""
     out.mkdir(parents=True, exist_ok=True)
     limits = Limits(steps=max_steps)
-    begin_manifest(out, "house", samples, seed=seed, model="label", config={
+    begin_manifest(out, "house", samples, seed=seed, model=model, config={
         "arms": {arm.name: arm.parameters for arm in arms}, "limits": limits.as_json(), **(config or {})})
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("episodes")) as bar:
         task = bar.add_task("", total=len(arms) * len(samples))

@@ -29,7 +29,8 @@ class MeteredModel:
     def __init__(self, backend: Backend, max_tokens: int = 2048) -> None:
         self.backend, self._max_tokens = BudgetedBackend(backend), max_tokens
         self._before = backend.usage
-        self._privileged: tuple[str, ...] = ()
+        self._own: tuple[str, ...] = getattr(backend, "privileged", ())  # of a model that is none but in name
+        self._privileged = self._own
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far, those of failed calls included."""
@@ -62,7 +63,7 @@ class MeteredModel:
                 message += ", and the limits allow no guess"
         return Answer(reply.answer, reply.confidence, reply.abstain,
                       evidence_from((shown[i - 1] for i in reply.images), reply.why),
-                      _receipt(self.backend.usage - before, labelled(views)), message=message)
+                      _receipt(self.backend.usage - before, self._own or labelled(views)), message=message)
 
 
 def _receipt(spent: Usage, privileged: tuple[str, ...]) -> Receipt:

@@ -45,7 +45,7 @@ def test_replies_choices_errors_and_costs_play_back(tmp_path: Path) -> None:
     made = play(cassette(path, "record", [Completion("Réd\u2028", 5, 2, "length"), Choice((0.1, 0.9), "logits"),
                                           ModelError("refused: no")]))
     assert made[:3] == [("Réd\u2028", 5, 2, "length"), ((0.1, 0.9), "logits"), "refused: no"]
-    assert made[3] == Usage(3, 5, 2)
+    assert made[3] == Usage(3, 5, 2, images=1)
     assert play(cassette(path, "replay")) == made
     assert "jpeg" not in path.read_text().replace("image/jpeg", "")
 
@@ -187,4 +187,4 @@ def test_retries_are_recorded_with_the_call(tmp_path: Path, monkeypatch: pytest.
         recorder.close()
     player = make_backend("openai", "", cassette_mode="replay", **options)
     assert player.generate(ask()).text == "Red"
-    assert player.usage == recorder.usage == Usage(2, 100, 7, pytest.approx(3e-4))
+    assert player.usage == recorder.usage == Usage(2, 100, 7, pytest.approx(3e-4), 1)

@@ -48,7 +48,7 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
         message = Message("user", ("Picture 1:", b"\xff\xd8jpeg", "What color?"))
         done = backend.generate((Message("system", ("Look.",)), message), max_tokens=50, seed=7)
     assert (done.text, done.tokens_in, done.tokens_out, done.finish_reason) == ("Red", 100, 7, "stop")
-    assert backend.usage == Usage(1, 100, 7)
+    assert backend.usage == Usage(1, 100, 7, images=1)
     sent = server.requests[0]
     assert (sent["model"], sent["temperature"], sent["seed"], sent["max_tokens"]) == ("m", 0.0, 7, 50)
     assert sent["messages"][0] == {"role": "system", "content": "Look."}

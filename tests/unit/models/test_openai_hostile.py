@@ -42,7 +42,7 @@ def test_counts_of_tokens_are_counts_whatever_the_server_tells(connect: Callable
     with VlmServer([reply]) as server:
         backend = connect(server.url, stream=streams, price_in=1e3)
         assert backend.generate(ASK) == ("Red", counted, 7, "stop")
-    assert backend.usage == Usage(1, counted, 7, counted * 1e-3)
+    assert backend.usage == Usage(1, counted, 7, counted * 1e-3, images=1)
     assert 10 ** 9 * backend.usage.tokens_in < 2 ** 64  # what a receipt can hold
 
 
@@ -52,7 +52,7 @@ def test_a_reply_without_usage_costs_a_call(connect: Callable[..., Any]) -> None
         with VlmServer([ServerReply(json.dumps({**body, "usage": usage}).encode())]) as server:
             backend = connect(server.url)
             assert backend.generate(ASK).text == "Red"
-        assert backend.usage == Usage(1, 0, 0)
+        assert backend.usage == Usage(1, 0, 0, images=1)
 
 
 @pytest.mark.parametrize("streams", [False, True])

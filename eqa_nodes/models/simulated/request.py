@@ -1,0 +1,94 @@
+"""Reads what a model is asked: the form of the reply, the question, the pictures with what is drawn in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.model import WRONG_FORM, Message, Picture
+from eqa_nodes.core.types.questions import Question
+
+# The forms by what only their system message asks for; tried in this order.
+_FORMS = (("decide", '"go_to"'), ("assess", '"views"'), ("regions", '"regions"'), ("classes", '"classes"'),
+          ("answer", '"images"'), ("blind", '"answer"'))
+_NEEDS_PICTURES = ("decide", "assess", "answer")
+_QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.S)
+_LIST = re.compile(r"<kinds>\s*(.*?)\s*</kinds>", re.S)
+_AT_MOST = re.compile(r"At most (\d+) of")
+_PICTURE = re.compile(r"Picture (\d+)( \(now\))?")
+_OPTION = re.compile(r"\boption (\d+): ([a-z]+)([^;\n]*)", re.I)
+
+
+class ShownPicture(NamedTuple):
+    """A picture under the number by which the model is to name it."""
+
+    number: int
+    picture: Picture
+    now: bool
+
+
+class ShownOption(NamedTuple):
+    """An option as it is listed. said: its further words, such as ", 3.2 m, kitchen"."""
+
+    number: int
+    kind: str
+    said: str
+
+
+class Request(NamedTuple):
+    """One request. text: of the user's first message, without the headings of pictures (where captions stand)."""
+
+    form: str
+    question: Question
+    pictures: tuple[ShownPicture, ...]
+    options: tuple[ShownOption, ...]
+    text: str
+    listed: tuple[str, ...] = ()
+    most: int = 0
+
+
+def read_request(messages: Sequence[Message], seed: int) -> Request:
+    """Return what is asked; what was said about an earlier reply to it is left out. Raises ModelError."""
+    system = "\n".join(part for m in messages if m.role == "system" for part in m.parts if isinstance(part, str))
+    user = next((m.parts for m in messages if m.role == "user"), ())
+    form = next((name for name, key in _FORMS if key in system), "")
+    words = "\n".join(part for part in user if isinstance(part, str))
+    asked = _QUESTION.search(words)
+    if not form or asked is None:
+        raise ModelError(f"{WRONG_FORM} the simulated model knows the prompts of questions about a place only: "
+                         f"{', '.join(name for name, _ in _FORMS)}")
+    pictures = _pictures(user)
+    if form in _NEEDS_PICTURES and not pictures:
+        raise ModelError(f"{WRONG_FORM} the simulated model was shown no picture")
+    plain = "\n".join(part for part in user if isinstance(part, str) and not _PICTURE.match(part))
+    options = tuple(ShownOption(int(n), kind.lower(), said) for n, kind, said in _OPTION.findall(words))
+    named, most = _LIST.search(words), _AT_MOST.search(words)
+    return Request(form, _question(asked[1], seed), pictures, options, plain,
+                   tuple(json.loads(line) for line in named[1].splitlines()) if named else (),
+                   int(most[1]) if most else 0)
+
+
+def _question(written: str, seed: int) -> Question:
+    """Return the question, and the options of a multiple-choice one."""
+    first, _, rest = written.partition("\n")
+    choices = json.loads(rest[rest.index("["):]) if "[" in rest else []
+    return Question(json.loads(first), choices=tuple(choices), seed=seed)
+
+
+def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
+    """Return the pictures, each under the number of the heading above it. Raises ModelError for one without labels."""
+    found: list[ShownPicture] = []
+    number, now = 0, False
+    for part in parts:
+        if isinstance(part, str):
+            heading = _PICTURE.search(part)
+            number, now = (int(heading[1]), bool(heading[2])) if heading else (number, now)
+        elif isinstance(part, Picture):
+            found.append(ShownPicture(number or len(found) + 1, part, now))
+        else:
+            raise ModelError(f"{WRONG_FORM} the simulated model reads the labels of remembered views, and one picture "
+                             "has none")
+    return tuple(found)
