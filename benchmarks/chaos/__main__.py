@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.chaos import disk
+from benchmarks.chaos.cases import CASES
 from benchmarks.chaos.schedule import DECK, schedule
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.recordings.writer import free_name
@@ -24,6 +25,7 @@ def main() -> int:
                         help="for bags, logs and the report; one that exists stays, and its neighbour is taken")
     parser.add_argument("--only", type=int, action="append", help="run this episode alone, of the same schedule")
     parser.add_argument("--kinds", default="", help=f"in turn instead of drawn, comma-separated: {', '.join(DECK)}")
+    parser.add_argument("--cases", default="", help=f"ask these questions alone, comma-separated: {', '.join(CASES)}")
     arguments = parser.parse_args()
     disk.enter("benchmarks.chaos", sys.argv[1:])
     disk.own_shared_memory()
@@ -38,12 +40,14 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     from benchmarks.chaos import report
     from benchmarks.chaos.drill import Drill, Outcome
 
-    plans = schedule(arguments.episodes, arguments.seed, tuple(filter(None, arguments.kinds.split(","))))
+    kinds, cases = (tuple(filter(None, text.split(","))) for text in (arguments.kinds, arguments.cases))
+    plans = schedule(arguments.episodes, arguments.seed, kinds, cases)
     plans = [plan for plan in plans if not arguments.only or plan.number in arguments.only]
     out = free_name(arguments.out.absolute())
     out.mkdir(parents=True)
-    kinds = f" --kinds {arguments.kinds!r}" if arguments.kinds else ""
-    command = f"python -m benchmarks.chaos --episodes {arguments.episodes} --seed {arguments.seed}{kinds}"
+    chosen = "".join(f" --{name} {text!r}" for name, text in (("kinds", arguments.kinds), ("cases", arguments.cases))
+                     if text)
+    command = f"python -m benchmarks.chaos --episodes {arguments.episodes} --seed {arguments.seed}{chosen}"
     where = ("a file system that is really full (tmpfs in a mount namespace)" if disk.inside() else
              "a limit on the size of files stands in for a full disk: no mount namespace may be made here")
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),

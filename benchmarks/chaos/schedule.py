@@ -16,6 +16,7 @@ DECK = {"kill": 7, "pause": 4, "disk full": 3, "lost": 2, "duplicated": 2, "late
 WORLDS = {"model": "model", "nav2": "nav2"}  # kinds that want a graph of their own kind; all others: "label"
 SECOND = ("kill", "pause", "lost", "duplicated", "late")  # what may come on top of another fault
 _SECOND_SHARE = 0.2
+_SMALL = ("plant", "bed")  # what a model, and a robot in real time, are asked
 _LAST_OBSERVATION = 25  # all questions take longer
 OUTAGES = ("away", "hang", "slow", "http 500", "http 429", "rubbish", "half a reply", "cut off")
 ABORTS = {"no path": 308, "controller failed": 100, "no progress": 105, "tf error": 9002, "timeout": 9003}
@@ -55,17 +56,19 @@ class Plan:
         return asdict(self)
 
 
-def schedule(episodes: int, seed: int, kinds: Sequence[str] = ()) -> list[Plan]:
-    """Return the episodes, those of one kind of graph together. kinds: instead of the deck, in turn.
+def schedule(episodes: int, seed: int, kinds: Sequence[str] = (), cases: Sequence[str] = ()) -> list[Plan]:
+    """Return the episodes, those of one kind of graph together. kinds: instead of the deck, in turn; cases: questions.
 
-    Raises ConfigError for an unknown kind.
+    Raises ConfigError for an unknown kind or question.
     """
-    for kind in kinds:
-        if kind not in DECK:
-            raise ConfigError(unknown("kind of fault", kind, DECK))
+    for what, names, known in (("kind of fault", kinds, DECK), ("question", cases, CASES)):
+        for name in names:
+            if name not in known:
+                raise ConfigError(unknown(what, name, known))
     drawn = [(kinds or _shuffled(seed, i // 25))[i % len(kinds or range(25))] for i in range(episodes)]
     drawn.sort(key=lambda kind: ("label", *WORLDS.values()).index(WORLDS.get(kind, "label")))
-    return [_plan(number, kind, random.Random(f"{seed}/{number}"), bool(kinds)) for number, kind in enumerate(drawn)]
+    return [_plan(number, kind, random.Random(f"{seed}/{number}"), bool(kinds), cases or tuple(CASES))
+            for number, kind in enumerate(drawn)]
 
 
 def _shuffled(seed: int, deck: int) -> list[str]:
@@ -74,12 +77,12 @@ def _shuffled(seed: int, deck: int) -> list[str]:
     return cards
 
 
-def _plan(number: int, kind: str, dice: random.Random, alone: bool) -> Plan:
+def _plan(number: int, kind: str, dice: random.Random, alone: bool, cases: Sequence[str]) -> Plan:
     world = WORLDS.get(kind, "label")
     faults = [_fault(kind, dice)]
     if world != "nav2" and not alone and dice.random() < _SECOND_SHARE:
         faults.append(_fault(dice.choice(SECOND), dice))
-    case = dice.choice([name for name in CASES if world == "label" or name in ("plant", "bed")])
+    case = dice.choice([name for name in cases if world == "label" or name in _SMALL] or _SMALL)
     return Plan(number, dice.randrange(1, 2**31), world, case, tuple(faults))
 
 

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 from configparser import ConfigParser
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ from tests.fixtures.documented import NEEDS, ROOT, RUNS, SHELLS, SMALL, Line, li
 
 EQA = [line for line in lines() if line.text.startswith("eqa ")]
 RUN = {line.text: line for line in EQA if line.text in RUNS}
+
+
+@cache
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the parser with all options of all verbs; it keeps nothing of a line."""
+    return parser()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +60,7 @@ def fits(begin: str, have: list[str]) -> bool:
 @pytest.mark.parametrize("line", EQA, ids=lambda line: f"{line.where} {line.text}")
 def test_a_line_is_parsed_and_is_run_or_says_what_it_needs(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
     try:
-        parser().parse_args(words(line.text)[1:])
+        whole_parser().parse_args(words(line.text)[1:])
     except SystemExit:
         pytest.fail(f"{line.where}: {line.text}: {capsys.readouterr().err.splitlines()[-1]}")
     assert line.text in RUNS or reason(line.text), f"{line.where}: {line.text!r} is not in tests/fixtures/documented.py"
@@ -104,7 +111,7 @@ def test_a_line_does_what_it_says(text: str, made: Path, tmp_path: Path, monkeyp
 
 def subparser(have: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
     """Return the parser of the verbs at the begin of some words, and the words that are left."""
-    found, left = parser(), have
+    found, left = whole_parser(), have
     while left and (actions := [a for a in found._actions if isinstance(a, argparse._SubParsersAction)]):
         if left[0] not in actions[0].choices:
             break
@@ -115,7 +122,7 @@ def subparser(have: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
 @pytest.mark.parametrize("line", mentions("eqa"), ids=lambda line: f"{line.where} {line.text}")
 def test_what_a_sentence_mentions_is_there(line: Line) -> None:
     found, left = subparser(shlex.split(line.text)[1:])
-    assert found is not parser() and len(left) < len(shlex.split(line.text)) - 1, f"{line.where}: no such verb"
+    assert found is not whole_parser() and len(left) < len(shlex.split(line.text)) - 1, f"{line.where}: no such verb"
     for word in left:
         if word.startswith("--"):
             assert word in found._option_string_actions, f"{line.where}: {line.text}: no option {word}"
@@ -177,8 +184,8 @@ def test_snippets_compile_and_parameters_are_taken(page: Path, tmp_path: Path) -
 
 
 def test_the_examples_of_the_help_are_parsed() -> None:
-    examples = [line.strip() for line in (parser().epilog or "").splitlines() if line.startswith("  eqa ")]
+    examples = [line.strip() for line in (whole_parser().epilog or "").splitlines() if line.startswith("  eqa ")]
     commands = [part.strip() for line in examples for part in re.split(r"\s{2,}", line)[0].split("&&")]
     assert len(commands) >= 9
     for command in commands:
-        parser().parse_args(words(command)[1:])
+        whole_parser().parse_args(words(command)[1:])

@@ -55,7 +55,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 
 def _doctor(environment: dict[str, str], *words: str) -> tuple[int, dict[str, dict[str, str]]]:
-    command = [sys.executable, "-m", "eqa_nodes.cli", "doctor", "--robot", "--json", "--seconds", "3", "--wait", "60"]
+    command = [sys.executable, "-m", "eqa_nodes.cli", "doctor", "--robot", "--json", "--seconds", "2", "--wait", "60"]
     done = subprocess.run([*command, *words], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, {line["name"]: line for line in json.loads(done.stdout)}
@@ -87,7 +87,7 @@ def test_topics_under_other_names_are_found_and_the_remapping_is_told(environmen
 
 def _listened(ros: Any, monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Finding]:
     monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.context.get_domain_id()))
-    return {line.name: line for line in robot_findings(Listening(**{"seconds": 3.0, "wait_s": 60.0, **how}))}
+    return {line.name: line for line in robot_findings(Listening(**{"seconds": 1.5, "wait_s": 60.0, **how}))}
 
 
 def test_an_empty_domain_has_nothing_but_remedies(ros: Any, monkeypatch: pytest.MonkeyPatch,

@@ -20,14 +20,16 @@ pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-
 
 BRIEF = ("kill", "duplicated", "late", "disk full")  # of the kinds that one graph can show
 ALL = (*BRIEF, "pause", "lost", "model")
+ROOM = ("--cases", "plant")  # one question for all: its answer without a fault is needed once
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kinds", [BRIEF, pytest.param(ALL, marks=pytest.mark.thorough)], ids=["brief", "all"])
-def test_every_kind_of_fault_ends_well(kinds: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kinds", "cases"), [(BRIEF, ROOM), pytest.param(ALL, (), marks=pytest.mark.thorough)],
+                         ids=["brief", "all"])
+def test_every_kind_of_fault_ends_well(kinds: tuple[str, ...], cases: tuple[str, ...], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.chaos", "--episodes", str(len(kinds)), "--seed", "1",
-         "--kinds", ",".join(kinds), "--out", str(tmp_path / "drill")],
+         "--kinds", ",".join(kinds), *cases, "--out", str(tmp_path / "drill")],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=1700)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     report = json.loads((tmp_path / "drill" / "report.json").read_text())

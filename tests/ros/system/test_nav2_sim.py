@@ -36,7 +36,8 @@ pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine
 def driven(folder: Path) -> GraphParameters:
     chosen = driven_by(NAV2)
     chosen["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # commands of a slow machine count too
-    chosen["nav2_navigator"] = {"driving.gates.place_s": 60.0, "driving.wait.silent_s": 0.0}
+    chosen["nav2_navigator"] = {"driving.gates.place_s": 60.0, "driving.wait.silent_s": 0.0,
+                                "driving.wait.active_s": 8.0}
     return parameters(folder, chosen)
 
 

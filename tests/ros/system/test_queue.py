@@ -149,29 +149,20 @@ def test_goals_stay_within_the_area(runner: GraphRunner) -> None:
     assert trace.decisions and all(is_inside(area, d.goal.x, d.goal.y) for d in trace.decisions if d.goal)
 
 
-HOUSE = tuple(Question(f"Where is the {what}?", limits=Limits(metres=60.0))
-              for what in ("treadmill", "punching bag", "dumbbell rack"))  # all in one room, away from the start
-
-
-def sharing(folder: Path, share: bool) -> GraphRunner:
-    own = {"agent": {**stopping_parameters("label")["agent"], "agent.answer_waiting": share}}
-    return GraphRunner(folder, parameters(folder, own))
+THREE = tuple(Question(f"Where is the {what}?", limits=Limits(metres=60.0)) for what in ("plant", "sofa", "bed"))
 
 
 def test_three_questions_in_a_queue_take_less_driving_than_one_by_one(tmp_path: Path) -> None:
     """One by one: each in an episode of its own. In the queue what is seen for one is used for the others."""
+    own = {"agent": {**stopping_parameters("label")["agent"], "agent.answer_waiting": True}}
     alone = []
-    with closing(sharing(tmp_path / "alone", False)) as runner:
-        for number, question in enumerate(HOUSE):
-            runner.client.reset("house:3", f"alone-{number}", None, 3)
+    with closing(GraphRunner(tmp_path, parameters(tmp_path, own))) as runner:
+        for number, question in enumerate(THREE):
+            runner.client.reset("toy:flat", f"alone-{number}", None, 3)
             alone.append(runner.client.ask(question))
-    together = queued(tmp_path / "queue")
+        runner.client.reset("toy:flat", "queue", None, 3)
+        with asking(runner) as asks:
+            together = [answer.result(WAIT_S) for answer in [asks.ask(question) for question in THREE]]
     metres = [sum(a.receipt.metres for a in answers) for answers in (alone, together)]
     assert not any(a.error or a.abstained for a in (*alone, *together))
     assert metres[1] < metres[0], [[a.receipt.metres for a in answers] for answers in (alone, together)]
-
-
-def queued(folder: Path) -> list[Answer]:
-    with closing(sharing(folder, True)) as runner, asking(runner) as asks:
-        runner.client.reset("house:3", "queue", None, 3)
-        return [answer.result(WAIT_S) for answer in [asks.ask(question) for question in HOUSE]]

@@ -28,6 +28,14 @@ def test_an_episode_does_not_depend_on_how_it_was_chosen() -> None:
     assert schedule(3, 1, ["kill", "lost", "kill"])[2] == schedule(6, 1, ["kill", "lost", "kill"] * 2)[2]
 
 
+def test_questions_can_be_chosen_and_the_faults_stay() -> None:
+    chosen = schedule(30, 1, cases=("sofas",))
+    assert {plan.case for plan in chosen if plan.world == "label"} == {"sofas"}
+    assert [plan.faults for plan in chosen] == [plan.faults for plan in schedule(30, 1)]
+
+
 def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown question 'cat': known are bed, board"):
+        schedule(1, 1, cases=["cat"])
     with pytest.raises(ConfigError, match="unknown kind of fault 'flood': known are disk full, duplicated"):
         schedule(1, 1, ["flood"])
