@@ -30,8 +30,8 @@ def rows() -> list[dict[str, object]]:
     """Return one row a way to start the graph, beside a bare node of rclpy."""
     bare = statistics.median(_ended_s([sys.executable, "-c", _BARE]) for _ in range(TIMES))
     result: list[dict[str, object]] = []
-    for way, name in (("runner", "eqa's own runner"), ("launched", "nodes on their own, as launched")):
-        seconds = [_ended_s([sys.executable, "-m", "benchmarks.bench_shutdown", way]) for _ in range(TIMES)]
+    for path, name in (("runner", "eqa's own runner"), ("launched", "nodes on their own, as launched")):
+        seconds = [_ended_s([sys.executable, "-m", "benchmarks.bench_shutdown", path]) for _ in range(TIMES)]
         result.append({"name": f"Ctrl-C in an episode, {name}", "median_ms": round(statistics.median(seconds) * 1e3),
                        "baseline": f"a bare node, {bare * 1e3:.0f} ms",
                        "ratio": round(statistics.median(seconds) / bare, 2),
@@ -133,9 +133,9 @@ def _end_with_parent() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-WAYS: dict[str, Callable[[Path], None]] = {"runner": _runner, "launched": _launched}
+PATHS: dict[str, Callable[[Path], None]] = {"runner": _runner, "launched": _launched}
 
 if __name__ == "__main__":
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with tempfile.TemporaryDirectory() as place, suppress(KeyboardInterrupt):
-        WAYS[sys.argv[1]](Path(place))
+        PATHS[sys.argv[1]](Path(place))

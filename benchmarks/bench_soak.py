@@ -46,12 +46,12 @@ def rows() -> list[dict[str, object]]:
 def _drive(client: GraphClient, seconds: float) -> None:
     """Drive about at random for so many seconds of the robot's time."""
     random, act = np.random.default_rng(0), client.services["act"]
-    turning, way = 0, Action.TURN_LEFT
+    turning, path = 0, Action.TURN_LEFT
     for _ in range(round(seconds / ROBOT.step_s)):
-        done = act.call(60.0, action=int(way if turning else Action.MOVE_FORWARD))
+        done = act.call(60.0, action=int(path if turning else Action.MOVE_FORWARD))
         turning = max(0, turning - 1)
         if done.collided or random.random() < 0.02:
-            turning, way = int(random.integers(1, 7)), (Action.TURN_LEFT, Action.TURN_RIGHT)[random.integers(2)]
+            turning, path = int(random.integers(1, 7)), (Action.TURN_LEFT, Action.TURN_RIGHT)[random.integers(2)]
 
 
 def rss_mb(pid: int) -> float:

@@ -23,16 +23,16 @@ class Stream:
     """
 
     stamps_ns: list[int] = field(default_factory=list)
-    heard_ns: list[int] = field(default_factory=list)
+    received_ns: list[int] = field(default_factory=list)
 
-    def add(self, stamp_ns: int, heard_ns: int) -> None:
+    def add(self, stamp_ns: int, received_ns: int) -> None:
         """Take in one message."""
         self.stamps_ns.append(stamp_ns)
-        self.heard_ns.append(heard_ns)
+        self.received_ns.append(received_ns)
 
     def age_s(self, clock: Clock) -> np.ndarray:
         """Return how old each message was on arrival, seconds by `clock`; (N,) float64."""
-        return (clock.at(np.array(self.heard_ns, np.int64)) - np.array(self.stamps_ns, np.int64)) / 1e9
+        return (clock.at(np.array(self.received_ns, np.int64)) - np.array(self.stamps_ns, np.int64)) / 1e9
 
 
 class Link(NamedTuple):
@@ -47,24 +47,24 @@ class Link(NamedTuple):
 class Clock:
     """The clock: /clock, by arrival and value, where it is published; else the listener's own clock."""
 
-    heard_ns: list[int] = field(default_factory=list)
+    received_ns: list[int] = field(default_factory=list)
     values_ns: list[int] = field(default_factory=list)
 
     @property
     def simulated(self) -> bool:
         """Whether it is /clock."""
-        return bool(self.heard_ns)
+        return bool(self.received_ns)
 
     @property
     def step_s(self) -> float:
         """Step of /clock between two messages: stamps may be ahead of it by as much."""
         return float(np.median(np.diff(self.values_ns))) / 1e9 if len(self.values_ns) > 1 else 0.0
 
-    def at(self, heard_ns: np.ndarray) -> np.ndarray:
+    def at(self, received_ns: np.ndarray) -> np.ndarray:
         """Return what it showed at these times of arrival: (N,) int64, the last value until then."""
         if not self.simulated:
-            return heard_ns
-        at = np.searchsorted(np.array(self.heard_ns, np.int64), heard_ns, "right") - 1
+            return received_ns
+        at = np.searchsorted(np.array(self.received_ns, np.int64), received_ns, "right") - 1
         values: np.ndarray = np.array(self.values_ns, np.int64)[at.clip(0)]
         return values
 
@@ -94,20 +94,20 @@ class RobotFacts:
 
     def take(self, recorded: Recorded) -> None:
         """Take in a message of a role of bags, or of ALSO."""
-        key, heard_ns, message = recorded
+        key, received_ns, message = recorded
         if key in ("tf", "tf_static"):
             for t in message.transforms:
                 link = Link(t.header.frame_id.lstrip("/"), t.child_frame_id.lstrip("/"), key == "tf_static")
                 stream = self.links.setdefault(link, Stream())
                 if not link.static:
-                    stream.add(messages.stamp_of(t), heard_ns)
+                    stream.add(messages.stamp_of(t), received_ns)
         elif key == "clock":
-            self.clock.heard_ns.append(heard_ns)
+            self.clock.received_ns.append(received_ns)
             self.clock.values_ns.append(messages.ns_of(message.clock))
         elif key == "map":
             self.grid = _grid(message)
         else:
-            self.streams.setdefault(key, Stream()).add(messages.stamp_of(message), heard_ns)
+            self.streams.setdefault(key, Stream()).add(messages.stamp_of(message), received_ns)
             if key in ("color", "depth"):
                 self.cameras[key] = message.header.frame_id.lstrip("/")
             elif key == "odom":

@@ -58,7 +58,7 @@ def _asin_deg(value: float) -> float:
     return math.degrees(math.asin(min(1.0, max(-1.0, value))))  # rounding may lead a little beyond
 
 
-def told(mount: Transform) -> Plane:
+def expected_plane(mount: Transform) -> Plane:
     """Return the plane z = 0 of the base as the camera should see it by TF."""
     m = mount.matrix()
     return Plane((float(m[2, 0]), float(m[2, 1]), float(m[2, 2])), float(m[2, 3]))
@@ -69,7 +69,7 @@ def seen(view: DepthView, k: Intrinsics, seed: int = 0) -> Plane | None:
     points = _lower(view, k)
     if len(points) < _FEWEST:
         return None
-    expected = np.array(told(view.base_from_camera).normal)
+    expected = np.array(expected_plane(view.base_from_camera).normal)
     best = _ransac(points, expected, np.random.default_rng(seed))
     for _ in range(3):  # least squares over what is near, which the next round chooses anew
         if best is None:
@@ -85,10 +85,10 @@ def judge_floor(views: Sequence[DepthView], k: Intrinsics) -> Iterator[Finding]:
     """Compare the floor in a camera's depth images with TF: a wrong scale, mount or optical frame is named."""
     if not views:
         return
-    yield (axes := _axes(told(views[0].base_from_camera)))
+    yield (axes := _axes(expected_plane(views[0].base_from_camera)))
     if axes.state != "ok":
         return
-    pairs = [(told(view.base_from_camera), plane) for view in views if (plane := seen(view, k))]
+    pairs = [(expected_plane(view.base_from_camera), plane) for view in views if (plane := seen(view, k))]
     if not pairs:
         yield Finding("floor", "warning", f"no floor in the lower half of {len(views)} depth images",
                       "turn the robot to where the camera sees the floor, and check again")

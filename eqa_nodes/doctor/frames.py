@@ -89,10 +89,10 @@ def _late_s(stream: Stream, images: Stream) -> float | None:
     """Return by how much the newest transform was older than the image when that came: the median over images."""
     if not images.stamps_ns:
         return None
-    order = np.argsort(np.array(stream.heard_ns, np.int64), kind="stable")
-    heard = np.array(stream.heard_ns, np.int64)[order]
+    order = np.argsort(np.array(stream.received_ns, np.int64), kind="stable")
+    received = np.array(stream.received_ns, np.int64)[order]
     newest = np.maximum.accumulate(np.array(stream.stamps_ns, np.int64)[order])
-    at = np.searchsorted(heard, np.array(images.heard_ns, np.int64), "right") - 1
+    at = np.searchsorted(received, np.array(images.received_ns, np.int64), "right") - 1
     late = (np.array(images.stamps_ns, np.int64) - newest[at.clip(0)])[at >= 0] / 1e9
     return float(np.median(late)) if len(late) else None
 

@@ -23,9 +23,9 @@ class ReceivedMessages:
         self._messages: list[tuple[str, int, bytes]] = []
         self.counts, self.size = Counter[str](), 0
 
-    def put(self, topic: str, heard_ns: int, data: bytes) -> None:
+    def put(self, topic: str, received_ns: int, data: bytes) -> None:
         """Keep a message."""
-        self._messages.append((topic, heard_ns, data))
+        self._messages.append((topic, received_ns, data))
         self.counts[topic] += 1
         self.size += len(data)
 
@@ -53,6 +53,6 @@ class ReceivedMessages:
                  start: int | None = None) -> Iterator[tuple[Connection, int, bytes]]:
         """Yield messages of some connections as they came."""
         wanted = {connection.topic: connection for connection in connections}
-        for topic, heard_ns, data in self._messages:
-            if topic in wanted and (start is None or heard_ns >= start):
-                yield wanted[topic], heard_ns, data
+        for topic, received_ns, data in self._messages:
+            if topic in wanted and (start is None or received_ns >= start):
+                yield wanted[topic], received_ns, data

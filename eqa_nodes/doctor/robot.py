@@ -72,7 +72,7 @@ class _Received:
     simulator_said: why it could not show anything.
     """
 
-    heard: ReceivedMessages
+    messages: ReceivedMessages
     bag: Bag
     offers: dict[str, TappedTopic] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -86,9 +86,9 @@ def robot_findings(how: Listening) -> list[Finding]:
         if role not in ROLES:
             raise ConfigError(unknown("role", role, ROLES))
     with Tap() as tap:
-        ear = _found(tap, how)
-        _listen(tap, ear, how)
-        bag = ear.bag = ear.heard.bag(how.namespace, _there(how, ear.heard.types))
+        listener = _found(tap, how)
+        _listen(tap, listener, how)
+        bag = listener.bag = listener.messages.bag(how.namespace, _there(how, listener.messages.types))
         navigation = look_at_navigation(tap, how.namespace, "" if bag.count("map") else how.topic("map"))
         ends = _ends(tap.node)
         domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
@@ -97,10 +97,10 @@ def robot_findings(how: Listening) -> list[Finding]:
     exact = how.options._replace(tolerance_s=how.camera.tolerance_s)
     lines = [line for line in as_received(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
-    return [*(_topic(role, how, ear, domain) for role in (*STAMPED, "odom")), *lines,
+    return [*(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
             *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True),
             *judge_navigation(navigation), _lost(lost, came),
-            disk(Path.cwd(), ear.heard.size / how.seconds)]
+            disk(Path.cwd(), listener.messages.size / how.seconds)]
 
 
 def _ends(node: Node) -> dict[str, TopicEndpoints]:
@@ -122,28 +122,28 @@ def _foreign(how: Listening) -> set[str]:
 
 def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
     """Return the known topics: where the graph uses compressed images, a driver's raw images are not among them."""
-    told = {**how.remap, **{role: how.topic(role) for role in STAMPED if packed(role, how.camera)}}
-    return {role: topic for role, topic in told.items() if types.get(topic) in ROLES[role]}
+    named = {**how.remap, **{role: how.topic(role) for role in STAMPED if packed(role, how.camera)}}
+    return {role: topic for role, topic in named.items() if types.get(topic) in ROLES[role]}
 
 
 def _found(tap: Tap, how: Listening) -> _Received:
     """Wait until a camera is published; then a moment for the rest."""
     end = time.monotonic() + how.wait_s
-    while not set(STAMPED) <= (ear := _now(tap, how)).bag.keys and time.monotonic() < end:
+    while not set(STAMPED) <= (listener := _now(tap, how)).bag.keys and time.monotonic() < end:
         tap.spin(_STEP_S)
     tap.spin(_SETTLE_S)
-    ear = _now(tap, how)
+    listener = _now(tap, how)
     for role in (*STAMPED, *KEYS, *ALSO):
-        topic = ear.bag.topics.get(role, "")
+        topic = listener.bag.topics.get(role, "")
         try:
-            ear.publishers[role] = tap.node.count_publishers(topic) if topic else 0
-            if ear.publishers[role]:
-                ear.offers[role] = _now_on(tap.offer(topic)) if role not in _LATCHED else tap.offer(topic)
+            listener.publishers[role] = tap.node.count_publishers(topic) if topic else 0
+            if listener.publishers[role]:
+                listener.offers[role] = _now_on(tap.offer(topic)) if role not in _LATCHED else tap.offer(topic)
             elif topic in TRANSFORMS:  # may come later
-                ear.offers[role] = TappedTopic(ROLES[role][0], TRANSFORMS[topic])
+                listener.offers[role] = TappedTopic(ROLES[role][0], TRANSFORMS[topic])
         except ConfigError as error:
-            ear.refused[role] = str(error)
-    return ear
+            listener.refused[role] = str(error)
+    return listener
 
 
 def _now_on(offer: TappedTopic) -> TappedTopic:
@@ -152,58 +152,59 @@ def _now_on(offer: TappedTopic) -> TappedTopic:
 
 
 def _now(tap: Tap, how: Listening) -> _Received:
-    heard = ReceivedMessages({name: types[0] for name, types in tap.published().items()})
-    return _Received(heard, heard.bag(how.namespace, _there(how, heard.types)))
+    messages = ReceivedMessages({name: types[0] for name, types in tap.published().items()})
+    return _Received(messages, messages.bag(how.namespace, _there(how, messages.types)))
 
 
-def _listen(tap: Tap, ear: _Received, how: Listening) -> None:
+def _listen(tap: Tap, listener: _Received, how: Listening) -> None:
     """Hear transforms, for some seconds images too, and transforms a little longer."""
     open_ = True
-    moving = {ear.bag.topics[role] for role in _TF if role in ear.offers}
+    moving = {listener.bag.topics[role] for role in _TF if role in listener.offers}
 
     def take(topic: str, data: bytes) -> None:
         if open_ or topic in moving:
-            ear.heard.put(topic, time.time_ns(), data)
+            listener.messages.put(topic, time.time_ns(), data)
 
-    tap.subscribe({ear.bag.topics[role]: ear.offers[role] for role in _TF if role in ear.offers}, take)
+    tap.subscribe({listener.bag.topics[role]: listener.offers[role] for role in _TF if role in listener.offers}, take)
     tap.spin(_TF_FIRST_S)
-    tap.subscribe({ear.bag.topics[role]: offer for role, offer in ear.offers.items() if role not in _TF}, take)
+    tap.subscribe({listener.bag.topics[role]: offer for role, offer in listener.offers.items() if role not in _TF},
+                  take)
     showing, begin = Showing(tap.node, how.namespace), time.monotonic()
-    while (spent := time.monotonic() - begin) < how.seconds and ear.heard.size < _MOST:
-        if spent > how.seconds / 4 and not ear.heard.counts[ear.bag.topics.get("depth", "")]:
+    while (spent := time.monotonic() - begin) < how.seconds and listener.messages.size < _MOST:
+        if spent > how.seconds / 4 and not listener.messages.counts[listener.bag.topics.get("depth", "")]:
             showing.ask()
         tap.spin(min(_STEP_S, how.seconds - spent))
     open_ = False
     tap.spin(_TF_LAST_S)
-    ear.simulator_said = showing.said
+    listener.simulator_said = showing.said
 
 
-def _topic(role: str, how: Listening, ear: _Received, domain: int) -> Finding:
-    topic, bad = ear.bag.topics.get(role, ""), "warning" if role == "odom" else "error"
+def _topic(role: str, how: Listening, listener: _Received, domain: int) -> Finding:
+    topic, bad = listener.bag.topics.get(role, ""), "warning" if role == "odom" else "error"
     say = f"name it: --remap {role}=/its/topic"
-    if role in ear.refused:
-        return Finding(role, bad, ear.refused[role], say)
-    if role in ear.bag.unclear:
-        return Finding(role, bad, f"may be {' or '.join(ear.bag.unclear[role])}", say)
+    if role in listener.refused:
+        return Finding(role, bad, listener.refused[role], say)
+    if role in listener.bag.unclear:
+        return Finding(role, bad, f"may be {' or '.join(listener.bag.unclear[role])}", say)
     if not topic or (role in how.remap and topic != how.remap[role]):
         there = f"; there is {topic}" if topic else ""
         return Finding(role, bad, f"no publisher on {how.topic(role)} in ROS domain {domain}{there}",
                        f"start its driver, or {say}; is ROS_DOMAIN_ID that of the robot?")
-    kind, count = ear.heard.types[topic], ear.heard.counts[topic]
-    found = f"{topic} ({kind}), {count} messages, {ear.offers[role].qos.offer}"
+    kind, count = listener.messages.types[topic], listener.messages.counts[topic]
+    found = f"{topic} ({kind}), {count} messages, {listener.offers[role].qos.offer}"
     if not count:
-        said = f" (the simulator says: {ear.simulator_said})" if ear.simulator_said else ""
+        said = f" (the simulator says: {listener.simulator_said})" if listener.simulator_said else ""
         return Finding(role, bad, found + said, "is its driver alive, and does the network let it through? a "
                        "simulator in lock-step shows something only when it is driven")
     if role in ("color", "depth") and (wrong := judge_transport(role, found, kind == _RAW, how.camera)) is not None:
         return wrong
-    return _named(role, topic, found, how, ear)
+    return _named(role, topic, found, how, listener)
 
 
-def _named(role: str, topic: str, found: str, how: Listening, ear: _Received) -> Finding:
+def _named(role: str, topic: str, found: str, how: Listening, listener: _Received) -> Finding:
     """Judge a topic that is well: is it the graph's, and the only one?"""
-    if ear.publishers[role] > 1:
-        return Finding(role, "warning", f"{found}, {ear.publishers[role]} publishers", "end all but one of them")
+    if listener.publishers[role] > 1:
+        return Finding(role, "warning", f"{found}, {listener.publishers[role]} publishers", "end all but one of them")
     if topic != how.topic(role):
         return Finding(role, "warning", f"{found}, found by its type: the graph subscribes to {how.topic(role)}",
                        f"remap it (-r {how.own(role)}:={topic}), and say --remap {role}={topic} here")

@@ -40,8 +40,8 @@ def judge_times(facts: RobotFacts, live: bool) -> Iterator[Finding]:
 
 
 def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> Finding:
-    told = ", ".join(f"{name} {_said(age)}" for name, age in ages.items())
-    found = f"age on arrival by {clock}: {told}"
+    shown = ", ".join(f"{name} {_said(age)}" for name, age in ages.items())
+    found = f"age on arrival by {clock}: {shown}"
     worst = max(ages.values(), key=abs)
     bad = "error" if live else "warning"
     if abs(worst) > _OTHER_S:
@@ -69,8 +69,8 @@ def _said(age_s: float) -> str:
 
 def _jumps(name: str, stream: Stream, simulated: bool) -> str:
     """Say when stamps went back, or went on by more than the time that passed; by /clock any pace is right."""
-    stamps, heard = (np.array(values, np.int64) for values in (stream.stamps_ns, stream.heard_ns))
-    steps, passed = np.diff(stamps) / 1e9, np.diff(heard) / 1e9
+    stamps, received = (np.array(values, np.int64) for values in (stream.stamps_ns, stream.received_ns))
+    steps, passed = np.diff(stamps) / 1e9, np.diff(received) / 1e9
     back = steps < 0 if name not in _REPORTED else steps < -_JUMP_S
     ahead = (steps - passed > _JUMP_S) & (not simulated)
     said = [f"{int(mask.sum())} x {word} by up to {abs(steps[mask]).max():.2f} s"

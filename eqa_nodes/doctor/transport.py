@@ -20,39 +20,40 @@ def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> F
     """Judge the images of a topic; None where they are what the graph expects."""
     if raw != packed(role, camera):
         return None
-    heard = "compressed" if raw else "raw"
-    return Finding(role, "error", found, f"the graph expects {heard} images: set node.camera.{_PACKED[role]}: "
+    expected = "compressed" if raw else "raw"
+    return Finding(role, "error", found, f"the graph expects {expected} images: set node.camera.{_PACKED[role]}: "
                    f"{str(not raw).lower()}, or republish them (image_transport)")
 
 
-def as_received(lines: Iterable[Finding], measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
+def as_received(findings: Iterable[Finding], measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
     """Yield the lines about images as they hold for a graph with these settings."""
-    for line in lines:
-        judge = _JUDGES.get(line.name)
-        yield line if judge is None else judge(line, measured, camera)
+    for finding in findings:
+        judge = _JUDGES.get(finding.name)
+        yield finding if judge is None else judge(finding, measured, camera)
 
 
-def _registered(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
-    if line.state == "ok":
-        return line
+def _registered(finding: Finding, measured: Measured, camera: CameraConfig) -> Finding:
+    if finding.state == "ok":
+        return finding
     if camera.align:
-        return Finding(line.name, "ok", f"{line.found}: the graph aligns it")
-    return line._replace(remedy=f"{line.remedy}, or set node.camera.align: true")
+        return Finding(finding.name, "ok", f"{finding.found}: the graph aligns it")
+    return finding._replace(remedy=f"{finding.remedy}, or set node.camera.align: true")
 
 
-def _lens(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
+def _lens(finding: Finding, measured: Measured, camera: CameraConfig) -> Finding:
     bent = any(any(info.d) for info in measured.cameras.values())
-    if line.state != "ok" or not bent or camera.lens != PINHOLE:
-        return line
-    return Finding(line.name, "warning", "camera_info reports lens distortion, and the graph expects rectified images"
-                   "straight", f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has removed it")
+    if finding.state != "ok" or not bent or camera.lens != PINHOLE:
+        return finding
+    return Finding(finding.name, "warning",
+                   "camera_info reports lens distortion, and the graph expects rectified images",
+                   f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has removed it")
 
 
-def _sync(line: Finding, measured: Measured, camera: CameraConfig) -> Finding:
-    if line.state == "ok":
-        return line
-    return Finding(line.name, line.state, line.found, "let the driver synchronise the streams and stamp both from one "
-                   "clock, or set node.camera.tolerance_s")
+def _sync(finding: Finding, measured: Measured, camera: CameraConfig) -> Finding:
+    if finding.state == "ok":
+        return finding
+    return Finding(finding.name, finding.state, finding.found, "let the driver synchronise the streams and stamp both "
+                   "from one clock, or set node.camera.tolerance_s")
 
 
 _JUDGES: dict[str, Callable[[Finding, Measured, CameraConfig], Finding]] = {

@@ -61,27 +61,27 @@ class Filters:
         self._embedder, self._paid, self._seed = embedder, paid, seed
         self._judge = OfflineJudge()
 
-    def check(self, key: str, way: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
+    def check(self, key: str, path: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
         """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
         checks: list[FilterCheck] = []
         viewpoints: tuple[int, ...] = ()
-        for check, shown in self._all(key, way, pair, others):
+        for check, shown in self._all(key, path, pair, others):
             checks.append(check)
             viewpoints = shown or viewpoints
             if not check.passed:
                 break
         return FilterResult(tuple(checks), viewpoints)
 
-    def _all(self, key: str, way: ScenePath, pair: QuestionAnswer,
+    def _all(self, key: str, path: ScenePath, pair: QuestionAnswer,
              others: Sequence[QuestionAnswer]) -> Iterator[tuple[FilterCheck, tuple[int, ...]]]:
         """Make one check after the other, each when it is asked for."""
         yield self._new(pair, others), ()
-        yield self._not_guessed(key, way, pair), ()
-        yield self._reproduced(key, way, pair), ()
+        yield self._not_guessed(key, path, pair), ()
+        yield self._reproduced(key, path, pair), ()
         if self._kind.viewpoints > 1:
-            yield self._viewpoints(key, way, pair)
+            yield self._viewpoints(key, path, pair)
         if not self._kind.instructed:
-            yield self._unique(key, way, pair), ()
+            yield self._unique(key, path, pair), ()
 
     def _new(self, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterCheck:
         """Compare with questions of the same scene that were accepted before."""
@@ -96,44 +96,44 @@ class Filters:
                 return FilterCheck("not new", False, f"means the same as {twin!r} (cosine {max(alike):.2f})")
         return FilterCheck("new", True, f"unlike {len(others)} others of this scene")
 
-    def _not_guessed(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
+    def _not_guessed(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask without any view: who needs not look learns nothing by exploring."""
-        whole = f"{way.instruction} {pair.question}".strip()
+        whole = f"{path.instruction} {pair.question}".strip()
         guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
             Question(whole, force_guess=True, seed=self._seed), ()))
         right = self._right(pair, guess)
         return FilterCheck("guessed" if right else "not guessed", not right,
                            f"without a view the answer was {guess.text!r}")
 
-    def _reproduced(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
+    def _reproduced(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask with all views of the place: another reader must come to the same answer."""
-        answers = [self._ask(f"{key}/answer/{i}", pair, way.views, i) for i in range(self._config.times)]
+        answers = [self._ask(f"{key}/answer/{i}", pair, path.views, i) for i in range(self._config.times)]
         right = sum(self._right(pair, answer) for answer in answers)
         said = ", ".join(dict.fromkeys(_said(answer) for answer in answers))
         enough = right >= self._config.needed
         note = f"{right} of {len(answers)} times right: {said}"
         return FilterCheck("reproduced" if enough else "not reproduced", enough, note)
 
-    def _viewpoints(self, key: str, way: ScenePath, pair: QuestionAnswer) -> tuple[FilterCheck, tuple[int, ...]]:
+    def _viewpoints(self, key: str, path: ScenePath, pair: QuestionAnswer) -> tuple[FilterCheck, tuple[int, ...]]:
         """Ask with each view alone; where none is enough all are needed together."""
-        alone = tuple(i for i, view in enumerate(way.views)
+        alone = tuple(i for i, view in enumerate(path.views)
                       if self._right(pair, self._ask(f"{key}/view/{i}", pair, [view], 0)))
-        note = f"{len(alone)} of {len(way.views)} views show it alone" if alone else "only the views together show it"
-        return FilterCheck("viewpoints", True, note), alone or tuple(range(len(way.views)))
+        note = f"{len(alone)} of {len(path.views)} views show it alone" if alone else "only the views together show it"
+        return FilterCheck("viewpoints", True, note), alone or tuple(range(len(path.views)))
 
-    def _unique(self, key: str, way: ScenePath, pair: QuestionAnswer) -> FilterCheck:
+    def _unique(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
         """Ask in other parts of the scene: a sure other answer there means that the question can be meant so too.
 
         As EXPRESS-Bench (3.2) has it, what lies farther from the start than the goal does not count.
         """
-        for i, (view, from_start_m) in enumerate(way.elsewhere):
+        for i, (view, from_start_m) in enumerate(path.elsewhere):
             answer = self._ask(f"{key}/elsewhere/{i}", pair, [view], 0)
             other = not answer.abstained and answer.confidence >= self._config.sure and not self._right(pair, answer)
-            if other and from_start_m <= way.way_m:
+            if other and from_start_m <= path.way_m:
                 return FilterCheck("not unique", False,
                                    f"{from_start_m:.1f} m from the start, nearer than the goal, the "
                                                   f"answer is {answer.text!r}")
-        return FilterCheck("unique", True, f"no other answer in {len(way.elsewhere)} views elsewhere")
+        return FilterCheck("unique", True, f"no other answer in {len(path.elsewhere)} views elsewhere")
 
     def _ask(self, key: str, pair: QuestionAnswer, views: Sequence[Keyframe], again: int) -> Answer:
         items = [Recalled(view, 1.0, "the view the question was made from") for view in views]

@@ -17,17 +17,17 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 from sim_bridge.registry import file_name_of
 
-WayOf = Callable[[int], ScenePath]  # a way by its number
+PathOf = Callable[[int], ScenePath]  # a path by its number
 _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Action.TURN_RIGHT: "turn_right"}
 
 
-def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], way_of: WayOf, out: Path) -> Path:
+def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], path_of: PathOf, out: Path) -> Path:
     """Write records that have a pair as the benchmark's file and return its path; no records make an empty list.
 
     Raises StorageError when the project's reader does not find in it what was written.
     """
     file = out / kind.file
-    WRITERS[kind.name](file, records, way_of)
+    WRITERS[kind.name](file, records, path_of)
     if records:
         wanted = [(r.id, r.pair.answer) for r in records if r.pair]
         found = [(sample.id, sample.answer) for sample in READERS[kind.name](file)]
@@ -37,26 +37,26 @@ def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], way_of:
     return file
 
 
-def _write_express(file: Path, records: Sequence[QuestionAttempt], way_of: WayOf) -> None:
-    write_json(file, [express_record(record, way_of(record.way)) for record in records])
+def _write_express(file: Path, records: Sequence[QuestionAttempt], path_of: PathOf) -> None:
+    write_json(file, [express_record(record, path_of(record.way)) for record in records])
 
 
-def express_record(record: QuestionAttempt, way: ScenePath) -> dict[str, Any]:
+def express_record(record: QuestionAttempt, path: ScenePath) -> dict[str, Any]:
     """Return a question as EXPRESS-Bench's file has it: Habitat axes, metres, rotations w, x, y, z.
 
     Step i holds an action and the position and rotation after it.
     """
     assert record.pair is not None
-    start, goal = _placed(way.poses[0], way.z), _placed(way.poses[-1], way.z)
-    steps = {f"step_{i}": {"action": _NAMES[action], **_placed(pose, way.z)}
-             for i, (action, pose) in enumerate(zip(way.actions, way.poses[1:], strict=True))}
-    return {"episode_id": int(record.id), "trajectory_id": way.number,
-            "scene_id": f"{way.scene.partition(':')[0]}/{way.scene}",
-            "episode_path": f"{way.number:04d}-{file_name_of(way.scene)}", "type": record.category,
+    start, goal = _placed(path.poses[0], path.z), _placed(path.poses[-1], path.z)
+    steps = {f"step_{i}": {"action": _NAMES[action], **_placed(pose, path.z)}
+             for i, (action, pose) in enumerate(zip(path.actions, path.poses[1:], strict=True))}
+    return {"episode_id": int(record.id), "trajectory_id": path.number,
+            "scene_id": f"{path.scene.partition(':')[0]}/{path.scene}",
+            "episode_path": f"{path.number:04d}-{file_name_of(path.scene)}", "type": record.category,
             "question": record.pair.question, "answer": record.pair.answer,
             "start_position": start["position"], "start_rotation": start["rotation"],
             "goal_position": goal["position"], "goal_rotation": goal["rotation"],
-            "geodesic_distance": way.way_m, "step_length": len(way.actions), "actions": steps}
+            "geodesic_distance": path.way_m, "step_length": len(path.actions), "actions": steps}
 
 
 def _placed(pose: Pose2, z: float) -> dict[str, list[float]]:
@@ -64,25 +64,25 @@ def _placed(pose: Pose2, z: float) -> dict[str, list[float]]:
             "rotation": list(rotation_to_habitat(pose.yaw))}
 
 
-def _write_explora(file: Path, records: Sequence[QuestionAttempt], way_of: WayOf) -> None:
+def _write_explora(file: Path, records: Sequence[QuestionAttempt], path_of: PathOf) -> None:
     if not records:
         write_json(file, [])
         return
-    write_explora(file, [explora_sample(record, way_of(record.way)) for record in records])
+    write_explora(file, [explora_sample(record, path_of(record.way)) for record in records])
 
 
-def explora_sample(record: QuestionAttempt, way: ScenePath) -> Sample:
+def explora_sample(record: QuestionAttempt, path: ScenePath) -> Sample:
     """Return a question as the writer of ExploraQA's format takes it; map frame."""
     assert record.pair is not None
-    views = [way.views[i] for i in record.viewpoints]
-    places = tuple((*view.pose[:2], way.z) for view in views)
-    return Sample(record.id, f"{way.instruction} {record.pair.question}", record.pair.answer, record.pair.alternatives,
-                  record.category, way.scene, way.poses[0], places[0], len(way.actions), way.way_m,
-                  viewpoints=places, start_height_m=way.z,
-                  metadata={"instruction": way.instruction, "question": record.pair.question,
+    views = [path.views[i] for i in record.viewpoints]
+    places = tuple((*view.pose[:2], path.z) for view in views)
+    return Sample(record.id, f"{path.instruction} {record.pair.question}", record.pair.answer, record.pair.alternatives,
+                  record.category, path.scene, path.poses[0], places[0], len(path.actions), path.way_m,
+                  viewpoints=places, start_height_m=path.z,
+                  metadata={"instruction": path.instruction, "question": record.pair.question,
                             "viewpoint_yaws": [view.pose.yaw for view in views]})
 
 
-WRITERS: dict[str, Callable[[Path, Sequence[QuestionAttempt], WayOf], None]] = {
+WRITERS: dict[str, Callable[[Path, Sequence[QuestionAttempt], PathOf], None]] = {
     "express": _write_express, "exploraqa": _write_explora}
 READERS: dict[str, Callable[[Path], list[Sample]]] = {"express": read_express, "exploraqa": read_explora}

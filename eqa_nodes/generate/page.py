@@ -17,12 +17,12 @@ PAGE = "verify.html"
 
 
 def write_page(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt],
-               way_of: Callable[[int], ScenePath]) -> Path:
+               path_of: Callable[[int], ScenePath]) -> Path:
     """Write the page about the accepted records and return its path."""
     environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
                               autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)
-    cards = [{"record": record, "instruction": way_of(record.way).instruction, "views": _pictures(record, way_of),
-              "passed": [_uri(view) for view in way_of(record.way).passed]} for record in records]
+    cards = [{"record": record, "instruction": path_of(record.way).instruction, "views": _pictures(record, path_of),
+              "passed": [_uri(view) for view in path_of(record.way).passed]} for record in records]
     html = environment.get_template("verify.html.j2").render(
         kind=kind, cards=cards, data=fingerprint(records))
     write_bytes(out / PAGE, html.encode())
@@ -34,8 +34,8 @@ def fingerprint(records: Sequence[QuestionAttempt]) -> str:
     return hashlib.sha256(dumps([(r.id, r.pair) for r in records]).encode()).hexdigest()[:16]
 
 
-def _pictures(record: QuestionAttempt, way_of: Callable[[int], ScenePath]) -> list[dict[str, object]]:
-    return [{"src": _uri(view), "shows": i in record.viewpoints} for i, view in enumerate(way_of(record.way).views)]
+def _pictures(record: QuestionAttempt, path_of: Callable[[int], ScenePath]) -> list[dict[str, object]]:
+    return [{"src": _uri(view), "shows": i in record.viewpoints} for i, view in enumerate(path_of(record.way).views)]
 
 
 def _uri(view: Keyframe) -> str:

@@ -21,7 +21,7 @@ from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, JournalEntry, Paid
 from eqa_nodes.generate.roles import Evaluator, Generator
-from eqa_nodes.generate.scene_paths import make_way
+from eqa_nodes.generate.scene_paths import make_path
 from eqa_nodes.generate.values import (
     ACCEPTED,
     FAILED,
@@ -34,7 +34,7 @@ from eqa_nodes.generate.values import (
     ScenePath,
 )
 
-RECORDS, STEPS, WAYS = "records.jsonl", "steps.jsonl", "ways"
+RECORDS, STEPS, PATHS = "records.jsonl", "steps.jsonl", "ways"
 _FAILURES = 3  # of the model in a row that end a run
 
 
@@ -103,13 +103,13 @@ def read_records(out: Path) -> list[QuestionAttempt]:
         return list({record.id: record for record in lines.entries}.values())
 
 
-def read_way(out: Path, number: int) -> ScenePath:
+def read_path(out: Path, number: int) -> ScenePath:
     """Return a way that was made. Raises StorageError."""
-    return decode(ScenePath, read_json(_way_file(out, number)))
+    return decode(ScenePath, read_json(_path_file(out, number)))
 
 
-def _way_file(out: Path, number: int) -> Path:
-    return out / WAYS / f"{number:04d}.json"
+def _path_file(out: Path, number: int) -> Path:
+    return out / PATHS / f"{number:04d}.json"
 
 
 class _Line:
@@ -121,7 +121,7 @@ class _Line:
         self.paid, self._progress = paid, progress
         self.records = {record.id: record for record in lines.entries}
         self._filters = Filters(kind, cast.solver, job.filters, make_embedder("auto"), paid, job.seed)
-        self._ways: dict[int, ScenePath | str] = {}
+        self._paths: dict[int, ScenePath | str] = {}
         self._attempt = 0
 
     def run(self) -> str:
@@ -152,72 +152,72 @@ class _Line:
         self._say(ended=record)
 
     def _make(self) -> QuestionAttempt:
-        way = self._way(self._attempt // self._job.per_way)
-        if isinstance(way, str):
-            return self._ended(REJECTED, reason=way)
-        rounds = self._refined(way)
+        path = self._path(self._attempt // self._job.per_way)
+        if isinstance(path, str):
+            return self._ended(REJECTED, reason=path)
+        rounds = self._refined(path)
         if not rounds:
             return self._ended(REJECTED, reason="nothing of this kind to ask about")
         pair, verdict = rounds[-1]
         if not verdict.accepts(self._job.filters.least):
             return self._ended(REJECTED, pair, rounds, reason=f"the evaluator was not content: {_lowest(verdict)}")
         self._say("filters")
-        others = [r.pair for r in self.records.values() if r.status == ACCEPTED and r.scene == way.scene and r.pair]
-        outcome = self._filters.check(str(self._attempt), way, pair, others)
+        others = [r.pair for r in self.records.values() if r.status == ACCEPTED and r.scene == path.scene and r.pair]
+        outcome = self._filters.check(str(self._attempt), path, pair, others)
         failed = outcome.failed
         record = self._ended(REJECTED, pair, rounds, f"{failed.name}: {failed.note}") if failed else \
             self._ended(ACCEPTED, pair, rounds)
         return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
 
-    def _refined(self, way: ScenePath) -> tuple[Round, ...]:
+    def _refined(self, path: ScenePath) -> tuple[Round, ...]:
         """Let the generator propose and the evaluator judge until it is content; return the whole history."""
         history: list[Round] = []
         for _ in range(self._job.rounds):
-            pair = self._proposed(way, history)
+            pair = self._proposed(path, history)
             if pair is None:
                 break
-            verdict = self._evaluated(way, pair, len(history))
+            verdict = self._evaluated(path, pair, len(history))
             history.append(Round(pair, verdict))
             if verdict.accepts(self._job.filters.least):
                 break
         return tuple(history)
 
-    def _proposed(self, way: ScenePath, history: Sequence[Round]) -> QuestionAnswer | None:
+    def _proposed(self, path: ScenePath, history: Sequence[Round]) -> QuestionAnswer | None:
         number, category = len(history), self._category()
         self._say(f"{category}: proposal {number + 1}")
-        known = [r.pair.question for r in self.records.values() if r.scene == way.scene and r.pair]
+        known = [r.pair.question for r in self.records.values() if r.scene == path.scene and r.pair]
         return self.paid.once(f"{self._attempt}/propose/{number}", QuestionAnswer | None,
                               lambda: self._cast.generator.propose(
-            way, category, history, known, self._job.seed))
+            path, category, history, known, self._job.seed))
 
-    def _evaluated(self, way: ScenePath, pair: QuestionAnswer, number: int) -> Evaluation:
+    def _evaluated(self, path: ScenePath, pair: QuestionAnswer, number: int) -> Evaluation:
         category = self._category()
         self._say(f"{category}: evaluation {number + 1}")
         return self.paid.once(f"{self._attempt}/evaluate/{number}", Evaluation, lambda: self._cast.evaluator.evaluate(
-            way, category, pair, self._job.seed))
+            path, category, pair, self._job.seed))
 
-    def _way(self, number: int) -> ScenePath | str:
+    def _path(self, number: int) -> ScenePath | str:
         """Return a way, made or read, or why there is none."""
-        if number not in self._ways:
-            self._ways = {number: self._made_way(number)}  # one at a time: they hold images
-        return self._ways[number]
+        if number not in self._paths:
+            self._paths = {number: self._made_path(number)}  # one at a time: they hold images
+        return self._paths[number]
 
-    def _made_way(self, number: int) -> ScenePath | str:
-        if _way_file(self._out, number).exists():
-            return read_way(self._out, number)
+    def _made_path(self, number: int) -> ScenePath | str:
+        if _path_file(self._out, number).exists():
+            return read_path(self._out, number)
         self._say(f"way {number}")
         try:
-            way = make_way(self._kind, self._scene(number), self._job.seed + number, number, self._job.elsewhere,
-                           self._cast.labels)
+            path = make_path(self._kind, self._scene(number), self._job.seed + number, number, self._job.elsewhere,
+                             self._cast.labels)
         except UnknownScene:
             raise
         except SimulatorError as error:
             return f"no way: {error}"
         if self._kind.instructed:
-            way = replace(way, instruction=self.paid.once(f"way/{number}/instruct", str, lambda:
-                                                          self._cast.generator.instruct(way, self._job.seed)))
-        write_json(_way_file(self._out, number), way)
-        return way
+            path = replace(path, instruction=self.paid.once(f"way/{number}/instruct", str, lambda:
+                                                            self._cast.generator.instruct(path, self._job.seed)))
+        write_json(_path_file(self._out, number), path)
+        return path
 
     def _scene(self, number: int) -> str:
         return self._job.scenes[number % len(self._job.scenes)]
@@ -228,8 +228,8 @@ class _Line:
 
     def _ended(self, status: str, pair: QuestionAnswer | None = None, rounds: tuple[Round, ...] = (),
                reason: str = "") -> QuestionAttempt:
-        way = self._attempt // self._job.per_way
-        return QuestionAttempt(str(self._attempt), self._scene(way), way, self._category(), status, pair, rounds,
+        number = self._attempt // self._job.per_way
+        return QuestionAttempt(str(self._attempt), self._scene(number), number, self._category(), status, pair, rounds,
                                reason=reason)
 
     def _accepted(self) -> int:

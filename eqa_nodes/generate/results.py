@@ -15,7 +15,7 @@ from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write_bytes, write_json
 from eqa_nodes.generate.formats import write_benchmark
 from eqa_nodes.generate.page import fingerprint, write_page
-from eqa_nodes.generate.pipeline import GenerationResult, Job, read_records, read_way
+from eqa_nodes.generate.pipeline import GenerationResult, Job, read_path, read_records
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, QuestionAttempt, benchmark
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
@@ -67,10 +67,10 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
 def end(out: Path, kind: Benchmark, summary: GenerationResult) -> Path:
     """Write what the accepted records make: the benchmark's file, which is returned, and the page for people."""
     _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
-    way_of = lru_cache(maxsize=1)(partial(read_way, out))  # records of one way come together
+    path_of = lru_cache(maxsize=1)(partial(read_path, out))  # records of one path come together
     accepted = [record for record in summary.records if record.status == ACCEPTED]
-    write_page(out, kind, accepted, way_of)
-    return write_benchmark(kind, accepted, way_of, out)
+    write_page(out, kind, accepted, path_of)
+    return write_benchmark(kind, accepted, path_of, out)
 
 
 def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[QuestionAttempt]]:
@@ -89,8 +89,8 @@ def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[QuestionAtte
     merged = [_merged(record, reviews) for record in records]
     write_bytes(out / VERIFIED, "".join(dumps(record) + "\n" for record in merged).encode())
     _note(out, merged, reviewers=[review.reviewer for review in reviews])
-    way_of = lru_cache(maxsize=1)(partial(read_way, out))
-    return write_benchmark(kind, [r for r in merged if r.status == ACCEPTED], way_of, out), merged
+    path_of = lru_cache(maxsize=1)(partial(read_path, out))
+    return write_benchmark(kind, [r for r in merged if r.status == ACCEPTED], path_of, out), merged
 
 
 def read_manifest(out: Path) -> DatasetManifest:

@@ -26,10 +26,10 @@ _KNOWN = 30  # earlier questions of the scene that a generator is told of
 class Generator(Protocol):
     """Writes instructions and questions. Raises ModelError (BudgetSpent)."""
 
-    def instruct(self, way: ScenePath, seed: int) -> str:
+    def instruct(self, path: ScenePath, seed: int) -> str:
         """Tell the way in words."""
 
-    def propose(self, way: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
+    def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
         """Return a question about the way's views, better than those of the history; None where there is none.
 
@@ -40,7 +40,7 @@ class Generator(Protocol):
 class Evaluator(Protocol):
     """Checks what a generator wrote. Raises ModelError (BudgetSpent)."""
 
-    def evaluate(self, way: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
+    def evaluate(self, path: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score a pair by CRITERIA."""
 
 
@@ -50,18 +50,18 @@ class ModelGenerator:
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
-    def instruct(self, way: ScenePath, seed: int) -> str:
+    def instruct(self, path: ScenePath, seed: int) -> str:
         """Show views of the way and of its end."""
-        messages = _messages(_text("instruct"), _data("way", moves(way)), [*way.passed, *way.views])
+        messages = _messages(_text("instruct"), _data("way", moves(path)), [*path.passed, *path.views])
         return ask_json(self._backend, messages, _read_instruction, self._max_tokens, seed)
 
-    def propose(self, way: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
+    def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
         """Show the way's views, the instruction if there is one, earlier tries and known questions."""
         tries = [{"question": r.pair.question, "answer": r.pair.answer, "scores": r.verdict.scores,
                   "feedback": r.verdict.feedback} for r in history]
-        data = _data("instruction", way.instruction) + _data("tries", tries) + _data("asked", list(known)[-_KNOWN:])
-        messages = _messages(_prompt("propose", self._kind, category), data, way.views)
+        data = _data("instruction", path.instruction) + _data("tries", tries) + _data("asked", list(known)[-_KNOWN:])
+        messages = _messages(_prompt("propose", self._kind, category), data, path.views)
         return ask_json(self._backend, messages, read_pair, self._max_tokens, seed)
 
 
@@ -71,18 +71,18 @@ class ModelEvaluator:
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
-    def evaluate(self, way: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
+    def evaluate(self, path: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Show the way's views with the pair."""
-        data = _data("instruction", way.instruction) + _data("pair", {"question": pair.question,
-                                                                      "answer": pair.answer})
-        messages = _messages(_prompt("evaluate", self._kind, category), data, way.views)
+        data = _data("instruction", path.instruction) + _data("pair", {"question": pair.question,
+                                                                       "answer": pair.answer})
+        messages = _messages(_prompt("evaluate", self._kind, category), data, path.views)
         return ask_json(self._backend, messages, read_verdict, self._max_tokens, seed)
 
 
-def moves(way: ScenePath) -> str:
+def moves(path: ScenePath) -> str:
     """Return what was driven: "forward 2.50 m, left 60 degrees, ..."; turns to and fro are summed."""
     parts: list[str] = []
-    steps = list(zip(way.actions, way.poses, way.poses[1:], strict=False))
+    steps = list(zip(path.actions, path.poses, path.poses[1:], strict=False))
     for forward, run in groupby(steps, key=lambda step: step[0] is Action.MOVE_FORWARD):
         done = list(run)
         if forward:

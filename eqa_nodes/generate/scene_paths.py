@@ -31,7 +31,7 @@ _OPEN_M = 4.0  # more than that is no better
 _APART_M = 0.8  # between viewpoints
 
 
-def make_way(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> ScenePath:
+def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> ScenePath:
     """Plan a way and look. labels: take in what the simulator labels (privileged).
 
     Raises UnknownScene, or SimulatorError where no such way fits into the scene.

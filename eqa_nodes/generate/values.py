@@ -131,7 +131,7 @@ ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 class QuestionAttempt:
     """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
 
-    viewpoints: numbers (from 0) of the way's views that show the answer; reason: why it is not accepted, "" = it is.
+    viewpoints: numbers (from 0) of the path's views that show the answer; reason: why it is not accepted, "" = it is.
     reviews: what people said of it, by reviewer.
     """
 

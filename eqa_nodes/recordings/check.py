@@ -117,7 +117,7 @@ def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
     return [*findings, *_transforms(m)]
 
 
-def _timing(role: str, stamps_ns: list[int], told: int, broken: bool) -> Iterator[Finding]:
+def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> Iterator[Finding]:
     """Rate, drops and order of stamps; told: number of messages by the bag's own index."""
     stamps = np.array(stamps_ns, np.int64)
     steps = np.diff(stamps) / 1e9
@@ -140,11 +140,11 @@ def _timing(role: str, stamps_ns: list[int], told: int, broken: bool) -> Iterato
     yield Finding(f"rate of {role}", "warning" if slow else "ok",
                   f"{1 / period:.2f} Hz (median), longest gap {longest:.2f} s", "what happened in the gap is not seen: "
                   "look at the recorder's disk and the camera's connection" if slow else "")
-    lost = 0 if broken else max(told - len(stamps_ns), 0)
+    lost = 0 if broken else max(announced - len(stamps_ns), 0)
     share = (missing + lost) / (len(stamps_ns) + missing + lost)
     yield Finding(f"drops of {role}", "warning" if share > _FEW or lost else "ok",
                   f"{missing} of {len(stamps_ns) + missing} missing ({share:.1%})" + (
-                      f"; metadata.yaml tells {told} messages, the bag holds {len(stamps_ns)}" if lost else ""),
+                      f"; metadata.yaml tells {announced} messages, the bag holds {len(stamps_ns)}" if lost else ""),
                   "record to a faster disk, compressed, or at a lower rate" if share > _FEW or lost else "")
 
 

@@ -131,11 +131,11 @@ class _Remembered:
 
     def recollect(self, question: Question) -> tuple[Answer, list[Keyframe]] | None:
         """Return what memory itself says to a question about the past, with the views that prove it."""
-        told = self.store.recollect(question.text)
-        if told is None:
+        recollection = self.store.recollect(question.text)
+        if recollection is None:
             return None
-        proof = [view for e in told.evidence if (view := self.store.keyframe(e.keyframe_id)) is not None]
-        return answer_of(told, proof), proof
+        proof = [view for e in recollection.evidence if (view := self.store.keyframe(e.keyframe_id)) is not None]
+        return answer_of(recollection, proof), proof
 
     def close(self) -> None:
         """Close the memory."""
@@ -185,10 +185,10 @@ class ObjectViews(_Remembered):
 
     def items(self, question: Question) -> list[Recalled]:
         """Return each best view once, that of the likest object first."""
-        told: dict[int, list[str]] = {}
+        captions: dict[int, list[str]] = {}
         for obj in self.store.objects(question.text, self.k):
-            told.setdefault(obj.keyframe_id, []).append(_told(obj))
-        views = [(self.store.keyframe(number), lines) for number, lines in told.items()]
+            captions.setdefault(obj.keyframe_id, []).append(_described(obj))
+        views = [(self.store.keyframe(number), lines) for number, lines in captions.items()]
         return [Recalled(replace(view, caption="; ".join(lines)), 0.0, f"the best view of {len(lines)} things")
                 for view, lines in views if view is not None]
 
@@ -250,17 +250,17 @@ class _Along:
 
     def __init__(self, history: EpisodeHistory, tick: Tick) -> None:
         self._history, self._tick = history, tick
-        self._way: list[tuple[int, Pose2]] = []
+        self._poses: list[tuple[int, Pose2]] = []
 
     def __iter__(self) -> Iterator[RecordedFrame]:
         for recorded in self._history.recorded():
-            self._way.append((recorded.frame.stamp_ns, recorded.frame.pose))
+            self._poses.append((recorded.frame.stamp_ns, recorded.frame.pose))
             self._tick(recorded.index + 1, len(self._history))
             yield recorded
 
     def kept(self) -> HistoryIndex:
         """Return what was passed. Raises StorageError when that was nothing."""
-        way, dropped = self._way, dict(self._history.dropped)
+        way, dropped = self._poses, dict(self._history.dropped)
         if not way:
             raise StorageError(f"the history {self._history.name} has no usable frame: {dropped or 'none'}")
         return HistoryIndex(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
@@ -276,7 +276,7 @@ def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selectio
                     places_of(frame, config.places), geometry_of(frame))
 
 
-def _told(obj: MemoryObject) -> str:
+def _described(obj: MemoryObject) -> str:
     """Return a line: "kettle (colour red, state on) in the kitchen at (1.2, 3.4, 0.9) m, seen 3 times"."""
     facts = ", ".join(f"{name} {value}" for name, value in sorted(obj.attributes.items()))
     x, y, z = obj.centre

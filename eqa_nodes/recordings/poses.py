@@ -84,13 +84,13 @@ class Poses:
                 if recorded.key != "odom":
                     self._parents[child] = _name(header.frame_id)
             if recorded.key == "odom" and not odometry:
-                odometry, told = _name(recorded.message.header.frame_id), _name(recorded.message.child_frame_id)
+                odometry, base = _name(recorded.message.header.frame_id), _name(recorded.message.child_frame_id)
             if (self.fixed or FIXED[0]) in self._above(self.base or BASES[0]):
                 break  # the first choices: nothing that comes later would change them, and a minute of images is long
         names = {*self._parents, *self._parents.values()}
         self.base = self.base or next((name for name in BASES if name in names), "")
         if odometry and not self.base:
-            self.base = told or BASES[0]
+            self.base = base or BASES[0]
         self._by_odometry = bool(odometry) and self.base not in self._parents
         if self._by_odometry:
             self._parents[self.base] = odometry

@@ -117,13 +117,13 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
         points = spread_points(simulator, first, rng)
         longest = steps = 0.0
         for a, b in _pairs(len(points), rng):
-            way = _length(simulator.shortest_path(points[a], points[b]))
-            longest = max(longest, way if math.isfinite(way) else 0.0)
-            if not recipe.min_m < way < math.inf or way < recipe.curved * math.dist(points[a], points[b]):
+            path_m = _length(simulator.shortest_path(points[a], points[b]))
+            longest = max(longest, path_m if math.isfinite(path_m) else 0.0)
+            if not recipe.min_m < path_m < math.inf or path_m < recipe.curved * math.dist(points[a], points[b]):
                 continue
             drive = _drive(simulator, scene, robot, (points[a], points[b]), recipe, rng)
             if drive is not None and recipe.min_steps <= len(drive.actions) <= recipe.max_steps:
-                return Tour(scene, recipe.robot, tuple(drive.actions), tuple(drive.poses), way)
+                return Tour(scene, recipe.robot, tuple(drive.actions), tuple(drive.poses), path_m)
             steps = max(steps, len(drive.actions) if drive is not None else 0)
     raise SimulatorError(
         f"scene {scene!r} has no such tour with seed {seed}: it needs a path of more than {recipe.min_m:g} m, "

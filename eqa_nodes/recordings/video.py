@@ -18,7 +18,7 @@ from eqa_nodes.core.types.views import Frame
 _CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
 _TICKS = 90_000  # of a second, as in MPEG
 _SHARE = 0.3  # of the image's shorter side: side of the inset
-_WAY, _MIDDLE = 0.74, (0.5, 0.44)  # of the inset: side and middle of the square for the path, the scale bar is below it
+_PATH_SIDE, _MIDDLE = 0.74, (0.5, 0.44)  # of the inset: side and middle of the path's square; the scale bar is below
 _PATH, _BACK, _ROBOT, _TEXT = (14, 165, 233), (255, 255, 255, 200), (225, 29, 72), (20, 20, 20)
 _BARS_M = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 _POINTS = 2000  # of the path that are drawn: beyond that every second one is left out
@@ -119,29 +119,29 @@ class Inset:
     """The way so far from above, x to the right, y up; the scale follows the way."""
 
     def __init__(self) -> None:
-        self._way: list[tuple[float, float]] = []
+        self._path: list[tuple[float, float]] = []
         self._yaw = 0.0
         self._step, self._seen = 1, 0
 
     def move(self, frame: Frame) -> None:
         """Go on to the pose of a frame."""
         pose = frame.pose
-        if self._seen % self._step == 0 or not self._way:
-            self._way.append((pose.x, pose.y))
+        if self._seen % self._step == 0 or not self._path:
+            self._path.append((pose.x, pose.y))
         else:
-            self._way[-1] = (pose.x, pose.y)
+            self._path[-1] = (pose.x, pose.y)
         self._yaw, self._seen = pose.yaw, self._seen + 1
-        if len(self._way) > _POINTS:
-            self._way, self._step = [*self._way[:-1:2], self._way[-1]], 2 * self._step
+        if len(self._path) > _POINTS:
+            self._path, self._step = [*self._path[:-1:2], self._path[-1]], 2 * self._step
 
     def view(self, side: int) -> Image.Image:
         """Return a square RGBA image of `side` pixels: path, heading and a scale bar."""
         view = Image.new("RGBA", (side, side), _BACK)
-        draw, way = ImageDraw.Draw(view), np.array(self._way)
-        low, high = way.min(axis=0), way.max(axis=0)
+        draw, path = ImageDraw.Draw(view), np.array(self._path)
+        low, high = path.min(axis=0), path.max(axis=0)
         metres = max(float((high - low).max()), 1.0)
-        scale = side * _WAY / metres  # pixels a metre
-        at = (way - (low + high) / 2) * (scale, -scale) + np.multiply(_MIDDLE, side)
+        scale = side * _PATH_SIDE / metres  # pixels a metre
+        at = (path - (low + high) / 2) * (scale, -scale) + np.multiply(_MIDDLE, side)
         if len(at) > 1:
             draw.line([(float(x), float(y)) for x, y in at], fill=_PATH, width=max(1, side // 60))
         self._arrow(draw, at[-1], side)

@@ -39,36 +39,36 @@ class HouseRoles:
         focal = camera.width / 2 / math.tan(math.radians(camera.hfov_deg) / 2)
         self._kind, self._scale = kind, (_DEFAULT_FOCAL / focal) ** 2
 
-    def instruct(self, way: ScenePath, seed: int) -> str:
+    def instruct(self, path: ScenePath, seed: int) -> str:
         """Name the rooms along the path, and the largest object at its end."""
-        truth, phrases = _truth(way.scene), list[str]()
-        for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in way.poses):
+        truth, phrases = _truth(path.scene), list[str]()
+        for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in path.poses):
             if room and (not phrases or phrases[-1] != room):
                 phrases.append(room)
         begin = f"Begin in {phrases[0]}." if phrases else "Begin where you are."
         through = f" Go through {_listed(phrases[1:-1])}." if phrases[1:-1] else ""
         into = f" Enter {phrases[-1]}." if len(phrases) > 1 else ""
-        seen = way.views[0].sightings
+        seen = path.views[0].sightings
         return begin + through + into + (f" Stop in front of the {seen[0].label.kind}." if seen else " Stop there.")
 
-    def propose(self, way: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
+    def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
         """Return the next question of the category of which some target is in view."""
         tried = {*known, *(r.pair.question for r in history)}
-        pixels = self._pixels(way.views)
-        for asked in _truth(way.scene).shuffled(f"{way.number} {category} {seed}"):
+        pixels = self._pixels(path.views)
+        for asked in _truth(path.scene).shuffled(f"{path.number} {category} {seed}"):
             if (asked.question not in tried and self._category(asked) == category
                     and any(pixels.get(target, 0.0) >= SEEN_PIXELS for target in asked.targets)):
                 return QuestionAnswer(asked.question, asked.answer, asked.alternatives)
         return None
 
-    def evaluate(self, way: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
+    def evaluate(self, path: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score by what is in view; what the scene graph settles is clear and unique."""
-        asked = _truth(way.scene).asked.get(pair.question)
+        asked = _truth(path.scene).asked.get(pair.question)
         if asked is None or pair.answer != asked.answer:
             return Evaluation({"clarity": 0.0, "answerability": 0.0, "uniqueness": 0.0, "nontriviality": 0.0},
                               "the scene graph of the house does not settle this")
-        best, lacking = max((self._shown(way, view, asked) for view in way.views), key=lambda shown: shown[0])
+        best, lacking = max((self._shown(path, view, asked) for view in path.views), key=lambda shown: shown[0])
         yes_no = asked.answer in ("yes", "no")
         return Evaluation({"clarity": 1.0, "answerability": round(best, 3), "uniqueness": 1.0,
                            "nontriviality": 0.6 if yes_no else 1.0}, lacking)
@@ -88,9 +88,9 @@ class HouseRoles:
             most[instance] = max(most.get(instance, 0.0), pixels)
         return most
 
-    def _shown(self, way: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
+    def _shown(self, path: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
         """Return how well one view shows the targets, 0..1, and what is missing."""
-        pixels, house = self._pixels([view]), world(seed_of(way.scene)).house
+        pixels, house = self._pixels([view]), world(seed_of(path.scene)).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
         size, smallest = sizes[asked.need - 1]
         name = house.object_by_id(smallest).kind

@@ -127,7 +127,7 @@ def test_a_jump_of_stamps_is_found_wherever_it_is(at: int, jump_s: float, back: 
     odom = stream()
     sign = -1 if back else 1
     jumped = Stream([s + (sign * round(jump_s * SECOND) if i >= at else 0) for i, s in enumerate(odom.stamps_ns)],
-                    odom.heard_ns)
+                    odom.received_ns)
     findings = [f for f in judge_times(with_stream(odom=jumped), live=True) if f.name == "time jumps"]
     assert findings[0].state == ("error" if back else "warning")
     assert findings[0].found.startswith(f"odom 1 x {'back' if back else 'ahead'} by up to")
@@ -140,16 +140,16 @@ def test_by_a_simulated_clock_any_pace_is_right() -> None:
     simulated = replace(facts, streams={"color": shown, "depth": shown}, clock=Clock([t - 1 for t in slow],
                         shown.stamps_ns), links={ODOM: shown, BASE: shown, MOUNT: Stream(), OPTICAL: Stream()})
     assert not troubles(of(simulated))
-    anew = replace(simulated, clock=Clock(simulated.clock.heard_ns, shown.stamps_ns[25:] + shown.stamps_ns[:25]))
+    anew = replace(simulated, clock=Clock(simulated.clock.received_ns, shown.stamps_ns[25:] + shown.stamps_ns[:25]))
     assert troubles(list(judge_times(anew, live=True)))["clock"] == "error"
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=20), st.lists(st.integers(0, 10**12), min_size=1))
-def test_a_clock_shows_the_last_value_until_then(heard: list[int], asked: list[int]) -> None:
-    heard = sorted(set(heard))
-    clock = Clock(heard, [7 * t for t in heard])
+def test_a_clock_shows_the_last_value_until_then(received: list[int], asked: list[int]) -> None:
+    received = sorted(set(received))
+    clock = Clock(received, [7 * t for t in received])
     for t, shown in zip(asked, clock.at(np.array(asked, np.int64)), strict=True):
-        assert shown == 7 * max((h for h in heard if h <= t), default=heard[0])
+        assert shown == 7 * max((h for h in received if h <= t), default=received[0])
 
 
 @pytest.mark.parametrize(("grid", "state"), [

@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.bench.house.roles import HouseRoles
 from eqa_nodes.cli import main
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.pipeline import read_records, read_way
+from eqa_nodes.generate.pipeline import read_path, read_records
 from eqa_nodes.generate.results import read_manifest
 from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, ScenePath, benchmark
 from sim_bridge.house.questions import candidates
@@ -31,8 +31,8 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def way(out: Path) -> ScenePath:
-    return read_way(out, 0)
+def path(out: Path) -> ScenePath:
+    return read_path(out, 0)
 
 
 def test_accepted_questions_are_true_and_their_things_in_view(out: Path) -> None:
@@ -42,7 +42,7 @@ def test_accepted_questions_are_true_and_their_things_in_view(out: Path) -> None
     for record in accepted:
         assert record.pair is not None
         candidate = asked[record.pair.question]
-        seen = {s.label.instance: s.pixels * 1.5625 for s in read_way(out, record.way).views[0].sightings}
+        seen = {s.label.instance: s.pixels * 1.5625 for s in read_path(out, record.way).views[0].sightings}
         sizes = sorted((seen.get(target, 0.0) for target in candidate.targets), reverse=True)
         assert record.pair.answer == candidate.answer and sizes[candidate.need - 1] >= VIEW_PIXELS
         assert [check.name for check in record.checks] == ["new", "not guessed", "reproduced", "unique"]
@@ -68,26 +68,26 @@ def test_people_have_the_last_word(out: Path, capsys: pytest.CaptureFixture[str]
     assert len(json.loads((out / "express-bench.json").read_text())) == 1
 
 
-def test_the_evaluator_knows_what_is_untrue_or_out_of_view(way: ScenePath) -> None:
+def test_the_evaluator_knows_what_is_untrue_or_out_of_view(path: ScenePath) -> None:
     roles = HouseRoles(benchmark("express"))
-    assert not roles.evaluate(way, "state", QuestionAnswer("Is the moon full?", "yes"), 0).accepts(0.1)
-    blind = replace(way, views=tuple(_without_things(view) for view in way.views))
+    assert not roles.evaluate(path, "state", QuestionAnswer("Is the moon full?", "yes"), 0).accepts(0.1)
+    blind = replace(path, views=tuple(_without_things(view) for view in path.views))
     asked = next(c for c in candidates(world(3).house)["attribute recognition"])
     verdict = roles.evaluate(blind, "attribute", QuestionAnswer(asked.question, asked.answer), 0)
     assert not verdict.accepts(0.5) and "are needed" in verdict.feedback
     assert all(roles.propose(blind, category, [], [], 0) is None for category in benchmark("express").categories)
 
 
-def test_proposals_are_of_their_kind_and_never_come_twice(way: ScenePath) -> None:
+def test_proposals_are_of_their_kind_and_never_come_twice(path: ScenePath) -> None:
     kind = benchmark("exploraqa")
-    roles, seen = HouseRoles(kind), {s.label.instance for s in way.views[0].sightings if s.pixels > 2 * SEEN_PIXELS}
+    roles, seen = HouseRoles(kind), {s.label.instance for s in path.views[0].sightings if s.pixels > 2 * SEEN_PIXELS}
     assert seen
     for category in kind.categories:
         known: list[str] = []
-        while (pair := roles.propose(way, category, [], known, 0)) is not None:
+        while (pair := roles.propose(path, category, [], known, 0)) is not None:
             assert pair.question not in known
             known.append(pair.question)
-    told = roles.instruct(way, 0)
+    told = roles.instruct(path, 0)
     assert told.startswith("Begin in ") and "Stop" in told
 
 

@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, Unknown
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.generate.formats import READERS
-from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, generate, read_records, read_way
+from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, generate, read_path, read_records
 from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
@@ -40,29 +40,29 @@ def whole(out: Path, model: Model, kind: str = "express", **changes: Any) -> Pat
 
 def test_accepted_questions_read_back_as_express_bench(tmp_path: Path) -> None:
     file = whole(tmp_path, Model(answer=here))
-    raw, samples, way = json.loads(file.read_text()), READERS["express"](file), read_way(tmp_path, 0)
+    raw, samples, path = json.loads(file.read_text()), READERS["express"](file), read_path(tmp_path, 0)
     assert [s.answer for s in samples] == ["A red kettle."] * 2 and {r["type"] for r in raw} == {"state", "knowledge"}
     for record, sample in zip(raw, samples, strict=True):
         assert set(record) == {"episode_id", "trajectory_id", "scene_id", "episode_path", "type", "question", "answer",
                                "start_position", "start_rotation", "goal_position", "goal_rotation",
                                "geodesic_distance", "step_length", "actions"}
-        assert record["step_length"] == len(record["actions"]) == len(way.actions) == sample.reference_steps
-        assert record["actions"][f"step_{len(way.actions) - 1}"]["position"] == record["goal_position"]
-        assert sample.start == pytest.approx(way.poses[0]) and sample.target[:2] == pytest.approx(way.poses[-1][:2])
-        assert sample.scene == SCENE and sample.reference_metres == way.way_m
+        assert record["step_length"] == len(record["actions"]) == len(path.actions) == sample.reference_steps
+        assert record["actions"][f"step_{len(path.actions) - 1}"]["position"] == record["goal_position"]
+        assert sample.start == pytest.approx(path.poses[0]) and sample.target[:2] == pytest.approx(path.poses[-1][:2])
+        assert sample.scene == SCENE and sample.reference_metres == path.way_m
         assert 10 <= record["step_length"] <= 100
-    turns = [abs(wrap(b.yaw - a.yaw)) for a, b in zip(way.poses, way.poses[1:]) if b.yaw != a.yaw]
+    turns = [abs(wrap(b.yaw - a.yaw)) for a, b in zip(path.poses, path.poses[1:]) if b.yaw != a.yaw]
     assert turns == pytest.approx([math.radians(30)] * len(turns))
 
 
 def test_accepted_questions_read_back_as_exploraqa(tmp_path: Path) -> None:
     file = whole(tmp_path, Model(), "exploraqa")
-    way = read_way(tmp_path, 0)
+    path = read_path(tmp_path, 0)
     for sample in READERS["exploraqa"](file):
         assert sample.question.startswith("Go through the door. Stop at the desk. What stands")
-        assert len(sample.viewpoints) == len(way.views) and sample.reference_metres == way.way_m >= 5.0
-        assert all(math.dist(place[:2], way.poses[-1][:2]) <= 3.0 for place in sample.viewpoints)
-    yaws = [view.pose.yaw for view in way.views]
+        assert len(sample.viewpoints) == len(path.views) and sample.reference_metres == path.way_m >= 5.0
+        assert all(math.dist(place[:2], path.poses[-1][:2]) <= 3.0 for place in sample.viewpoints)
+    yaws = [view.pose.yaw for view in path.views]
     assert all(abs(wrap(a - b)) >= math.pi / 2 - 1e-6 for i, a in enumerate(yaws) for b in yaws[:i])
 
 
@@ -253,5 +253,5 @@ def test_what_was_driven_is_told_in_turns_and_metres() -> None:
     poses = (Pose2(0, 0, 0), Pose2(0, 0, 0.5), Pose2(0, 0, 0), Pose2(1, 0, 0), Pose2(2, 0, 0),
              Pose2(2, 0, -math.pi / 2))
     left, right, move = Action.TURN_LEFT, Action.TURN_RIGHT, Action.MOVE_FORWARD
-    way = ScenePath(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
-    assert moves(way) == "forward 2.00 m, right 90 degrees"
+    path = ScenePath(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
+    assert moves(path) == "forward 2.00 m, right 90 degrees"
