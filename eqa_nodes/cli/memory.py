@@ -77,7 +77,7 @@ class MemoryObjects:
         from eqa_nodes.core.memory.times import time_phrase
 
         with self.file.opened() as store:
-            table = Table("thing", "where", "x, y, z (m)", "seen", "last seen", "now")
+            table = Table("object", "where", "x, y, z (m)", "seen", "last seen", "now")
             for o in store.objects(self.about, self.limit):
                 x, y, z = o.centre
                 state = "gone" if o.gone_ns else o.attributes.get("state", "")
@@ -146,7 +146,7 @@ class AskMemory:
                                   "has seen")
             if said is None:
                 raise BadQuestion("memory itself answers \"When did you last see ...?\", \"Where did I leave ...?\" "
-                                  "and \"What changed since ...?\", about things that it has seen; eqa ask asks the "
+                                  "and \"What changed since ...?\", about objects that it has seen; eqa ask asks the "
                                   "robot")
             _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
             for proof in said.evidence:
@@ -174,8 +174,8 @@ class Forget:
 
         selection = ForgetSelection(self.region, self.kind, _circle(self.near), everything=self.everything)
         with self.file.opened(write=True) as store:
-            keyframes, things = store.forget(within(selection, self.when, store.newest_ns))
-        _print(f"forgot {keyframes} views and {things} things. Bags are files of their own: delete those as well")
+            keyframes, objects = store.forget(within(selection, self.when, store.newest_ns))
+        _print(f"forgot {keyframes} views and {objects} objects. Bags are files of their own: delete those as well")
         return 0
 
 

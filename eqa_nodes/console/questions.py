@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.trace import EpisodeTrace
 
-LINE, KEPT = 20, 60  # questions that may wait; that stay on the page
+MAX_WAITING, KEPT = 20, 60  # questions that may wait; that stay on the page
 PROOF_PX = 960  # width of a picture, at most
 _CLOSE_S = 2.0  # for a robot to hear that its questions are called off
 
@@ -77,8 +77,8 @@ class Questions:
         except BadQuestion as error:
             raise RequestRefused(str(error), 400) from error
         with self._turn:
-            if sum(e.state == WAITING for e in self._entries.values()) >= LINE:
-                raise RequestRefused(f"{LINE} questions wait already: wait for an answer, or take one back")
+            if sum(e.state == WAITING for e in self._entries.values()) >= MAX_WAITING:
+                raise RequestRefused(f"{MAX_WAITING} questions wait already: wait for an answer, or take one back")
             question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
                                                        show=show)
             entry = self._entries[self._next] = Entry(self._next, question)
@@ -120,13 +120,13 @@ class Questions:
 
     def _give(self, robot: WatchedRobot) -> None:
         """Give the robot one question after the other: the next one when it has heard of this one."""
-        while (entry := self._taken()) is not None:
+        while (entry := self._next_entry()) is not None:
             self._start(self._follow, robot, entry)
             with self._turn:
                 while not self._closing and entry.progress is None and entry.state != ENDED:
                     self._turn.wait()
 
-    def _taken(self) -> Entry | None:
+    def _next_entry(self) -> Entry | None:
         """Wait for the next question that is to be given; None at the end."""
         with self._turn:
             while not self._closing:

@@ -68,8 +68,8 @@ class Episode:
             return self.answers.ask(())
         if self._asking:
             self._report("remembering")
-            if (told := self.memory.recollection()) is not None:
-                return self.memory.answer(told)
+            if (recollection := self.memory.recollection()) is not None:
+                return self.memory.answer(recollection)
         if not self.question.may_explore:
             return self.answers.final()
         self._looking = self._consulting() or self.judging

@@ -154,13 +154,14 @@ class _Episode:
         return SUCCESS
 
     def _move(self, text: str, to: GraphPose) -> str:
-        way = self._world.way(*(self._graph.spot(at.point) for at in (self._at, to))) if text == FORWARD else 0.0
-        if not math.isfinite(way):
+        ends = [self._graph.spot(at.point) for at in (self._at, to)]
+        metres = self._world.path_length(ends[0], ends[1]) if text == FORWARD else 0.0
+        if not math.isfinite(metres):
             return f"{FAILED}: something is in the way"
         self._at = to
         pose, height_m = self._pose()
         self._world.stand(pose, to.look_deg, height_m)
-        self.outcome.metres += way
+        self.outcome.metres += metres
         self._so_far.point = to.point
         return SUCCESS
 

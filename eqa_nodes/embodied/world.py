@@ -37,7 +37,7 @@ class World(Protocol):
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
         """Move the agent to a pose on the floor of that height, and return its view. Raises BadPose."""
 
-    def way(self, a: Point, b: Point) -> float:
+    def path_length(self, a: Point, b: Point) -> float:
         """Return the drivable distance between two places, metres, inf = not reachable."""
 
     def handle(self, action: str, obj: int) -> Done:
@@ -74,7 +74,7 @@ class SimulatedWorld:
             self._step = simulator.act(Action.LOOK_UP if look_deg > 0 else Action.LOOK_DOWN)
         return self.see()
 
-    def way(self, a: Point, b: Point) -> float:
+    def path_length(self, a: Point, b: Point) -> float:
         """Return the shortest drivable distance in metres."""
         return self._open().geodesic(a, b)
 

@@ -71,14 +71,14 @@ def _enclave(plan: LaunchPlan, name: str) -> dict[str, Any]:
     return {"ros_arguments": ["--enclave", f"{plan.enclave}/{name}"]} if plan.enclave else {}
 
 
-def _watched(title: str, plan: LaunchPlan, **told: Any) -> Node:
+def _watched(title: str, plan: LaunchPlan, **arguments: Any) -> Node:
     """Return a process that is started again when it dies, or whose death ends the run, with who it was and why."""
     deaths = 0
 
     def start() -> Node:
         return Node(package="eqa_nodes", namespace=plan.chosen["namespace"], remappings=plan.remappings,
                     parameters=[str(plan.folder / "params.yaml")], output=OUTPUT, sigterm_timeout=str(END_S),
-                    on_exit=died, **told)
+                    on_exit=died, **arguments)
 
     def died(event: Any, context: LaunchContext) -> list[Any] | None:
         nonlocal deaths
@@ -108,7 +108,7 @@ def _ready(plan: LaunchPlan, later: list[Any]) -> Node:
     return _waiting(plan, plan.begin, later)
 
 
-def _waiting(plan: LaunchPlan, told: tuple[str, ...], later: list[Any]) -> Node:
+def _waiting(plan: LaunchPlan, arguments: tuple[str, ...], later: list[Any]) -> Node:
     def done(event: Any, context: LaunchContext) -> list[Any] | None:
         if context.is_shutdown:
             return None
@@ -122,7 +122,7 @@ def _waiting(plan: LaunchPlan, told: tuple[str, ...], later: list[Any]) -> Node:
 
     deadline = plan.chosen["ready_s"] if plan.chosen["autostart"] == "true" else "inf"  # a person may activate them
     return Node(package="eqa_nodes", executable="ready", namespace=plan.chosen["namespace"], output=OUTPUT,
-                arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *told], on_exit=done,
+                arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *arguments], on_exit=done,
                 remappings=plan.remappings, **_enclave(plan, CLIENT))
 
 
@@ -140,10 +140,10 @@ def _nav2(plan: LaunchPlan) -> IncludeLaunchDescription:
     Raises EqaError where it is not installed.
     """
     bringup = _share("nav2_bringup")
-    told = {"namespace": plan.chosen["namespace"], "use_sim_time": str(plan.sim_time).lower(), "autostart": "true",
-            "params_file": str(plan.nav2_params or bringup / "params" / "nav2_params.yaml")}
+    arguments = {"namespace": plan.chosen["namespace"], "use_sim_time": str(plan.sim_time).lower(), "autostart": "true",
+                 "params_file": str(plan.nav2_params or bringup / "params" / "nav2_params.yaml")}
     source = PythonLaunchDescriptionSource(str(bringup / "launch" / "navigation_launch.py"))
-    return IncludeLaunchDescription(source, launch_arguments=told.items())
+    return IncludeLaunchDescription(source, launch_arguments=arguments.items())
 
 
 def _share(package: str) -> Path:

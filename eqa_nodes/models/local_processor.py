@@ -69,8 +69,9 @@ def letter_tokens(tokenizer: Any, letters: str) -> list[list[int]] | None:
     """Return the tokens that write each letter, with and without a space before; None where one takes more tokens."""
     found = []
     for letter in letters:
-        ways = [tokenizer.encode(text, add_special_tokens=False) for text in (letter, " " + letter)]
-        found.append(sorted({way[0] for way in ways if len(way) == 1 and way[0] != tokenizer.unk_token_id}))
+        encodings = [tokenizer.encode(text, add_special_tokens=False) for text in (letter, " " + letter)]
+        found.append(sorted({tokens[0] for tokens in encodings
+                             if len(tokens) == 1 and tokens[0] != tokenizer.unk_token_id}))
     return found if all(found) else None
 
 

@@ -75,8 +75,8 @@ def joined(text: str, model: str) -> dict[str, Any]:
 
 def _add(choice: Mapping[str, Any], pieces: Mapping[str, list[str]], model: str) -> None:
     """Add the texts of a chunk; some servers send the whole message in it."""
-    told = [choice[name] for name in ("delta", "message") if isinstance(choice.get(name), dict)]
-    delta = told[0] if told else {}
+    parts = [choice[name] for name in ("delta", "message") if isinstance(choice.get(name), dict)]
+    delta = parts[0] if parts else {}
     for name, texts in pieces.items():
         value = _thoughts(delta) if name == "reasoning_content" else delta.get(name)
         said = _joined_parts(value, model) if name == "content" else value

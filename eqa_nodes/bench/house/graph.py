@@ -61,7 +61,7 @@ def graph_of(place: HouseWorld, start: Pose2, approached: tuple[HouseObject, ...
     return _reached([(round(x, 3), round(y, 3)) for x, y in places], edges)
 
 
-def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _spread(place: HouseWorld, room: Room, occupied: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return places of a room with most space around them first, each SPACING_M from all others."""
     space = place.space(RobotModel())
     grid = [(room.x0 + (i + 0.5) * _GRID_M, room.y0 + (j + 0.5) * _GRID_M)
@@ -71,7 +71,7 @@ def _spread(place: HouseWorld, room: Room, taken: list[tuple[float, float]]) -> 
     for clearance, x, y in roomy:
         if -clearance < ROOM_M:
             break
-        if all(math.dist((x, y), p) >= SPACING_M for p in (*taken, *found)):
+        if all(math.dist((x, y), p) >= SPACING_M for p in (*occupied, *found)):
             found.append((x, y))
     return found
 

@@ -61,12 +61,12 @@ class _Asker:
 
     def ask(self, category: str) -> Sample | None:
         """Return the question of a category, chosen by the house; None where there is none."""
-        ways = {"position": (self._where_is, self._where_was), "time": (self._first, self._last),
-                "duration": (self._how_long_ago, self._how_long_in), "yes-no": (self._seen_any,),
-                "text": (self._longest_stay,)}[category]
-        first = zlib.crc32(f"{self._scene} {category}".encode()) % len(ways)
-        for way in (*ways[first:], *ways[:first]):
-            found = way()
+        forms = {"position": (self._where_is, self._where_was), "time": (self._first, self._last),
+                 "duration": (self._how_long_ago, self._how_long_in), "yes-no": (self._seen_any,),
+                 "text": (self._longest_stay,)}[category]
+        first = zlib.crc32(f"{self._scene} {category}".encode()) % len(forms)
+        for ask_form in (*forms[first:], *forms[:first]):
+            found = ask_form()
             if found is not None:
                 return found
         return None

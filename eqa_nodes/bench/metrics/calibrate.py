@@ -1,21 +1,21 @@
 """Fits the probability that an answer is right to its support, and computes the risk of each threshold.
 
 The fit is a logistic regression with a small L2 penalty over `Support.features`, every episode weighted equally,
-however many answers were weighed in it. The risk of a line follows conformal risk control (Angelopoulos et al. 2022,
-"Conformal Risk Control", eq. 4, with B = 1): the loss of a question at a line is 1 when the first weighed answer on
-its right side is wrong, made monotone by its running maximum over stricter lines, so that
+however many answers were weighed in it. The risk of a threshold follows conformal risk control (Angelopoulos et al.
+2022, "Conformal Risk Control", eq. 4, with B = 1): the loss of a question at a threshold is 1 when the first weighed
+answer that reaches it is wrong, made monotone by its running maximum over stricter thresholds, so that
 
-    line(risk) = min{line: (wrong(line) + 1) / (episodes + 1) <= risk}
+    threshold(risk) = min{threshold: (wrong(threshold) + 1) / (episodes + 1) <= risk}
 
 bounds the expected share of wrong answers. What that assumes:
 - The questions asked are exchangeable with those of the calibration: same houses' kind, policy, camera, answerer. The
   questions of one house resemble each other, so what counts is closer to the number of houses than of questions.
-- Runs that never stop, replayed up to a line, behave as runs with that line: a stricter line only drives on. What a
+- Runs that never stop, replayed up to a threshold, behave as runs with it: a stricter threshold only drives on. What a
   policy does to confirm an answer is not replayed; it costs steps and can only take wrong answers back.
 - The probabilities of the curve come from fits that did not see the question's house (cross-fitting); the weights in
   use are fitted on all houses. With five weights the two are close, but exchangeability is then approximate.
-The noise of perception is not known beforehand: the curve is that of the preset with most wrong answers at each line,
-so that the bound holds under each of them.
+The noise of perception is not known beforehand: the curve is that of the preset with most wrong answers at each
+threshold, so that the bound holds under each of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eqa_nodes.core.errors import ConfigError
 
 FOLDS = 5
 BINS = 10
-LINES = (*(k / 200 for k in range(1, 200)), 0.999)
+THRESHOLDS = (*(k / 200 for k in range(1, 200)), 0.999)
 _PENALTY = 2.0  # also of the bias: episodes without a wrong answer would have no finite fit
 _SIGNS = (0, 1, 1, 1, -1)  # of the weights, by FEATURES: what speaks for an answer never makes it less likely
 _MOST_STEPS = 100  # of Newton's method; it takes about 10
@@ -92,9 +92,9 @@ def calibrate(trials: Sequence[Trial], source: str) -> FittedCalibration:
     fold = {house: k % FOLDS for k, house in enumerate(houses)}
     fits = [_fit([t for t in trials if fold[t.house] != k], source) for k in range(FOLDS)]
     scored = [_score(t, fits[fold[t.house]]) for t in trials]
-    wrong, episodes = risk_curve(scored, LINES)
+    wrong, episodes = risk_curve(scored, THRESHOLDS)
     steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # no line between matters
-    return FittedCalibration(Calibration(_fit(trials, source).weights, tuple(LINES[i] for i in steps),
+    return FittedCalibration(Calibration(_fit(trials, source).weights, tuple(THRESHOLDS[i] for i in steps),
                                          tuple(wrong[i] for i in steps), episodes, source), reliability(scored))
 
 
@@ -158,7 +158,7 @@ def logistic(features: np.ndarray, right: np.ndarray, weights: np.ndarray, penal
     return w
 
 
-def risk_curve(scored: Sequence[Scored], lines: Sequence[float]) -> tuple[tuple[int, ...], int]:
+def risk_curve(scored: Sequence[Scored], thresholds: Sequence[float]) -> tuple[tuple[int, ...], int]:
     """Return how many questions would be answered wrongly at each line or at a stricter one, and of how many.
 
     lines: ascending. The counts are those of the noise with most, for a risk that holds under each. Raises ConfigError
@@ -166,18 +166,18 @@ def risk_curve(scored: Sequence[Scored], lines: Sequence[float]) -> tuple[tuple[
     """
     by_noise: dict[str, list[list[bool]]] = {}
     for s in scored:
-        by_noise.setdefault(s.trial.noise, []).append(losses(s, lines))
+        by_noise.setdefault(s.trial.noise, []).append(losses(s, thresholds))
     if len({len(rows) for rows in by_noise.values()}) != 1:
-        raise ConfigError("the risk of a line is compared over noises: ask the same questions under each of them")
+        raise ConfigError("the risk of a threshold is compared over noises: ask the same questions under each of them")
     counts = [np.sum(rows, axis=0) for rows in by_noise.values()]
     return tuple(int(c) for c in np.max(counts, axis=0)), len(next(iter(by_noise.values())))
 
 
-def losses(scored: Scored, lines: Sequence[float]) -> list[bool]:
-    """Return for each line (ascending) whether a run that stops there, or at a stricter one, answers wrongly."""
+def losses(scored: Scored, thresholds: Sequence[float]) -> list[bool]:
+    """Return for each threshold (ascending) whether a run that stops there, or at a stricter one, answers wrongly."""
     result: list[bool] = []
-    for line in reversed(lines):
-        first = next((k for k, p in enumerate(scored.probabilities) if p >= line), None)
+    for threshold in reversed(thresholds):
+        first = next((k for k, p in enumerate(scored.probabilities) if p >= threshold), None)
         wrong = first is not None and not scored.trial.weighed[first].right
         result.append(wrong or (bool(result) and result[-1]))
     return result[::-1]
@@ -214,7 +214,7 @@ class Realised(NamedTuple):
     """What came of an accepted risk in runs that used it; shares of all questions."""
 
     risk: float  # 0: none was set
-    line: float
+    threshold: float
     questions: int
     wrong: float
     wrong_low: float
@@ -225,10 +225,10 @@ class Realised(NamedTuple):
     failed: int
 
 
-def realised(risk: float, line: float, trials: Sequence[Trial]) -> Realised:
+def realised(risk: float, threshold: float, trials: Sequence[Trial]) -> Realised:
     """Return the share of questions that were answered wrongly, with its 95 % Wilson interval, and what it cost."""
     n = len(trials)
     wrong = sum(t.answered and not t.right for t in trials) / n
-    return Realised(risk, line, n, wrong, *wilson(wrong, n), sum(t.answered for t in trials) / n,
+    return Realised(risk, threshold, n, wrong, *wilson(wrong, n), sum(t.answered for t in trials) / n,
                     math.fsum(t.correctness for t in trials) / n, sum(t.score.steps for t in trials) / n,
                     sum(bool(t.score.error) for t in trials))

@@ -37,14 +37,14 @@ def clip_mark(sigma: float) -> float:
     return min(5.0, max(1.0, sigma))
 
 
-def path_ratio(reference: float, taken: float) -> float:
+def path_ratio(reference: float, travelled: float) -> float:
     """Return l / max(p, l) in 0..1; 1 where neither path has any length. Raises ValueError for a negative length.
 
     Anderson et al., On Evaluation of Embodied Navigation Agents (2018), the factor of SPL.
     """
-    if not (reference >= 0 and taken >= 0):
-        raise ValueError(f"path lengths must be >= 0, got reference {reference} and taken {taken}")
-    longer = max(reference, taken)
+    if not (reference >= 0 and travelled >= 0):
+        raise ValueError(f"path lengths must be >= 0, got reference {reference} and taken {travelled}")
+    longer = max(reference, travelled)
     return 1.0 if longer == 0 else reference / longer
 
 
@@ -53,9 +53,9 @@ def openeqa_c(sigma: float) -> float:
     return (clip_mark(sigma) - 1) / 4
 
 
-def openeqa_e(sigma: float, reference: float, taken: float) -> float:
+def openeqa_e(sigma: float, reference: float, travelled: float) -> float:
     """(sigma - 1) / 4 * l / max(p, l). OpenEQA, eq. 2, in atomic actions; ExploraQA's E_score, eq. 5, in metres."""
-    return openeqa_c(sigma) * path_ratio(reference, taken)
+    return openeqa_c(sigma) * path_ratio(reference, travelled)
 
 
 def express_c_star(sigma: float) -> float:
@@ -73,9 +73,9 @@ def express_c(sigma: float, delta: float) -> float:
     return express_c_star(sigma) * delta
 
 
-def express_e_path(sigma: float, delta: float, reference_m: float, taken_m: float) -> float:
+def express_e_path(sigma: float, delta: float, reference_m: float, travelled_m: float) -> float:
     """sigma * delta / 5 * l / max(p, l) in metres. EXPRESS-Bench."""
-    return express_c(sigma, delta) * path_ratio(reference_m, taken_m)
+    return express_c(sigma, delta) * path_ratio(reference_m, travelled_m)
 
 
 def reachable(distance_m: float) -> float | None:
@@ -83,12 +83,12 @@ def reachable(distance_m: float) -> float | None:
     return distance_m if math.isfinite(distance_m) else None
 
 
-def weighted_confidence(confidence: float, reference_m: float, taken_m: float) -> float:
+def weighted_confidence(confidence: float, reference_m: float, travelled_m: float) -> float:
     """Confidence at the end * l / max(p, l); its mean is WCE. Fine-EQA (Jiang et al. 2025), table 4.
 
     ACE is the mean of the confidence, NPL the mean of `path_ratio`.
     """
-    return confidence * path_ratio(reference_m, taken_m)
+    return confidence * path_ratio(reference_m, travelled_m)
 
 
 def arrived(distance_m: float, radius_m: float = SUCCESS_RADIUS_M) -> bool:
@@ -96,9 +96,9 @@ def arrived(distance_m: float, radius_m: float = SUCCESS_RADIUS_M) -> bool:
     return distance_m <= radius_m
 
 
-def spl(success: bool, reference: float, taken: float) -> float:
+def spl(success: bool, reference: float, travelled: float) -> float:
     """success * l / max(l, p). Anderson et al. (2018), eq. 1; in metres for ExploraQA, in steps for EmbodiedEval."""
-    return path_ratio(reference, taken) if success else 0.0
+    return path_ratio(reference, travelled) if success else 0.0
 
 
 def choice_accuracy(sigma: float) -> float:

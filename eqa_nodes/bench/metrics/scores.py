@@ -98,14 +98,14 @@ def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -
     def count(status: str) -> int:
         return sum(q.status == status for q in questions)
 
-    no_way = [q for q in questions if q.reachable is False]
+    unreachable = [q for q in questions if q.reachable is False]
     unscored = sum(q.unscored for q in questions)
     values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
     means = {m: metrics.summary(v, seed, RESAMPLES, share=m in BOUNDED) for m, v in values.items()}
     means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES,
                                                          share=True)
     return Row(name, asked, count("answered"), count("abstained"), count("failed"), asked - len(questions), unscored,
-               means, len(no_way), sum(q.status == "abstained" for q in no_way))
+               means, len(unreachable), sum(q.status == "abstained" for q in unreachable))
 
 
 def _privileged(questions: Sequence[QuestionScore]) -> tuple[str, ...]:

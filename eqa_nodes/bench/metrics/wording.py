@@ -86,7 +86,7 @@ def likeness(question: str, reference: str, text: str) -> Likeness:
     right = tuple(w for w in right if w not in known)
     said = tuple(w for w in said if w not in known)
     if not (_RELATIONS.intersection(right) and _RELATIONS.intersection(said)):  # "in the kitchen" says "kitchen"
-        right, said = _things(right), _things(said)
+        right, said = _without_relations(right), _without_relations(said)
     if not right or not said:
         return Likeness(0.0, 0.0, False, False)
     weights = _weights(right), _weights(said)
@@ -114,15 +114,15 @@ def _opposed(right: set[str], said: set[str]) -> bool:
     return any(a in right and b in said and a not in said and b not in right for a, b in pairs)
 
 
-def _things(chosen: tuple[str, ...]) -> tuple[str, ...]:
+def _without_relations(chosen: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words that are no relations; all of them where there are no others."""
     return tuple(w for w in chosen if w not in _RELATIONS) or chosen
 
 
 def _weights(chosen: tuple[str, ...]) -> dict[str, float]:
     """Weigh words: relations and sizes little; colours and materials half where an object is named beside them."""
-    names_thing = any(w not in _MODIFIERS and w not in _SLIGHT for w in chosen)
-    return {w: _SLIGHT.get(w, 0.5 if names_thing and w in _MODIFIERS else 1.0) for w in chosen}
+    names_object = any(w not in _MODIFIERS and w not in _SLIGHT for w in chosen)
+    return {w: _SLIGHT.get(w, 0.5 if names_object and w in _MODIFIERS else 1.0) for w in chosen}
 
 
 def _covered(chosen: tuple[str, ...], other: tuple[str, ...], weights: dict[str, float]) -> float:

@@ -50,12 +50,12 @@ def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, An
     placed: dict[str, Any] = {"scene": history.rsplit("/", 1)[-1]}
     metadata: dict[str, object] = {"episode_history": history}
     if known is not None:
-        way = known.path("full_traj_pos")
+        path = known.path("full_traj_pos")
         begin = (start_of, "position", "rotation") if "position" in start_of else (known, "init_pos", "quat_wxyz")
         placed = {"scene": scan("hm3d", known.text("scene_id").split("/", 1)[0]), "start": begin[0].pose(*begin[1:]),
                   "start_height_m": begin[0].position(begin[1])[2],
-                  "reference_steps": len(way) - 1, "reference_metres": path_length(way)}
-        heights = [y for _, y, _ in way]
+                  "reference_steps": len(path) - 1, "reference_metres": path_length(path)}
+        heights = [y for _, y, _ in path]
         metadata |= {"reference_steps_are": "frames - 1",
                      "multi_floor": max(heights) - min(heights) > FLOOR_CHANGE_M}
     return Sample(record.name("question_id"), record.text("question"), record.text("answer"),

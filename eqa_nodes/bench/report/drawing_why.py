@@ -164,18 +164,18 @@ class _Pictures:
 
     def _labels(self, regions: Sequence[MarkCluster]) -> list[str]:
         """Write the names of regions, the largest first; not again near by, nor where there is no room for it."""
-        taken: list[tuple[float, float, float]] = []  # middle and half width
+        occupied: list[tuple[float, float, float]] = []  # middle and half width
         named: list[MarkCluster] = []
         texts = []
-        line = 1.2 * _LABEL_M * self._size
+        height = 1.2 * _LABEL_M * self._size
         for region in sorted(regions, key=lambda r: -len(r.marks)):
             if any(r.name == region.name and math.dist((r.x, r.y), (region.x, region.y)) < _SAME_ROOM_M for r in named):
                 continue
             half = 0.36 * _LABEL_M * self._size * len(region.name)
             x = min(max(region.x, self._box.x0 + half), self._box.x1 - half)
-            for y in (region.y, region.y + line, region.y - line):
-                if all(abs(y - b) >= line or abs(x - a) >= half + other for a, b, other in taken):
-                    taken.append((x, y, half))
+            for y in (region.y, region.y + height, region.y - height):
+                if all(abs(y - b) >= height or abs(x - a) >= half + other for a, b, other in occupied):
+                    occupied.append((x, y, half))
                     named.append(region)
                     texts.append(f'<text x="{x:.2f}" y="{-y:.2f}" class="region" fill="{_css(region.name)}">'
                                  f"{escape(region.name)}<title>weight {region.weight:.2f}</title></text>")

@@ -75,8 +75,9 @@ def mark_of(prediction: Prediction, score: QuestionScore | None) -> str:
     return "unscored" if score.sigma is None else f"{score.sigma:.0f}"
 
 
-def line_of(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, href: str) -> EpisodeRow:
-    """Return an episode's line."""
+def episode_row(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None,
+                href: str) -> EpisodeRow:
+    """Return the row of an episode in the index."""
     answer, mark = prediction.answer, mark_of(prediction, score)
     status = mark if mark in ("failed", "unscored") else "abstained" if answer.abstained else "answered"
     text = " ".join((sample.id, sample.scene, sample.question, sample.answer, answer.text, answer.message)).lower()

@@ -19,7 +19,7 @@ from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
-from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, failures_of, line_of, mark_of
+from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
@@ -94,7 +94,7 @@ def write_report(run: Path) -> Path:
     asked = [s for s in samples if s.id in predictions]
     embed = len(asked) <= EMBED_UP_TO
     images = _Images(run, embed)
-    lines = [line_of(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
+    lines = [episode_row(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
              for n, s in enumerate(asked, 1)]
     each = (_card(n, s, predictions[s.id], marks.get(s.id), run, images) for n, s in enumerate(asked, 1))
     templates, cards = _templates(), list(each) if embed else []

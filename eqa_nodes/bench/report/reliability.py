@@ -73,11 +73,11 @@ def reliability_table(r: Reliability) -> str:
 
 def risk_table(rows: Sequence[Realised]) -> str:
     """Return accepted and realised risk as Markdown."""
-    cells = [(f"{r.risk:g}" if r.risk else "none set", f"{r.line:g}",
+    cells = [(f"{r.risk:g}" if r.risk else "none set", f"{r.threshold:g}",
               f"{100 * r.wrong:.1f} [{100 * r.wrong_low:.1f}, {100 * r.wrong_high:.1f}]", f"{100 * r.answered:.1f}",
               f"{100 * r.correctness:.1f}", f"{r.steps:.1f}", str(r.failed), str(r.questions)) for r in rows]
-    return _table(("accepted risk", "line", "answered wrongly % [95 %]", "answered %", "C %", "steps", "failed", "n"),
-                  cells)
+    return _table(("accepted risk", "threshold", "answered wrongly % [95 %]", "answered %", "C %", "steps", "failed",
+                   "n"), cells)
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

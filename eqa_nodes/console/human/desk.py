@@ -36,12 +36,12 @@ class PersonRequest(NamedTuple):
 class Desk:
     """Hands requests of the page's threads to the thread that runs the episodes."""
 
-    _line: queue.Queue[tuple[PersonRequest, Future[Reply]]] = field(default_factory=queue.Queue)
+    _requests: queue.Queue[tuple[PersonRequest, Future[Reply]]] = field(default_factory=queue.Queue)
 
     def ask(self, request: PersonRequest) -> Reply:
         """Wait for the run to do this (any thread). Raises RequestRefused."""
         future: Future[Reply] = Future()
-        self._line.put((request, future))
+        self._requests.put((request, future))
         try:
             return future.result(_WAIT_S)
         except FutureTimeout:
@@ -54,7 +54,7 @@ class Desk:
         ticks = 0
         while not ready() and (limit_s is None or ticks * _TICK_S < limit_s):
             try:
-                request, future = self._line.get(timeout=_TICK_S)
+                request, future = self._requests.get(timeout=_TICK_S)
             except queue.Empty:
                 ticks += 1
                 continue

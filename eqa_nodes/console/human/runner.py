@@ -54,13 +54,13 @@ class PersonRunner:
 
     def farewell(self) -> None:
         """Tell the page that it was the last question; waits a little for a page that asks."""
-        told: list[bool] = []
+        finished: list[bool] = []
 
         def over(request: PersonRequest) -> Reply:
-            told.append(True)
+            finished.append(True)
             return {"over": True, "done": self.done, "total": self._total}
 
-        self._desk.serve(over, lambda: bool(told), _FAREWELL_S)
+        self._desk.serve(over, lambda: bool(finished), _FAREWELL_S)
 
     def close(self) -> None:
         """Nothing to release: the page's server is another's."""

@@ -80,10 +80,11 @@ def from_labels(views: Iterable[Keyframe]) -> bool:
     return detected != {True}
 
 
-def answer_of(told: Recollection, proof: Iterable[Keyframe]) -> Answer:
+def answer_of(recollection: Recollection, proof: Iterable[Keyframe]) -> Answer:
     """Return memory's own result as an answer. proof: the views that its evidence points to."""
     privileged = RECOLLECTED_FROM if from_labels(proof) else ()
-    return Answer(told.text, told.confidence, evidence=told.evidence, receipt=Receipt(privileged=privileged))
+    return Answer(recollection.text, recollection.confidence, evidence=recollection.evidence,
+                  receipt=Receipt(privileged=privileged))
 
 
 def labelled(views: Iterable[Keyframe]) -> tuple[str, ...]:

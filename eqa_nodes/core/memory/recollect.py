@@ -139,16 +139,17 @@ def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
     evidence: dict[int, Evidence] = {}
     for change in changes:
         for i in filter(None, (change.after, change.before)):
-            for proof in _views(store, {i: None}, _told(change)):
+            for proof in _views(store, {i: None}, _described(change)):
                 evidence.setdefault(i, proof)
-    return Recollection("; ".join(_told(change) for change in changes), _ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
+    text = "; ".join(_described(change) for change in changes)
+    return Recollection(text, _ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
 
 
 def _newest(store: MemoryStore, begin: str) -> tuple[Evidence, ...]:
     return _views(store, dict.fromkeys(k.id for k in store.since(0)[-1:]), f"nothing new since {begin}")
 
 
-def _told(change: Change) -> str:
+def _described(change: Change) -> str:
     name = f"the {name_of(change.object)}"
     if change.what == "moved":
         return f"{name} was moved: {change.was}, now {change.now}"

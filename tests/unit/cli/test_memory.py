@@ -108,11 +108,11 @@ def test_what_memory_has_not_seen_is_said(home: Path, capsys: pytest.CaptureFixt
 
 
 def test_forgetting_deletes_and_says_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "forget", home, "--when", "yesterday").startswith("forgot 1 views and 2 things. Bags")
+    assert said(capsys, "forget", home, "--when", "yesterday").startswith("forgot 1 views and 2 objects. Bags")
     assert "keyframes: 2" in said(capsys, "info", home)
-    assert said(capsys, "forget", home, "--kind", "desks").startswith("forgot 1 views and 1 things")
-    assert said(capsys, "forget", home, "--region", "attic").startswith("forgot 0 views and 0 things")
-    assert said(capsys, "forget", home, "--everything").startswith("forgot 1 views and 1 things")
+    assert said(capsys, "forget", home, "--kind", "desks").startswith("forgot 1 views and 1 objects")
+    assert said(capsys, "forget", home, "--region", "attic").startswith("forgot 0 views and 0 objects")
+    assert said(capsys, "forget", home, "--everything").startswith("forgot 1 views and 1 objects")
 
 
 def test_aligned_maps_are_one_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

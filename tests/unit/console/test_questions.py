@@ -18,7 +18,7 @@ from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.kept import KeptRun
 from eqa_nodes.console.live import DECISIONS, POSES, Live, thinned
-from eqa_nodes.console.questions import KEPT, LINE
+from eqa_nodes.console.questions import KEPT, MAX_WAITING
 from eqa_nodes.console.shown import shown_entry
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ErrorCode, NodeLost, StorageError
@@ -120,14 +120,14 @@ def test_what_cannot_be_kept_is_said_beside_the_answer(tmp_path: Path, monkeypat
 
 def test_line_and_history_are_bounded(tmp_path: Path) -> None:
     with serving(tmp_path, begin=False) as (_, console, _robot):
-        for _ in range(LINE):
+        for _ in range(MAX_WAITING):
             console.questions.put("Where?")
         with pytest.raises(RequestRefused, match="wait already"):
             console.questions.put("Where?")
         for number in range(1, KEPT + 30):
             console.questions.cancel(number)
             console.questions.put("Where?")
-        assert len(console.questions.entries()) <= KEPT + LINE
+        assert len(console.questions.entries()) <= KEPT + MAX_WAITING
         with pytest.raises(RequestRefused, match="no question 1 "):
             console.questions.entry(1)
         for text, complaint in ((" \n?", "empty"), ("why " * 600, "2400 characters")):

@@ -72,7 +72,7 @@ class Plain:
     def stand(self, pose: Pose2, look_deg: float, height_m: float = 0.0) -> Frame:
         return self.see()
 
-    def way(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    def path_length(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
         return math.inf if self.shut else math.dist(a, b)
 
     def handle(self, action: str, obj: int) -> Done:

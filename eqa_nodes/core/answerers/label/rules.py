@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
-from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, told, verdict
+from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
 from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural
@@ -50,7 +50,7 @@ def _each(scene: Scene, asked: ParsedQuestion, attribute: str, objects: Sequence
         option = [option for option in asked.options if canonical(_base(option)) == canonical(_base(said))]
         sure = sure if len(objects) == 1 or scene.has_others(ref.room) else best.clarity
         return Found(option[0] if option else said, sure, (best,), promise)
-    return Found(told(objects, values), sure, tuple(objects)[:3], promise)
+    return Found(with_rooms(objects, values), sure, tuple(objects)[:3], promise)
 
 
 def _material(scene: Scene, asked: ParsedQuestion) -> Found | None:
@@ -219,16 +219,16 @@ def _sit_for(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 def _hint(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    told = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.objects if t.kind in kinds]
-    if not told:
+    hinted = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.objects if t.kind in kinds]
+    if not hinted:
         return None
-    answer, obj = max(told, key=lambda pair: (pair[1].clarity, -pair[1].instance))
-    return Found(answer, obj.clarity * (1.0 if len({answer for answer, _ in told}) == 1 else 0.6), (obj,))
+    answer, obj = max(hinted, key=lambda pair: (pair[1].clarity, -pair[1].instance))
+    return Found(answer, obj.clarity * (1.0 if len({answer for answer, _ in hinted}) == 1 else 0.6), (obj,))
 
 
 def _sign(scene: Scene, asked: ParsedQuestion) -> Found | None:
-    told = [t for t in scene.objects if t.kind in SIGNS[asked.purpose]]
-    best = max(told, key=lambda t: (t.clarity, -t.instance), default=None)
+    signs = [t for t in scene.objects if t.kind in SIGNS[asked.purpose]]
+    best = max(signs, key=lambda t: (t.clarity, -t.instance), default=None)
     return Found("yes", best.clarity, (best,)) if best else None
 
 

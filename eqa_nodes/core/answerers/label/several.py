@@ -55,7 +55,7 @@ def one_of_a_kind(room: str, objects: Sequence[Seen]) -> bool:
         not room or same_room(objects[0].room, room) or not in_region(objects[0].room, room))
 
 
-def told(objects: Sequence[Seen], values: Sequence[str]) -> str:
+def with_rooms(objects: Sequence[Seen], values: Sequence[str]) -> str:
     """Return "the table lamp in the main bedroom is on; the ceiling lamp in the main bedroom is off"."""
     groups: dict[tuple[str, str], list[str]] = {}
     for obj, value in zip(objects, values, strict=True):
@@ -111,6 +111,6 @@ def _proof(objects: Sequence[Seen], values: Sequence[str], first: Sequence[bool]
     hits = [(t, v) for t, v, hit in ranked if hit]
     others = Counter(v for _, v, hit in ranked if not hit)
     if len(groups) <= _LISTED + 1 or not hits or not others:
-        return told([t for t, _, _ in ranked], [v for _, v, _ in ranked])
+        return with_rooms([t for t, _, _ in ranked], [v for _, v, _ in ranked])
     rest = ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in sorted(others.items()))
-    return f"{told([t for t, _ in hits], [v for _, v in hits])}; {rest}"
+    return f"{with_rooms([t for t, _ in hits], [v for _, v in hits])}; {rest}"

@@ -232,8 +232,8 @@ def _list(scene: Scene, asked: ParsedQuestion) -> Found | None:
     """Return the objects of a sort, by kinds, in a room or in all that was seen."""
     found = scene.find(asked.refs[0])
     seen = scene.coverage(asked.room) if asked.room else 0.5
-    told = listed(found, None)
-    return told and told._replace(confidence=seen * min(t.clarity for t in found))
+    found_list = listed(found, None)
+    return found_list and found_list._replace(confidence=seen * min(t.clarity for t in found))
 
 
 def _at(scene: Scene, asked: ParsedQuestion) -> Found | None:

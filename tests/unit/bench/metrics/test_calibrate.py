@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.metrics.calibrate import (
-    LINES,
+    THRESHOLDS,
     Scored,
     calibrate,
     logistic,
@@ -108,14 +108,14 @@ def test_a_fit_needs_houses_and_answers() -> None:
 def test_a_run_that_stops_at_its_first_wrong_answer_loses_and_a_looser_line_never_loses_less() -> None:
     s = scored((0.6, True), (0.8, False), (0.9, True))
     assert losses(s, (0.5, 0.7, 0.85, 0.95)) == [True, True, False, False]  # 0.5 itself would have been right
-    assert losses(scored(), LINES) == [False] * len(LINES)
+    assert losses(scored(), THRESHOLDS) == [False] * len(THRESHOLDS)
 
 
 @given(st.lists(st.tuples(st.floats(0.001, 0.999), st.booleans()), max_size=8))
 def test_losses_never_rise_with_the_line(pairs: list[tuple[float, bool]]) -> None:
-    found = losses(scored(*pairs), LINES)
+    found = losses(scored(*pairs), THRESHOLDS)
     assert found == sorted(found, reverse=True)
-    own = [next((not right for p, right in pairs if p >= line), False) for line in LINES]
+    own = [next((not right for p, right in pairs if p >= line), False) for line in THRESHOLDS]
     assert all(a >= b for a, b in zip(found, own, strict=True))
 
 
@@ -132,14 +132,14 @@ def test_the_realised_risk_keeps_the_accepted_one(risk: float) -> None:
     """Over 200 splits into 100 questions to calibrate on and 400 to ask."""
     truth = Calibration((-3.0, 0.5, 1.0, 3.0, -1.0))
     rows = [Scored(t, tuple(truth.probability(w.support) for w in t.weighed)) for t in episodes(3000, seed=2)]
-    lost = np.array([losses(s, LINES) for s in rows])
+    lost = np.array([losses(s, THRESHOLDS) for s in rows])
     own = np.array([[next((not w.right for p, w in zip(s.probabilities, s.trial.weighed, strict=True) if p >= line),
-                          False) for line in LINES] for s in rows])  # what a run at the line really loses
+                          False) for line in THRESHOLDS] for s in rows])  # what a run at the line really loses
     rng, rates, bounds = np.random.default_rng(3), [], []
     for _ in range(200):
         drawn = rng.permutation(len(rows))[:500]
         wrong = tuple(int(c) for c in lost[drawn[:100]].sum(axis=0))
-        at = LINES.index(Calibration(truth.weights, LINES, wrong, 100).line_for(risk))
+        at = THRESHOLDS.index(Calibration(truth.weights, THRESHOLDS, wrong, 100).line_for(risk))
         rates.append(own[drawn[100:], at].mean())
         bounds.append(lost[drawn[100:], at].mean())
     margin = 2 * float(np.std(bounds)) / 200 ** 0.5
