@@ -15,7 +15,7 @@ from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.scene import House, Opening
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, extents, floor_of, is_obstacle
 
-QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # objects on the floor per attempt: a room too tight for much gets less
+QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # most objects on the floor in each attempt; a tight room gets fewer
 ARM_M = 0.75  # an object counts as within reach when the robot gets this near to it
 ESSENTIAL: dict[str, tuple[str, ...]] = {
     "living room": ("sofa", "television", "coffee table"),
@@ -34,11 +34,11 @@ ESSENTIAL: dict[str, tuple[str, ...]] = {
 
 
 class Merit(NamedTuple):
-    """How good an arrangement is; compared field by field."""
+    """Quality of an arrangement. Two arrangements are compared field by field, in this order."""
 
-    connected: bool  # all ways into the room meet inside it, and most of its free floor is reached from them
+    connected: bool  # every entrance reaches the same free floor, and that is most of the room
     essentials: int
-    within_reach: int  # minus the objects that the robot does not get near
+    within_reach: int  # minus the number of objects that the robot cannot get near
     objects: int
 
 
@@ -65,7 +65,7 @@ def furnish_room(
 
 
 def _state(furnisher: RoomFurnisher) -> dict[str, object]:
-    """Return what furnishing changes."""
+    """Return a copy of the attributes that furnishing changes."""
     return _copied({k: v for k, v in furnisher.__dict__.items() if isinstance(v, (list, dict))})
 
 
@@ -90,14 +90,14 @@ def _merit(furnisher: RoomFurnisher, doors: Sequence[Opening], needed: Sequence[
 
 
 def _enters(floor: WalkableFloor, reached: np.ndarray, door: Opening) -> bool:
-    """Return whether the reached floor comes up to a door."""
+    """Return whether the robot reaches the floor in front of a door."""
     row, column = floor.cell((door.x0 + door.x1) / 2, (door.y0 + door.y1) / 2)
     near = int(0.45 / CELL_M)
     return bool(reached[max(0, row - near) : row + near + 1, max(0, column - near) : column + near + 1].any())
 
 
 def out_of_reach(furnisher: RoomFurnisher, floor: WalkableFloor, reached: np.ndarray) -> int:
-    """Return how many objects on the floor the robot does not get near."""
+    """Return how many objects on the floor the robot cannot get near."""
     if not reached.any():
         return len(furnisher.objects)
     distance = ndimage.distance_transform_edt(~reached) * CELL_M

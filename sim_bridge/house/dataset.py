@@ -27,7 +27,7 @@ class HouseQuestion:
 
     alternatives: other wordings that are as right; targets: instance ids; target_view: where they are well in view;
     l_steps, l_metres: atomic actions (moves and turns) and metres of the shortest path from start to target_view;
-    needs_exploration: no target shows itself at the start, whatever the heading.
+    needs_exploration: no target is visible from the start, in any heading.
     """
 
     id: str
@@ -49,9 +49,9 @@ def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = Fals
                     per_house: int = len(CATEGORIES)) -> Iterator[HouseQuestion]:
     """Yield n questions (fewer where the split runs out), at most one of each category from each house.
 
-    per_house: of how many categories a house is asked, 1 to 7; the next house goes on with the next category. Houses
-    come in an order that `seed` decides. Within a category the answer that was rarest so far is preferred, so that
-    guessing the usual answer does not pay. include_seen: begin at each house's own start, even where the target is in
+    per_house: number of categories asked about each house, 1 to 7; the next house continues with the next category.
+    `seed` decides the order of houses. Within a category the rarest answer so far is preferred, so that guessing the
+    most frequent answer does not help. include_seen: begin at each house's own start, even where the target is in
     view.
     Raises ConfigError for an unknown split.
     """
@@ -84,7 +84,7 @@ def to_openeqa(questions: Iterable[HouseQuestion]) -> list[dict[str, object]]:
 
 
 class _Source:
-    """The questions of one house, found one by one: looking is the slow part."""
+    """The questions of one house, produced one at a time because rendering views for each of them is slow."""
 
     def __init__(self, seed: int, split: str, include_seen: bool) -> None:
         place = world(seed)
@@ -94,7 +94,7 @@ class _Source:
         self._left = {category: dict(enumerate(items)) for category, items in candidates(place.house).items()}
 
     def next(self, category: str, used: Counter[str]) -> HouseQuestion | None:
-        """Return a question not yet returned, with the answer and phrasing least used so far; None: all are gone."""
+        """Return a new question with the least used answer and phrasing; None when no question is left."""
         left = self._left[category]
         for _ in range(min(_TRIES, len(left))):
             number = min(left, key=lambda i: (self._staleness(left[i], used), self._shuffle(category, i)))
@@ -118,7 +118,7 @@ class _Source:
             grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
 
     def _staleness(self, candidate: QuestionCandidate, used: Counter[str]) -> int:
-        """How often the answer, the phrasing, and (in this house) the object have come already."""
+        """Return how often the answer, the phrasing and, in this house, the object were used already."""
         return sum(used[key] for key in _keys(candidate)) + 3 * self._asked[candidate.targets[0]]
 
     def _shuffle(self, category: str, number: int) -> int:
@@ -126,13 +126,13 @@ class _Source:
 
 
 def _keys(candidate: QuestionCandidate) -> tuple[str, str, str]:
-    """What should not come too often: the answer, the way of asking, and the two together."""
+    """Return what should not repeat too often: the answer, the phrasing, and the pair of both."""
     form = _form(candidate.question)
     return candidate.answer, form, f"{form} ... {candidate.answer}"
 
 
 def _form(question: str) -> str:
-    """Return the way of asking without what is asked about: "Is the mug red or blue?" asks as any "Is ... or" does."""
+    """Return the phrasing without its object: "Is the mug red or blue?" has the same one as any "Is ... or"."""
     words = list(takewhile(lambda word: word not in ("the", "my"), question.replace("Are ", "Is ").split()))
     words = words[:2 if words[0] == "Did" else 3]
     return " ".join((*words, "or") if " or " in question else words)

@@ -1,4 +1,4 @@
-"""Seeded chance with the few draws that the generator needs; the same seed gives the same house on every machine."""
+"""Seeded random draws for the generator; the same seed gives the same house on every machine."""
 
 from __future__ import annotations
 

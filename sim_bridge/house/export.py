@@ -56,7 +56,7 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
 
 
 def turned_away(mesh: QuadMesh) -> np.ndarray:
-    """Return (n,) bool: the corners run clockwise seen from where the normals point, so that viewers would cull it."""
+    """Return (n,) bool: the corners run clockwise seen from the normal's side, so viewers would cull the quad."""
     across = np.cross(mesh.corners[:, 2] - mesh.corners[:, 0], mesh.corners[:, 3] - mesh.corners[:, 1])
     return (across * mesh.normals.mean(axis=1)).sum(axis=1) < 0
 

@@ -67,7 +67,7 @@ COLOURS = (
 
 
 def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
-    """Return rooms with names, floors and walls; wall colours repeat only when they have run out."""
+    """Return rooms with names, floors and walls. A wall colour repeats only after all colours were used."""
     colours: list[str] = []
     rooms = []
     for index, (cell, name) in enumerate(zip(cells, _names(dice, cells), strict=True)):
@@ -97,7 +97,7 @@ def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
 
 
 def _names(dice: Dice, cells: list[Cell]) -> list[str]:
-    """Name rooms; several of a kind get the names that a person would use."""
+    """Name the rooms; several rooms of a kind get names that a person would use, such as "second bedroom"."""
     series = {
         "bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
         "bathroom": ["main bathroom", "second bathroom", "third bathroom"],

@@ -72,7 +72,7 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
 
 def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher],
           colour: str) -> HouseObject | None:
-    """Hang a leaf: in the opening when closed, standing into the room when open; None where it would be in the way."""
+    """Hang a leaf: in the opening when closed, swung into the room when open; None where it would block something."""
     f = furnishers[swing.room]
     low, high = span(opening)
     side = side_in(opening, f)
@@ -114,7 +114,7 @@ def _window(dice: Dice, opening: Opening, f: RoomFurnisher) -> HouseObject:
 
 
 def _curtains(dice: Dice, opening: Opening, f: RoomFurnisher) -> None:
-    """Hang curtains before a window: to the floor or to the sill; closed ones only before a closed window."""
+    """Hang curtains in front of a window, down to the floor or the sill; drawn ones only if the window is closed."""
     low, high = span(opening)
     window = next(t for t in f.objects if t.id == opening.object_id)
     bottom = 0.03 if dice.chance(0.4) else round(opening.z0 - 0.06, 3)

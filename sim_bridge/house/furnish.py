@@ -232,7 +232,7 @@ class RoomFurnisher(RoomSpace):
                 block = footprint(blank, world)
                 if not self.inside(block) or any(block.meets(b) for b in self.blocks if b.owner != support.id):
                     continue
-                if blank.look.height > 0.5 and any(block.meets(h) for h in self.hard):  # would hide a window
+                if blank.look.height > 0.5 and any(block.meets(h) for h in self.hard):  # it would hide a window
                     continue
                 used.append(occupied)
                 return self.put(blank, world, surface.relation, support.id)

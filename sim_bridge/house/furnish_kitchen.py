@@ -43,7 +43,7 @@ def free_run(f: RoomFurnisher, side: str, depth: float) -> tuple[float, float]:
 
 
 def kitchen(f: RoomFurnisher) -> None:
-    """A run of cabinets with sink, oven and fridge, cupboards above, a second run or a table, small appliances."""
+    """Furnish a kitchen: a run of cabinets with sink, oven and fridge, cupboards, a second run or table, appliances."""
     dice = f.dice
     front = dice.pick(FRONTS)
     f.style["wood"] = front
@@ -114,7 +114,7 @@ def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) 
 
 
 def _module(f: RoomFurnisher, name: str, side: str, along: float, width: float, front: str) -> HouseObject | None:
-    """Stand one element of a run; a leaf that has no space stays closed."""
+    """Place one element of a run; a door without space to open stays closed."""
     fronts = name in ("kitchen counter", "kitchen sink")
     for state in ("", "closed"):
         if state and name not in ("refrigerator", "dishwasher"):
@@ -151,7 +151,7 @@ def _counter_objects(f: RoomFurnisher, counters: list[HouseObject]) -> None:
 
 
 def _eating_place(f: RoomFurnisher) -> None:
-    """An island with stools in a large kitchen, otherwise a small table where there is room."""
+    """Place an island with stools in a large kitchen, otherwise a small table where there is room."""
     dice = f.dice
     island = (
         (f.middle("kitchen island", front=0.9) or f.middle("kitchen island", front=0.75)) if dice.chance(0.5) else None

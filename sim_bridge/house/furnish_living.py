@@ -1,4 +1,4 @@
-"""Recipes for the rooms one lives in: living room, dining room, bedrooms, study."""
+"""Recipes for the main rooms: living room, dining room, bedrooms, study."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _television(f: RoomFurnisher, where: str) -> HouseObject | None:
 
 
 def _drop(f: RoomFurnisher, obj: HouseObject) -> None:
-    """Take back an object that was just placed, and what stands on it."""
+    """Remove an object that was just placed, together with everything on it."""
     gone = {obj.id, *(t.id for t in f.objects if t.support == obj.id)}
     f.objects = [t for t in f.objects if t.id not in gone]
     f.blocks = [b for b in f.blocks if b.owner not in gone]
@@ -187,7 +187,7 @@ def dining_room(f: RoomFurnisher) -> None:
 
 
 def bedroom(f: RoomFurnisher) -> None:
-    """Bed with nightstands, wardrobe, and what suits the sleeper."""
+    """Furnish a bedroom: bed with nightstands, wardrobe, and objects that suit a child or an adult."""
     dice, name = f.dice, f.room.name
     kids = name == "kids' bedroom"
     f.style["wood"] = dice.pick(WOODS)
@@ -218,7 +218,7 @@ def bedroom(f: RoomFurnisher) -> None:
 
 
 def _bed(f: RoomFurnisher, width: float) -> HouseObject | None:
-    """Stand the bed with its head to a wall, with room to walk at its sides if that can be had."""
+    """Place the bed with its head to a wall, with room to walk at its sides where possible."""
     for wide in (width, min(width, 1.4), 0.95):
         for margin, where in ((1.15, "centre"), (0.6, "centre"), (0.0, "corner"), (0.0, "any")):
             blank = f.blank("bed", width=wide)

@@ -1,4 +1,4 @@
-"""Recipes for bathroom and the rooms that serve: laundry, hallway, garage, pantry and their like."""
+"""Recipes for the bathroom and the utility rooms: laundry, hallway, garage, pantry and others."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def laundry_room(f: RoomFurnisher) -> None:
 
 
 def hallway(f: RoomFurnisher) -> None:
-    """Slim furniture, images and lamps that leave the way free."""
+    """Furnish a hallway: slim furniture, pictures and lamps that leave the path free."""
     dice = f.dice
     r = f.room
     wide = min(r.x1 - r.x0, r.y1 - r.y0) > 1.5

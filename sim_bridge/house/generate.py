@@ -1,4 +1,4 @@
-"""Generates a furnished home from a seed: plan, openings, furniture, and a proof that a robot reaches every room."""
+"""Generates a furnished home from a seed: plan, openings and furniture, checked so that a robot reaches every room."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sim_bridge.house.space import Ids
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, is_obstacle
 
 WALL_HEIGHT_M = 2.6
-REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # how much of a room's standing room must be reachable
+REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # least reachable share and area of each room's free floor
 RECIPES = {
     "living room": living_room,
     "dining room": dining_room,
@@ -83,7 +83,7 @@ def generate_house(seed: int) -> House:
 
 
 def _plan(dice: Dice) -> tuple[list[Cell], Holes]:
-    """Draw plans until one has a way into every room."""
+    """Draw plans until one has a door or passage into every room."""
     count = dice.count(4, 12)
     while True:
         cells = draw_layout(dice, count).cells
@@ -104,7 +104,7 @@ def _start_cell(house: House, floor: WalkableFloor) -> tuple[int, int]:
 
 
 def shut_off(house: House, floor: WalkableFloor) -> list[int]:
-    """Return the rooms of which the robot reaches too little."""
+    """Return the rooms in which the robot reaches too little of the floor."""
     out, reached = [], floor.roam(RADIUS_M)
     for room in house.rooms:
         inside = floor.room == room.id
@@ -116,7 +116,7 @@ def shut_off(house: House, floor: WalkableFloor) -> list[int]:
 
 
 def _clear_paths(house: House) -> WalkableFloor:
-    """Take out furniture until every room is reachable; return the floor that is left."""
+    """Remove furniture until every room is reachable; return the resulting floor."""
     floor = floor_of(house)
     while blocked := shut_off(house, floor):
         remove(house, _culprit(house, blocked))
@@ -125,7 +125,7 @@ def _clear_paths(house: House) -> WalkableFloor:
 
 
 def _culprit(house: House, blocked: list[int]) -> HouseObject:
-    """Return the object to take out: the last placed one that alone frees a room, else the last that may go at all."""
+    """Return the object to remove: the last placed one whose removal frees a room, else the last movable one."""
     movable = [
         t for t in house.objects if is_obstacle(t) and (t.relation == "floor" or (t.kind, t.state) == ("door", "open"))
     ]
@@ -141,7 +141,7 @@ def _culprit(house: House, blocked: list[int]) -> HouseObject:
 
 
 def remove(house: House, obj: HouseObject) -> None:
-    """Take an object out of the house, with all that stands on it or hangs over it."""
+    """Remove an object from the house, with everything that stands on it or hangs over it."""
     gone = {obj.id}
     for other in house.objects:
         if other.support in gone:
@@ -151,7 +151,7 @@ def remove(house: House, obj: HouseObject) -> None:
 
 
 def _start(house: House, floor: WalkableFloor) -> Pose2:
-    """Return a pose in open space that looks where the view is longest (in steps of 30 degrees)."""
+    """Return a pose in open space that faces the longest free view, in steps of 30 degrees."""
     row, column = _start_cell(house, floor)
     x, y = floor.centre(row, column)
 

@@ -1,6 +1,6 @@
-"""Handling of objects in a house: pick up, place, open, close, switch; and the house after it.
+"""Handling of objects in a house: pick up, place, open, close and switch; each returns the changed house.
 
-A house is never changed in place: handling gives a new one, so that a house kept for other episodes stays as it was.
+A house is never changed in place. Handling returns a new one, because the original is kept for other episodes.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from sim_bridge.house.scene import House, HouseObject, Opening, Room
 from sim_bridge.house.space import YAW, Block
 from sim_bridge.house.walkable import extents
 
-REACH_M, REACH_UP_M = 1.2, 1.9  # from the middle of the robot to the nearest side of an object; its lower edge at most
-LIFT_M = 0.5  # no side of what is picked up is longer
-STEP_M = 0.04  # places on a surface are tried so far apart
-FLAT_M = 0.03  # lower objects stop no door
-NEVER_OPENED = ("window",)  # its sash needs space that nobody kept free
-_ON = {"on": "off", "running": "off", "lit": "unlit"}  # states of what can be switched, and their opposites
+REACH_M, REACH_UP_M = 1.2, 1.9  # robot's middle to the object's nearest side; highest lower edge
+LIFT_M = 0.5  # longest side of an object that can be picked up
+STEP_M = 0.04  # distance between the places that are tried on a surface
+FLAT_M = 0.03  # a door swings over objects lower than this
+NEVER_OPENED = ("window",)  # the generator reserves no space for the sash
+_ON = {"on": "off", "running": "off", "lit": "unlit"}  # states of switchable objects, on -> off
 
 
 class Changed(NamedTuple):
-    """The house after something was done, and what the robot holds then."""
+    """The house after an action, and the object that the robot then holds."""
 
     house: House
     held: HouseObject | None
 
 
 class HandlingRefused(NamedTuple):
-    """Why nothing was done."""
+    """The reason why an action was refused."""
 
     why: str
 
@@ -47,31 +47,31 @@ def opens(kind: str) -> bool:
 
 
 def switches(kind: str) -> tuple[str, str] | None:
-    """Return the states (on, off) between which objects of this kind can be switched, None for no such object."""
+    """Return the states (on, off) of this kind; None for a kind that cannot be switched."""
     states = KINDS[kind].states if kind in KINDS else ()
     return next(((on, off) for on, off in _ON.items() if on in states and off in states), None)
 
 
 def liftable(obj: HouseObject) -> bool:
-    """Return whether a robot could pick the object up: small, fixed to nothing, and no furniture."""
+    """Return whether a robot could pick the object up: it is small, not fixed, and not furniture."""
     small = max(obj.size) <= LIFT_M and obj.size[2] > FLAT_M
     return small and not surfaces_of(obj) and obj.relation in ("on", "in", "under", "floor")
 
 
 def surfaces_of(obj: HouseObject) -> list[Surface]:
-    """Return where other objects can be put on or in the object; its local frame."""
+    """Return the surfaces on or in the object where others can be placed, in its local frame."""
     kind = KINDS.get(obj.kind)
     return [] if kind is None or kind.surfaces is None else kind.surfaces(_look(obj, obj.state))
 
 
 class Manipulator:
-    """The robot at a pose in a house, and what it holds."""
+    """Carries out actions for a robot at a pose in a house, with the object that it holds."""
 
     def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: HouseObject | None) -> None:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
 
     def handle(self, verb: str, instance: int) -> Changed | HandlingRefused:
-        """Do one of sim_bridge.simulator.VERBS with an object of the house."""
+        """Apply one of sim_bridge.simulator.VERBS to an object of the house."""
         if self._held is not None and self._held.id == instance:
             return HandlingRefused("it is in the robot's hand")
         obj = self._house.object_by_id(instance)
@@ -84,7 +84,7 @@ class Manipulator:
         return self._open(obj, verb) if verb in ("open", "close") else self._switch(obj, verb == "switch_on")
 
     def distance(self, obj: HouseObject) -> float:
-        """Return the distance in the plan from the robot to the object's nearest side, 0 above or below it; metres."""
+        """Return the horizontal distance from the robot to the object's nearest side, metres; 0 in its footprint."""
         dx, dy = self._pose.x - obj.position[0], self._pose.y - obj.position[1]
         c, s = math.cos(obj.yaw), math.sin(obj.yaw)
         u, v = abs(c * dx + s * dy) - obj.size[0] / 2, abs(c * dy - s * dx) - obj.size[1] / 2
@@ -115,7 +115,7 @@ class Manipulator:
         return Changed(replace(self._house, objects=[*self._house.objects, best]), None)
 
     def _spots(self, support: HouseObject, surface: Surface, held: HouseObject) -> list[HouseObject]:
-        """Return the held object at each free place of a surface within reach."""
+        """Return copies of the held object, one at each free place of a surface within reach."""
         inset_x, inset_y = held.size[0] / 2, held.size[1] / 2
         width, depth = surface.x1 - surface.x0 - 2 * inset_x, surface.y1 - surface.y0 - 2 * inset_y
         if width < 0 or depth < 0 or held.size[2] > surface.clear:
@@ -135,7 +135,8 @@ class Manipulator:
     def _open(self, obj: HouseObject, verb: str) -> Changed | HandlingRefused:
         state = "open" if verb == "open" else "closed"
         if obj.kind == "front door" or not opens(obj.kind):
-            return HandlingRefused("it is locked" if obj.kind == "front door" else f"it is nothing to {verb}")
+            return HandlingRefused("it is locked" if obj.kind == "front door" else
+                                   f"it cannot be {'opened' if verb == 'open' else 'closed'}")
         if obj.state == state:
             return HandlingRefused(f"it is {state} already")
         candidates = self._leaves(obj, state) if obj.kind == "door" else [rebuilt(obj, state)]
@@ -145,7 +146,7 @@ class Manipulator:
     def _switch(self, obj: HouseObject, on: bool) -> Changed | HandlingRefused:
         states = switches(obj.kind)
         if states is None:
-            return HandlingRefused("it is nothing to switch")
+            return HandlingRefused("it cannot be switched")
         state = states[0] if on else states[1]
         if obj.state == state:
             return HandlingRefused(f"it is {state} already")
@@ -155,14 +156,14 @@ class Manipulator:
         return Changed(replace(self._house, objects=[new if t is old else t for t in self._house.objects]), self._held)
 
     def _meets(self, old: HouseObject, new: HouseObject) -> bool:
-        """Return whether the new form would take space of something that the old one left alone."""
+        """Return whether the new form would overlap an object that the old form did not."""
         before, after = _block(old), _block(new)
         others = [_block(t) for t in self._house.objects
                   if t is not old and t.support != old.id and t.size[2] > FLAT_M and (t.solid or t.relation == "floor")]
         return any(after.meets(block) and not before.meets(block) for block in others)
 
     def _leaves(self, leaf: HouseObject, state: str) -> list[HouseObject]:
-        """Return the forms that a door may take: in its opening, or standing into one of its rooms at either end."""
+        """Return the possible forms of a door: closed in its opening, or open into either room with either hinge."""
         opening = next((o for o in self._house.openings if o.object_id == leaf.id), None)
         if opening is None:
             return []
@@ -186,7 +187,7 @@ def rebuilt(obj: HouseObject, state: str) -> HouseObject:
 
 
 def _look(obj: HouseObject, state: str) -> Look:
-    """Return how the object was built, in this state. What chance decides of it is decided by its id."""
+    """Return the look of the object in this state. Its id seeds the random choices, so that they repeat."""
     kind = KINDS[obj.kind]
     swing = kind.swing if state == "open" else 0.0
     depth = obj.size[0] - (kind.swing if obj.state == "open" else 0.0) + swing
@@ -201,7 +202,7 @@ def _closed_leaf(leaf: HouseObject, opening: Opening, room: Room, house: House) 
 
 
 def _open_leaf(leaf: HouseObject, opening: Opening, room: Room, first: bool, house: House) -> HouseObject:
-    """Return the leaf standing into the room, hinged at the lower (first) or upper end of the opening."""
+    """Return the leaf swung into the room, hinged at the lower (first) or upper end of the opening."""
     side, low, high = _wall(opening, room, house)
     width = high - low - 0.06
     along, reach = low - 0.075 if first else high + 0.075, (width + 0.02) / 2
@@ -217,7 +218,7 @@ def _hung(leaf: HouseObject, state: str, position: tuple[float, float, float], y
 
 
 def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float]:
-    """Return the wall of the room that holds the opening, and where along it that begins and ends."""
+    """Return the wall of the room that holds the opening, and where along it the opening begins and ends."""
     if opening.y0 == opening.y1:
         side = "south" if abs(opening.y0 - room.y0) < house.wall_thickness_m else "north"
         return side, opening.x0, opening.x1
@@ -225,7 +226,7 @@ def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float
 
 
 def _block(obj: HouseObject) -> Block:
-    """Return the box that the object takes in the house frame."""
+    """Return the box that the object occupies, in the house frame."""
     x0, y0, x1, y1 = extents(obj)
     z = obj.position[2]
     return Block(x0, y0, z, x1, y1, z + obj.size[2], obj.id)

@@ -101,7 +101,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def kind(name: str, depth: Range, width: Range, height: Range, **more: object) -> Callable[[Build], Build]:
-    """Enter the decorated builder into KINDS; further keywords are fields of Kind."""
+    """Register the decorated builder in KINDS; further keywords are fields of Kind."""
 
     def enter(build: Build) -> Build:
         KINDS[name] = Kind(name, depth, width, height, build, **more)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Light of a house, baked once: sun and sky through the windows, lamps that are on, and their diffuse reflections.
+"""Bakes the light of a house: sun and sky through the windows, lamps that are on, and their diffuse reflections.
 
 A value is irradiance / pi, so that a surface of albedo a shows a * value. Windows and lamps are sampled directly
 (next-event estimation); reflections are gathered over a fixed set of cosine-weighted directions (Cohen & Wallace 1993).
@@ -18,14 +18,14 @@ from sim_bridge.house.scene import House, Opening, Room
 from sim_bridge.house.shell import MIRROR, OPAQUE
 from sim_bridge.rays import RayScene, for_bands
 
-INSET_M, LIFT_M = 0.03, 0.012  # samples keep off the edges of their quad and off its surface
+INSET_M, LIFT_M = 0.03, 0.012  # distance of samples from the edges of their quad and from its surface
 SHARE_M = 0.06  # samples of one part that are closer than this and face the same way share their light
 GATHER, GATHER_OBJECTS, BOUNCES = 32, 16, 3  # directions per sample of the building and of objects; reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
 LAMP, LARGEST_LAMP_M2 = 11.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
-BRIGHT = 4.0  # light counts at most this much in a reflection: few directions would make spots of it
-BAND = 2048  # samples per piece of work
+BRIGHT = 4.0  # most light per reflected sample: with few directions, brighter ones would show as spots
+BAND = 2048  # samples in one unit of work
 
 
 class Samples(NamedTuple):
@@ -96,7 +96,7 @@ def bake(house: House, mesh: QuadMesh) -> LightMap:
 
 
 class _Scene(NamedTuple):
-    """What rays meet while baking: the mesh without what light passes (triangle i belongs to quad solid[i // 2])."""
+    """The mesh that stops light while baking, without glass (triangle i belongs to quad solid[i // 2])."""
 
     samples: Samples
     mesh: QuadMesh
@@ -264,7 +264,7 @@ def _sample_hit(scene: _Scene, record: dict[str, np.ndarray]) -> np.ndarray:
 
 def _exposed(house: House, light: np.ndarray, openness: np.ndarray, rooms: np.ndarray,
              building: np.ndarray) -> np.ndarray:
-    """Return the light scaled room by room, as an eye adapts, over a faint ambient that keeps dark rooms visible."""
+    """Return the light with the exposure set for each room, plus a faint ambient light for dark rooms."""
     out = np.empty_like(light)
     for number in range(len(house.rooms)):
         here = rooms == number

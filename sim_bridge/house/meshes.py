@@ -20,7 +20,7 @@ from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, s
 from sim_bridge.house.solids import SHAPES, Patch, joined
 from sim_bridge.house.textures import TEXTURES, texture_row
 
-NUDGE_M = 2e-4  # parts of an object share faces; apart by this, one of them is always in front
+NUDGE_M = 2e-4  # offset between parts that share a face, so that one of them is always in front
 CLEAR_ABOVE = 0.3  # lighter glass (linear) is seen through; darker glass is a screen, an oven door, a bottle
 
 
@@ -84,16 +84,16 @@ def _surface(obj: HouseObject, part: Part, in_window: bool) -> QuadStyle:
 
 @lru_cache(maxsize=4096)
 def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
-    """Return a primitive around the origin, kept because houses repeat legs, handles and books."""
+    """Return a primitive around the origin. Results are cached, because houses repeat legs, handles and books."""
     if shape not in SHAPES:
         raise ConfigError(unknown("shape", shape, SHAPES))
     return SHAPES[shape](np.asarray(size, float))
 
 
 def _placed(obj: HouseObject, part: Part, nudge_m: float) -> Patch:
-    """Return a part in the map frame, moved by a hair along all axes. Raises ConfigError for an unknown shape."""
+    """Return a part in the map frame, offset slightly so that faces do not coincide. Raises ConfigError (shape)."""
     patch = _solid(part.shape, part.size)
-    patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours do not repeat each other
+    patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours differ
     corners = placed_at(obj, _turned(patch.corners, part.yaw) + part.centre + nudge_m)
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + obj.yaw))
 
@@ -109,7 +109,7 @@ def _turned(points: np.ndarray, yaw: float) -> np.ndarray:
 
 
 class _Soup:
-    """Collects patches and joins them."""
+    """Collects patches and builds one mesh from them."""
 
     def __init__(self) -> None:
         self._patches: list[Patch] = []

@@ -50,7 +50,7 @@ class Wall(NamedTuple):
 
 
 class Swing(NamedTuple):
-    """How a door leaf hangs: the room it opens into, whether the hinge is at the (x0, y0) end, open or closed."""
+    """How a door leaf is hung: the room it opens into, whether its hinge is at the (x0, y0) end, and its state."""
 
     room: int
     hinge_first: bool
@@ -58,7 +58,7 @@ class Swing(NamedTuple):
 
 
 class Holes(NamedTuple):
-    """Openings, and by index of opening how a leaf hangs in it (passages have none)."""
+    """Openings, and the swing of each leaf by the index of its opening; passages have no leaf."""
 
     openings: list[Opening]
     swings: dict[int, Swing]
@@ -105,7 +105,7 @@ def cut_openings(dice: Dice, cells: list[Cell]) -> Holes | None:
 
 
 def _reluctance(cells: list[Cell], wall: Wall) -> int:
-    """Order in which a room looks for a way in: its host, then shared rooms, then whatever there is."""
+    """Return the priority of a wall for the door into a room, lowest first: its host, shared rooms, any other."""
     a, b = cells[wall.a], cells[wall.b]
     if a.parent is b or b.parent is a:
         return 0
@@ -115,7 +115,7 @@ def _reluctance(cells: list[Cell], wall: Wall) -> int:
 
 
 def _extra_openings(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wall]) -> None:
-    """Join kitchen, dining and living room where they touch; sometimes a closed door between two other rooms."""
+    """Connect kitchen, dining and living room where they touch; sometimes add a closed door between bedrooms."""
     have = {frozenset(o.rooms) for o in holes.openings}
     closed = 0
     for wall in inner:
@@ -149,7 +149,7 @@ def _connect(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str
 
 
 def _swings_into(cells: list[Cell], wall: Wall) -> int:
-    """The leaf opens into the room rather than into the hallway, and into the larger one of two rooms."""
+    """Return the room a leaf opens into: a room rather than the hallway, and the larger one of two rooms."""
 
     def dislike(i: int) -> tuple[int, float]:
         cell = cells[i]
@@ -170,7 +170,7 @@ def _front_door(dice: Dice, holes: Holes, cells: list[Cell], outer: list[Wall]) 
 
 
 def _windows(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall) -> None:
-    """Cut one window, or two into a long wall; some walls stay whole for tall furniture."""
+    """Cut one window, or two into a long wall; some walls get none, to leave space for tall furniture."""
     kind = cells[wall.a].kind
     if (
         kind in DARK

@@ -1,4 +1,4 @@
-"""Where a cylindrical robot can be in a house, how it slides along obstacles, and geodesic distances.
+"""Free space of a cylindrical robot in a house: where it fits, how it slides along obstacles, shortest paths.
 
 The floor is a grid of 2.5 cm cells with the distance of each to the nearest solid cell (walls, and parts of solid
 objects between 2 cm and the robot's height). Distances are exact between cell centres: clearances hold to about a cell.
@@ -24,8 +24,8 @@ from sim_bridge.walker import SUBSTEP_M, At, advance
 CELL_M = 0.025
 MARGIN_M = 0.30  # solid rim around the house
 STEP_OVER_M = 0.02  # lower objects do not stop a wheel
-SLACK_M = 0.005  # paths may come this much closer than the radius: the grid is no finer
-PATH_CELLS = 2  # a node of the path graph every so many cells: 5 cm
+SLACK_M = 0.005  # paths may be this much closer to obstacles than the radius, the grid's resolution
+PATH_CELLS = 2  # cells between nodes of the path graph: 5 cm
 SNAP_M = 0.30  # an end of a path may lie this far inside something (a person names the sofa, not the floor before it)
 _HOPS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (2, -1), (1, 2), (1, -2)]  # half of a 16-connected neighbourhood
 
@@ -33,7 +33,7 @@ Point = tuple[float, float]
 
 
 class Move(NamedTuple):
-    """Where a forward move ended: map position, metres driven, and whether something was in the way."""
+    """Where a forward move ended: map position, metres driven, and whether an obstacle stopped or diverted it."""
 
     x: float
     y: float
@@ -112,7 +112,7 @@ class FreeSpace:
         return float(px[best]), float(py[best])
 
     def move(self, x: float, y: float, yaw: float, robot: RobotModel) -> Move:
-        """Drive robot.move_m along yaw in small steps; where something is in the way, slide along it, or stop."""
+        """Drive robot.move_m along yaw in small steps; slide along obstacles, or stop at them."""
         moved = advance(lambda at, dx, dy: self.hop(at, dx, dy, robot), (x, y, 0.0), yaw, robot.move_m)
         return Move(moved.at[0], moved.at[1], moved.metres, moved.collided)
 
@@ -124,7 +124,7 @@ class FreeSpace:
         return (*self._slide(x, y, dx, dy, robot.radius_m), height)
 
     def _slide(self, x: float, y: float, dx: float, dy: float, radius: float) -> Point:
-        """Return where a hop ends: as asked, else without its part into the obstacle, else where it began."""
+        """Return where a hop ends: at its target, else without the component into the obstacle, else at its start."""
         if self.clearance(x + dx, y + dy) >= radius:
             return x + dx, y + dy
         hop = min(SUBSTEP_M, math.hypot(dx, dy))
@@ -178,7 +178,7 @@ class FreeSpace:
         """Return the free nodes of the path grid: (rows, columns) bool, and (n, 2) their map positions in row order.
 
         A node is the middle of PATH_CELLS x PATH_CELLS cells, or the cell with most room where the middle is not
-        free, so that a gap one cell wide stays a way.
+        free, so that a gap one cell wide stays passable.
         """
         rows, columns = (n // PATH_CELLS for n in self.clearance_m.shape)
         blocks = self.clearance_m[:rows * PATH_CELLS, :columns * PATH_CELLS]

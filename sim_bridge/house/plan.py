@@ -49,7 +49,7 @@ OPTIONAL = (
 
 @dataclass
 class Cell:
-    """A room to be, on wall centre lines (metres)."""
+    """A planned room, bounded by wall centre lines (metres)."""
 
     kind: str
     x0: float = 0.0
@@ -92,7 +92,7 @@ class StripSlot:
 
 
 def programme(dice: Dice, count: int) -> list[str]:
-    """Return the room kinds of a home of `count` rooms, the hallway not among them where the living room is the hub."""
+    """Return the room kinds of a home of `count` rooms; there is no hallway where the living room is the hub."""
     kinds = ["living room", "kitchen", "bedroom", "bathroom"]
     options = list(OPTIONAL)
     wanted = count - (1 if count > 5 else 0)
@@ -145,7 +145,7 @@ def _try_layout(dice: Dice, kinds: list[str], hub: str) -> HouseLayout | None:
 
 
 def _assign_annexes(dice: Dice, annexes: list[str], columns: list[StripSlot]) -> bool:
-    """Hang each annex behind a free host; False when there is none."""
+    """Attach each annex to a free host room; return False when there is none."""
     for annex in annexes:
         hosts = [c for c in columns if c.kind == ANNEXES[annex] and not c.annex]
         if not hosts:

@@ -1,6 +1,6 @@
 """Ray casting (Embree) and shading (numba) of a baked house: RGB, depth and labels of a pinhole camera on the CPU.
 
-Rays are cut into bands of rows; each band is cast and shaded by one worker thread, and depends on nothing but its own
+Rays are divided into bands of rows. One worker thread casts and shades each band, and a band depends only on its own
 rays, so that the image is the same for any number of threads.
 """
 
@@ -18,7 +18,7 @@ from sim_bridge.house.textures import SIZE, atlas
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, optical_rays
 
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
-LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # glass surfaces in a row; share of what lies behind or is reflected
+LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # most glass surfaces along a ray; share of the colour behind or reflected
 
 
 class LightMap(NamedTuple):
@@ -83,7 +83,7 @@ class Renderer:
                layers: int) -> np.ndarray:
         """Fill the flat image of some rays and return the quad that each hits, -1 = none.
 
-        Behind clear glass and in mirrors rays go on, and colours are mixed; depth and labels are those of the surface.
+        Rays continue through clear glass and from mirrors, and colours are mixed; depth and labels are the surface's.
         """
         hit = self._rays.hits(origins, directions)
         shade(directions, hit["primID"], hit["u"], hit["v"], hit["tfar"], self._look, self._light.grid,
@@ -103,7 +103,7 @@ class Renderer:
 
 
 def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
-    """Return what Renderer.image does, with the colour image left grey: needs neither light nor shading."""
+    """Return the same as Renderer.image with a grey colour image, which needs neither light nor shading."""
     k = camera.intrinsics
     directions = optical_rays(k) @ map_from_camera[:3, :3].astype(np.float32).T
     hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)

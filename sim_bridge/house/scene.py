@@ -1,4 +1,4 @@
-"""The scene graph of a house: what the generator writes, and everything else reads.
+"""The scene graph of a house. The generator writes it; everything else reads it.
 
 Right-handed house frame = map frame: x east, y north, z up, metres; floor at z = 0. Yaw in radians about +z.
 An object's local frame: origin at the centre of its footprint at its lowest point, +x to its own front.
@@ -73,7 +73,7 @@ class HouseObject:
     support: int = 0  # id of the object it stands on / lies in / hangs above; 0 = floor, wall or ceiling
     relation: str = "floor"  # floor | on | in | under | wall | ceiling
     parts: list[Part] = field(default_factory=list)
-    solid: bool = True  # stands in the robot's way
+    solid: bool = True  # an obstacle for the robot
     paint: str = ""  # what it was built in where `colour` names nothing; with `tall_m` it can be built anew
     tall_m: float = 0.0  # height it was built to where what stands up or folds makes size[2] another; 0 = size[2]
 
@@ -81,8 +81,8 @@ class HouseObject:
 class Opening(NamedTuple):
     """A hole in a wall from (x0, y0) to (x1, y1) along the wall's centre line, from z0 to z1.
 
-    rooms: the two it joins; -1 = outdoors (windows, the front door). The centre line lies half a wall's thickness
-    outside the rooms' inner faces; it runs along x (y0 == y1) or along y (x0 == x1).
+    rooms: ids of the two rooms that it connects; -1 = outdoors (windows, the front door). The centre line lies half a
+    wall's thickness outside the rooms' inner faces; it runs along x (y0 == y1) or along y (x0 == x1).
     """
 
     kind: str  # door | passage | window

@@ -13,7 +13,7 @@ from sim_bridge.house.scene import House, Opening, Room
 from sim_bridge.house.solids import Patch
 
 FLOOR_CELL_M, WALL_CELL_M, OBJECT_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
-OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # seen at a surface: itself, the sky, what lies behind, a reflection
+OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # shown: its own colour, sky, the scene behind, a reflection
 
 
 class QuadStyle(NamedTuple):
@@ -105,7 +105,7 @@ def _sides(room: Room) -> list[WallFace]:
 
 def _tiles_around(holes: list[tuple[float, float, float, float]], u0: float, u1: float,
                   height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield rectangles (u0, u1, v0, v1) that cover a wall face but for its holes: columns cut at the hole edges."""
+    """Yield rectangles (u0, u1, v0, v1) that cover a wall face except its holes, in columns between hole edges."""
     cuts = sorted({u0, u1, *(h[0] for h in holes), *(h[1] for h in holes)})
     for a, b in pairwise(cuts):
         if b - a < 1e-6:

@@ -23,12 +23,12 @@ from sim_bridge.walker import At, Walker
 
 PREFIX = "house:"
 SEEDS = 2000
-_ONE_FLOOR_M = 1.0  # what is so near to height 0 lies on the floor of the house
+_ONE_FLOOR_M = 1.0  # heights within this distance of 0 count as the floor of the house
 ROBOT, GLANCE = RobotModel(), CameraModel(width=160, height=120)
 
 
 class HouseWorld:
-    """A house with what is derived from it, each part made when first asked for: mesh, rays, light, free space."""
+    """A house and its derived data (mesh, rays, light, free space), each computed on first use."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -84,12 +84,12 @@ class HouseWorld:
 
     @cached_property
     def labels(self) -> dict[int, Label]:
-        """What each instance is."""
+        """Return the label of each instance."""
         return {obj.id: _label(self.house, obj) for obj in self.house.objects}
 
 
 def _label(house: House, obj: HouseObject) -> Label:
-    """Return an object as a Label; attributes that say nothing are left out."""
+    """Return an object as a Label, without empty attributes."""
     room = next((r for r in house.rooms if r.id == obj.room), None)
     support = house.object_by_id(obj.support).kind if obj.support else ""
     facts = {"colour": obj.colour, "material": obj.material, "state": obj.state, "relation": obj.relation,
@@ -129,7 +129,7 @@ class HouseSimulator(Walker):
         self._held: HouseObject | None = None
 
     def labels(self) -> Mapping[int, Label]:
-        """Privileged: what the ids in Frame.labels are; what the robot holds has the relation "held"."""
+        """Return the labels of the ids in Frame.labels (privileged); a held object has the relation "held"."""
         if self._world is None:
             return {}
         held = {} if self._held is None else {self._held.id: _label(self._world.house, self._held)}
@@ -186,7 +186,7 @@ class HouseSimulator(Walker):
         return path_length(self.shortest_path(a, b))
 
     def shortest_path(self, a: tuple[float, ...], b: tuple[float, ...]) -> list[Point]:
-        """Privileged, scorer and generator only: the corners of the shortest drivable path, none where it is shut."""
+        """Privileged, scorer and generator only: the corners of the shortest drivable path, empty if there is none."""
         if self._world is None:
             raise SimulatorError("the simulator has no episode: call reset first")
         if max(abs(height_of(a)), abs(height_of(b))) > _ONE_FLOOR_M:

@@ -76,7 +76,7 @@ def _disc(size: np.ndarray, up: float) -> Patch:
 
 
 def joined(*patches: Patch) -> Patch:
-    """Return several patches as one."""
+    """Return one patch with the quads of several."""
     return Patch(*(np.concatenate(x) for x in zip(*patches)))
 
 

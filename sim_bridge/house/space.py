@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 class UnplacedObject(NamedTuple):
-    """An object with its looks decided, not placed yet."""
+    """An object whose look is decided but that is not placed yet."""
 
     kind: Kind
     look: Look
@@ -85,7 +85,7 @@ class Ids:
 
 
 class RoomSpace:
-    """One room, the objects in it and the space that they take or need."""
+    """One room, the objects in it, and the space that they occupy or need."""
 
     def __init__(self, room: Room, dice: Dice, ids: Ids, ceiling_m: float) -> None:
         self.room, self.dice, self.ids, self.ceiling_m = room, dice, ids, ceiling_m
@@ -109,7 +109,7 @@ class RoomSpace:
         state: str = "",
         material: str = "",
     ) -> UnplacedObject:
-        """Decide how an object of the kind looks; what is given is kept, but for sizes beyond the kind's range."""
+        """Decide the look of an object of a kind. Given values are kept; sizes are limited to the kind's range."""
         kind, dice = KINDS[name], self.dice
         sizes = [
             min(max(want, low), high) if want else dice.between(low, high)
@@ -128,7 +128,7 @@ class RoomSpace:
                                    swing))
 
     def put(self, blank: UnplacedObject, spot: Placement, relation: str = "floor", support: int = 0) -> HouseObject:
-        """Build the object at the spot, without a check."""
+        """Build the object at the spot, without checking for free space."""
         look, kind = blank.look, blank.kind
         parts = kind.build(look)
         height = round(max(p.centre[2] + p.size[2] / 2 for p in parts), 4)
@@ -173,7 +173,7 @@ class RoomSpace:
         )
 
     def free(self, block: Block, exempt: Sequence[int] = (), soft: bool = True) -> bool:
-        """Return whether an object may take this space; objects and reserves of `exempt` owners do not count."""
+        """Return whether an object may occupy this space; objects and reserves of `exempt` owners are ignored."""
         if not self.inside(block) or any(block.meets(h) for h in self.hard):
             return False
         if any(block.meets(b) for b in self.blocks if b.owner not in exempt):
@@ -187,7 +187,7 @@ class RoomSpace:
 
     def settle(self, blank: UnplacedObject, spot: Placement, front: float = 0.0,
                exempt: Sequence[int] = ()) -> HouseObject | None:
-        """Place on the floor at the spot, with free space of `front` metres before it, if it fits."""
+        """Place the object on the floor with `front` metres of free space before it; None where it does not fit."""
         if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
             return None
         if front:

@@ -1,4 +1,4 @@
-"""Where a robot can stand in a house: a 5 cm grid of its floor, for the generator's own checks."""
+"""The floor on which a robot can stand, as a 5 cm grid. Only the generator's checks use it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WalkableFloor(NamedTuple):
         return int((y - self.origin[1]) / CELL_M), int((x - self.origin[0]) / CELL_M)
 
     def roam(self, radius_m: float) -> np.ndarray:
-        """Return the bool mask of the largest area that a disc of this radius can move about in."""
+        """Return the bool mask of the largest connected area in which a disc of this radius can move."""
         labels, count = ndimage.label(self.clearance_m >= radius_m, structure=np.ones((3, 3)))
         sizes = np.bincount(labels.ravel(), minlength=count + 1)
         return labels == 1 + int(np.argmax(sizes[1:])) if count else np.zeros(labels.shape, bool)

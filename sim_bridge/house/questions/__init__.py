@@ -19,7 +19,7 @@ CATEGORIES = tuple(_WRITERS)
 
 
 def candidates(house: House) -> dict[str, list[QuestionCandidate]]:
-    """Return every question that the scene graph settles, by category, in a stable order; no question twice."""
+    """Return every question that the scene graph can answer, by category, in a stable order, each once."""
     facts = HouseFacts(house)
     found: dict[str, dict[str, QuestionCandidate]] = {category: {} for category in CATEGORIES}
     for category, writer in _WRITERS.items():

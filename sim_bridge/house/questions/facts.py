@@ -1,6 +1,6 @@
-"""Queries of the scene graph in the terms of questions: names, places, neighbours, sides, gaps.
+"""Queries of the scene graph for questions: names, places, neighbours, sides, gaps.
 
-Everything here is exact: a name that would fit two objects is None, a neighbour that two objects could be is none.
+Only unambiguous results are returned: None for a name that fits two objects, or where two could be the neighbour.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
 
 
 class QuestionCandidate(NamedTuple):
-    """A question whose answer the scene graph settles; whether it can be seen is not known yet.
+    """A question that the scene graph answers; whether the answer is visible is checked later.
 
     targets: instances to look at, at least `need` of them in one view; front: the one to look at from its front, or 0.
     """
@@ -92,11 +92,11 @@ class HouseFacts:
         self._names: dict[int, str | None] = {}
 
     def pick(self, options: Sequence[T], *key: object) -> T:
-        """Choose among phrasings by a checksum of the house and the key: stable, and varied between houses."""
+        """Choose a phrasing by a checksum of the house and the key, so that it is stable but varies between houses."""
         return options[zlib.crc32(repr((self.house.seed, key)).encode()) % len(options)]
 
     def coin(self, *key: object) -> bool:
-        """Toss a coin that always falls the same way for the same house and key."""
+        """Return a fair random choice that is always the same for the same house and key."""
         return self.pick((True, False), "coin", *key)
 
     @cached_property
@@ -129,7 +129,7 @@ class HouseFacts:
         return [t for t in self.objects if t.kind in kinds]
 
     def carried(self, obj: HouseObject, relation: str = "on") -> list[HouseObject]:
-        """Return what stands on (lies in, under) the object."""
+        """Return the objects that stand on, lie in or lie under the object."""
         return [t for t in self.objects if t.support == obj.id and t.relation == relation]
 
     def support(self, obj: HouseObject) -> HouseObject | None:
@@ -151,7 +151,7 @@ class HouseFacts:
             return self._door(obj)
         room, fellows = self.room(obj), self.inside(obj.room)
         if self.alone(obj, self.objects) and (not self.plain(obj.room) or self.kind_of_room(obj) in obj.kind):
-            return f"the {say(obj)}"  # whoever sees only images cannot tell the second bedroom from the main one
+            return f"the {say(obj)}"  # images alone do not show which bedroom is the main one
         if room and self.alone(obj, fellows):
             return f"the {say(obj)} in {room}"
         base = self.support(obj)
@@ -161,7 +161,7 @@ class HouseFacts:
         return None
 
     def short(self, obj: HouseObject) -> str | None:
-        """Return the name without the room, once that is said; None if the room has two, or it is built in."""
+        """Return the name without the room, for use after it; None if the room has two of them or it is built in."""
         if obj.kind in lexicon.BUILT_IN:
             return None
         return f"the {say(obj)}" if self.alone(obj, self.inside(obj.room)) else None
@@ -194,7 +194,7 @@ class HouseFacts:
             obj.relation)
 
     def above(self, obj: HouseObject) -> list[HouseObject]:
-        """Return the wall objects over the object's width, behind it and above its top (or so says `support`)."""
+        """Return the wall objects above the object: within its width and over its top, or with it as `support`."""
         found = []
         for other in self.inside(obj.room):
             if other.relation != "wall" or other.kind in lexicon.OPENINGS:
@@ -207,7 +207,7 @@ class HouseFacts:
         return found
 
     def standing(self, room: int) -> list[HouseObject]:
-        """Return the furniture of a room: what stands on its floor and rises from it."""
+        """Return the furniture of a room: objects on its floor with a height."""
         return [t for t in self.inside(room)
                 if t.relation == "floor" and t.size[2] > 0.12 and t.kind not in lexicon.OPENINGS]
 
@@ -223,7 +223,7 @@ class HouseFacts:
         return min(corners)
 
     def beside(self, base: HouseObject, left: bool) -> HouseObject | None:
-        """Return the one neighbour left (right) of an object for who faces it: within 0.6 m, in its depth range."""
+        """Return the only neighbour left or right of an object as seen facing it: within 0.6 m, in its depth range."""
         found = []
         for other in self.standing(base.room):
             x, y = self.local(base, other)
@@ -231,7 +231,7 @@ class HouseFacts:
             if other.id != base.id and toward > base.size[1] / 2 and self.gap(base, other) < _SIDE_M:
                 found.append((other, abs(x) < (base.size[0] + self.depth(base, other)) / 2))
         if len(found) != 1 or not found[0][1]:
-            return None  # nothing, a choice, or something diagonal
+            return None  # no neighbour, several, or only a diagonal one
         return found[0][0]
 
     @staticmethod
@@ -241,7 +241,7 @@ class HouseFacts:
         return abs(math.cos(turn)) * other.size[0] + abs(math.sin(turn)) * other.size[1]
 
     def next_to(self, a: HouseObject, b: HouseObject) -> bool | None:
-        """Return whether two pieces of furniture stand side by side; None where people could differ."""
+        """Return whether two pieces of furniture stand side by side; None where people could disagree."""
         gap = self.gap(a, b)
         if gap > _APART_M:
             return False

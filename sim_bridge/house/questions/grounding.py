@@ -15,9 +15,9 @@ from sim_bridge.house.questions.facts import QuestionCandidate
 from sim_bridge.house.scene import House, HouseObject, Room
 from sim_bridge.house.simulator import HouseWorld
 
-# Pixels of the default 640x480 camera: what is needed to recognise a target, and what counts as having seen it.
+# Pixels of the default 640x480 camera: enough to recognise a target, and enough to count it as seen.
 VIEW_PIXELS, SEEN_PIXELS = 400, 80
-_COARSE = 4  # looking is tried at a quarter of the default resolution
+_COARSE = 4  # views are tried at a quarter of the default resolution
 _HEADINGS = 12
 _RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
 _PREFERRED_M, _LOOKS = 1.7, 8
@@ -27,7 +27,7 @@ _MARGIN = 0.06  # of the image: targets lie further inside
 
 
 class Grounded(NamedTuple):
-    """Where a question begins and ends: poses, and what lies between (atomic actions, metres)."""
+    """The start pose and target view of a question, and the path between them in atomic actions and metres."""
 
     start: Pose2
     view: Pose2
@@ -37,7 +37,7 @@ class Grounded(NamedTuple):
 
 
 class Grounding:
-    """Views and starts in one house; what was seen from a start is remembered."""
+    """Finds views and starts in one house; what is visible from each start is cached."""
 
     def __init__(self, house: House, world: HouseWorld, robot: RobotModel | None = None) -> None:
         self.house, self.world, self.robot = house, world, robot or RobotModel()
@@ -64,7 +64,7 @@ class Grounding:
         return None
 
     def hidden(self, start: Pose2, targets: Sequence[int]) -> bool:
-        """Return whether none of the targets shows itself to a robot that turns once on the spot."""
+        """Return whether no target is visible to a robot that turns once on the spot."""
         seen = self.seen_from(start)
         return all(seen.get(target, 0) < SEEN_PIXELS for target in targets)
 
@@ -139,7 +139,7 @@ class Grounding:
 
     @cached_property
     def _other_starts(self) -> list[Pose2]:
-        """One free pose in every room, in an order and with headings that the seed decides."""
+        """Yield one free pose in every room, in an order and with headings decided by the seed."""
         poses = [(self._draw("order", room.id), self._stand(room)) for room in self.house.rooms]
         return [pose for _, pose in sorted(poses, key=lambda p: p[0]) if pose is not None]
 

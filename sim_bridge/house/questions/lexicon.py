@@ -1,4 +1,4 @@
-"""Words about household objects: ambiguous names, what people call them, what shows their states."""
+"""Words about household objects: ambiguous names, everyday names, and objects that show a state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALSO = {
 }
 DOORS = ("door",)
 OPENINGS = ("door", "window", "curtains", "front door")  # in the wall, not on it
-BUILT_IN = ("kitchen counter", "kitchen sink")  # one worktop from end to end: nobody says what is next to it
+BUILT_IN = ("kitchen counter", "kitchen sink")  # one continuous worktop: people do not say what is next to it
 MASS = frozenset(("toilet paper",))
 SINGULAR_S = frozenset(("canvas", "mattress"))
 
@@ -62,13 +62,13 @@ def confusable(kind: str, other: str) -> bool:
             or (special and (other.endswith(" " + kind) or kind.endswith(" " + other))))
 
 
-# What its owner carries about: asked for as "my ...".
+# Portable belongings, asked for as "my ...".
 BELONGINGS = frozenset((
     "laptop", "book", "mug", "backpack", "suitcase", "guitar", "teddy bear", "hat", "shoes", "ball", "toy car",
     "water bottle", "yoga mat", "bicycle", "toolbox", "umbrella", "alarm clock", "iron", "building blocks",
     "exercise ball",
 ))
-# Where these are needs no looking: nobody asks which room the toilet is in.
+# Objects whose room is obvious: nobody asks which room the toilet is in.
 OBVIOUS = frozenset((
     "toilet", "bathtub", "shower", "oven", "refrigerator", "bed", "kitchen sink", "bathroom sink", "dishwasher",
     "door", "front door", "window", "curtains", "kitchen counter", "wall cabinet", "range hood", "toilet paper",
@@ -80,7 +80,7 @@ OBVIOUS = frozenset((
 # Surfaces that carry unlabelled objects of their own (pillows, spines of books): what is on them is not asked.
 CLUTTERED = frozenset(("bed", "tv stand", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink"))
 COVERED = {"bed": "blanket"}  # what shows the colour of these is not their frame
-# Several colours at once, or one that everybody knows.
+# Objects with several colours, or with one that everybody knows.
 COLOUR_UNCLEAR = frozenset((
     "window", "wall cabinet", "range hood", "toilet paper", "shower", "ceiling lamp", "toilet", "bathtub", "dish rack",
     "potted plant", "house plant", "cactus", "television", "globe", "aquarium", "painting", "mirror", "wall clock",
@@ -98,7 +98,7 @@ CHAIRS = ("chair",)
 SEATS = ("sofa", "armchair")
 ELECTRIC = ("floor lamp", "table lamp", "desk lamp", "wall lamp", "ceiling lamp", "pendant lamp", "television",
             "computer monitor")
-# A count of these is known before looking.
+# The number of these is known without looking.
 ALWAYS_ONE = frozenset((
     "toilet", "bathtub", "shower", "oven", "refrigerator", "dishwasher", "bed", "kitchen sink", "bathroom sink",
     "range hood", "dining table", "washing machine", "dryer", "television", "tv stand", "fireplace", "kitchen table",
@@ -112,10 +112,10 @@ FRONTED = frozenset((
     "display cabinet", "armchair", "filing cabinet", "console table", "aquarium", "metal shelf", "pantry shelf",
     "bathroom shelf", "shoe rack", "coat rack", "workbench",
 ))
-FLOWING = frozenset(("kitchen sink", "bathroom sink"))  # what is running or off
+FLOWING = frozenset(("kitchen sink", "bathroom sink"))  # objects that are running or off
 STATE_NOT_ASKED = frozenset(("aquarium", "window", "treadmill"))  # too small to be seen for certain
-NEVER_FULL = frozenset(("vase", "coat rack", "umbrella stand", "drying rack"))  # empty or not: nobody calls them full
-# What shows its state to every side needs no view from its front.
+NEVER_FULL = frozenset(("vase", "coat rack", "umbrella stand", "drying rack"))  # people do not call them full
+# Objects that show their state from every side need no view from the front.
 SAME_FROM_ALL_SIDES = frozenset((
     "floor lamp", "table lamp", "desk lamp", "ceiling lamp", "pendant lamp", "candle", "door", "bed", "fruit bowl",
     "trash can", "laundry basket", "dish rack", "drying rack", "coat rack", "umbrella stand", "vase", "bathtub",

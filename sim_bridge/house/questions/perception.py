@@ -179,7 +179,7 @@ def state(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _pair_states(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
-    """Which of two objects is on (open): four answers, where one object alone has but two."""
+    """Yield questions which of two objects is on or open: these have four answers, one object alone only two."""
     for a, b in combinations([t for t in facts.inside(room) if t.state in _OPPOSITE and facts.short(t)], 2):
         fronts = [front for front in map(lexicon.front_of, (a, b)) if front]
         asked = "on" if {a.state, b.state} <= {"on", "off"} else "open"

@@ -17,7 +17,7 @@ _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 
 
 def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions for the place of objects that there is one of in the house."""
+    """Yield questions about the place of objects of which the house has exactly one."""
     for obj in facts.objects:
         place, room = facts.place(obj), facts.room(obj)
         if obj.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(obj, facts.objects):
@@ -48,7 +48,7 @@ def _anchor(obj: HouseObject) -> tuple[int, ...]:
 def other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
     base, kind = facts.support(obj), facts.kind_of_room(obj)
-    if not facts.plain(obj.room):  # what an image shows is a bedroom, not which
+    if not facts.plain(obj.room):  # an image shows that it is a bedroom, but not which one
         place = facts.place(obj) or ""
         return (place.replace(room, f"the {kind}"),)
     if base is not None and obj.relation in ("on", "in", "under"):

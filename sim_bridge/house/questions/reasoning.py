@@ -12,7 +12,7 @@ from sim_bridge.house.scene import HouseObject
 
 FUNCTIONAL, KNOWLEDGE = "functional reasoning", "world knowledge"
 _TABLES = ("dining table", "kitchen table")
-_SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # widths that nobody doubts
+_SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # seat widths that are unambiguous
 
 
 def functional(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -28,7 +28,7 @@ def functional(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _tool(facts: HouseFacts, use: uses.Use, room: int, phrase: str) -> Iterator[QuestionCandidate]:
-    """Which of several kinds of tools there is, and what the tool looks like."""
+    """Yield questions which of several kinds of tools the home has, and what that tool looks like."""
     tools = facts.inside(room, *use.kinds)
     if len(use.kinds) > 1 and len(heads(tools)) == 1:
         yield QuestionCandidate(FUNCTIONAL, f"What can I use to {use.purpose} in {phrase}?", f"the {say(tools[0])}",
@@ -60,7 +60,7 @@ def _kept(facts: HouseFacts, use: uses.Use) -> Iterator[QuestionCandidate]:
 
 
 def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Where to sit for the TV: the one seat in the room of the one TV that stands before its screen."""
+    """Yield the question where to sit to watch TV, if exactly one seat faces the only TV."""
     screens = facts.of("television")
     if len(screens) != 1 or (room := facts.room(screens[0])) is None:
         return
@@ -102,7 +102,7 @@ def _hints(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _offered(facts: HouseFacts, table: HouseObject, name: str) -> Iterator[QuestionCandidate]:
-    """Whether there is something to read on a table that is not empty: the answer is in view either way."""
+    """Yield questions whether there is something to read on a table. It is never empty, so the answer is visible."""
     carried = facts.carried(table)
     kinds = {t.kind for t in carried}
     for offer in uses.OFFERS:
@@ -153,7 +153,7 @@ def _waste(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _wasting(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Which of several lamps and screens is on."""
+    """Yield the question which of several lamps and screens is on."""
     for room, phrase in facts.rooms.items():
         electric = [t for t in facts.inside(room, *lexicon.ELECTRIC) if t.state in ("on", "off")]
         on = [t for t in facts.inside(room) if t.state in ("on", "running")]

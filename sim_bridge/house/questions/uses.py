@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 
 class Use(NamedTuple):
-    """What people want to do, and the kinds of objects made for it, the most direct first; prep: how they
-    use them; also: what would do as well, but is not asked for."""
+    """A purpose and the kinds of objects made for it, the most direct first. prep: preposition for using them;
+    also: kinds that would serve as well, but are not asked for."""
 
     purpose: str
     kinds: tuple[str, ...]
@@ -86,7 +86,7 @@ class Hint(NamedTuple):
     """What objects reveal about the people who own them."""
 
     question: str
-    answers: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]  # answer, kinds that tell it, what else is right
+    answers: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]  # answer, its evidence, other right answers
 
 
 HINTS = (
@@ -102,7 +102,7 @@ HINTS = (
 
 
 class TableItem(NamedTuple):
-    """Something that may be on a table; unsure: kinds that leave doubt."""
+    """Something that may be on a table. unsure: kinds for which the answer is ambiguous."""
 
     what: str
     kinds: tuple[str, ...]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.doctor.floor import judge_floor, seen, told
+from eqa_nodes.doctor.floor import expected_plane, judge_floor, seen
 from eqa_nodes.recordings.measure import DepthView
 
 STRIDE = 4
@@ -54,7 +54,7 @@ def test_a_floor_is_found_as_it_was_made_in_any_unit(height: float, tilt: float,
     plane = seen(DepthView(room(where, seed=seed) * np.float32(scale), STRIDE, where), K)
     assert plane is not None
     assert plane.height_m == pytest.approx(height * scale, rel=0.03)
-    by_tf = told(where)
+    by_tf = expected_plane(where)
     assert (plane.tilt_deg, plane.roll_deg) == pytest.approx((by_tf.tilt_deg, by_tf.roll_deg), abs=0.8)
     assert (by_tf.tilt_deg, by_tf.roll_deg) == pytest.approx((tilt, math.degrees(math.asin(
         math.sin(math.radians(roll)) * math.cos(math.radians(tilt))))), abs=1e-6)
