@@ -10,7 +10,8 @@ from eqa_nodes.core.answerers.label.found import Found
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
-from eqa_nodes.core.answerers.label.scene import Scene
+from eqa_nodes.core.answerers.label.scene import Scene, in_region
+from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.types.questions import Question, RankedRegion
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.simulated.limits import SightLimits
@@ -37,6 +38,11 @@ def asked_in(question: Question) -> ParsedQuestion:
 def usual_rooms(question: Question) -> list[RankedRegion]:
     """Return where the answer is usually found, the likeliest first."""
     return regions_for(asked_in(question))
+
+
+def listed(room: str) -> str:
+    """Return the name of a kind of room that prompts list, "" where none fits."""
+    return room if room in REGIONS else next((known for known in REGIONS if in_region(room, known)), "")
 
 
 def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits) -> Found | None:

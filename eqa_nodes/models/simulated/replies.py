@@ -1,4 +1,4 @@
-"""Replies of the simulated model in the forms of the prompts: regions, assess, answer, classes, blind."""
+"""Replies of the simulated model in the forms of the prompts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from string import ascii_uppercase
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.found import Found
 from eqa_nodes.core.answerers.label.rooms import rooms_of
-from eqa_nodes.core.answerers.label.scene import in_region, room_of
-from eqa_nodes.core.answerers.vlm_replies import REGIONS
+from eqa_nodes.core.answerers.label.scene import room_of
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head, kept_in, members
 from eqa_nodes.core.types.questions import ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.models.simulated.answers import asked_in, cautious, found_in, in_plain_rooms, usual_rooms
+from eqa_nodes.models.simulated.answers import asked_in, cautious, found_in, in_plain_rooms, listed, usual_rooms
+from eqa_nodes.models.simulated.decide import decide
 from eqa_nodes.models.simulated.limits import SightLimits
 from eqa_nodes.models.simulated.request import Request
 from eqa_nodes.models.simulated.sight import Sight
@@ -38,18 +38,13 @@ def regions(request: Request, limits: SightLimits) -> Reply:
     return {"regions": weights}
 
 
-def listed(room: str) -> str:
-    """Return the name of a kind of room that prompts list, "" where none fits."""
-    return room if room in REGIONS else next((known for known in REGIONS if in_region(room, known)), "")
-
-
 def assess(request: Request, limits: SightLimits) -> Reply:
     """Return an entry for each picture, judged by itself."""
     return {"views": [_assessed(request, n, limits) for n in range(len(request.pictures))]}
 
 
 def _assessed(request: Request, n: int, limits: SightLimits) -> Reply:
-    number, picture, _ = request.pictures[n]
+    number, picture = request.pictures[n]
     sight = Sight([picture], limits, request.question.seed)
     view = sight.views[0]
     plain = request.question._replace(text=in_plain_rooms(request.question.text))
@@ -124,4 +119,5 @@ def blind(request: Request, limits: SightLimits) -> Reply:
 
 
 REPLIES: Mapping[str, Callable[[Request, SightLimits], Reply]] = {
-    "regions": regions, "assess": assess, "answer": answer, "classes": classes, "blind": blind}
+    "regions": regions, "assess": assess, "answer": answer, "classes": classes, "blind": blind,
+    "decide": decide}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture
 from eqa_nodes.core.types.questions import Question
@@ -18,8 +19,9 @@ _NEEDS_PICTURES = ("decide", "assess", "answer")
 _QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.S)
 _LIST = re.compile(r"<kinds>\s*(.*?)\s*</kinds>", re.S)
 _AT_MOST = re.compile(r"At most (\d+) of")
-_PICTURE = re.compile(r"Picture (\d+)( \(now\))?")
-_OPTION = re.compile(r"\boption (\d+): ([a-z]+)([^;\n]*)", re.I)
+_PICTURE = re.compile(r"Picture (\d+)")
+_OPTION = re.compile(r"\bnumber (\d+) is ([^;.:\n]*)")
+_VISITED = re.compile(r"Rooms visited: ([^.\n]*)")
 
 
 class ShownPicture(NamedTuple):
@@ -27,25 +29,28 @@ class ShownPicture(NamedTuple):
 
     number: int
     picture: Picture
-    now: bool
 
 
 class ShownOption(NamedTuple):
-    """An option as it is listed. said: its further words, such as ", 3.2 m, kitchen"."""
+    """A numbered option. said: what is said of it; room: the kind of room among that, "" for none."""
 
     number: int
-    kind: str
     said: str
+    room: str
 
 
 class Request(NamedTuple):
-    """One request. text: of the user's first message, without the headings of pictures (where captions stand)."""
+    """One request. text: of the user's first message, without the headings of pictures (where captions stand).
+
+    visited: kinds of rooms; listed, most: kinds of things to choose from, and how many.
+    """
 
     form: str
     question: Question
     pictures: tuple[ShownPicture, ...]
     options: tuple[ShownOption, ...]
     text: str
+    visited: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     most: int = 0
 
@@ -64,9 +69,11 @@ def read_request(messages: Sequence[Message], seed: int) -> Request:
     if form in _NEEDS_PICTURES and not pictures:
         raise ModelError(f"{WRONG_FORM} the simulated model was shown no picture")
     plain = "\n".join(part for part in user if isinstance(part, str) and not _PICTURE.match(part))
-    options = tuple(ShownOption(int(n), kind.lower(), said) for n, kind, said in _OPTION.findall(words))
+    options = {int(n): ShownOption(int(n), said, _room_in(said)) for n, said in _OPTION.findall(words)}
+    visited = _VISITED.search(plain)
     named, most = _LIST.search(words), _AT_MOST.search(words)
-    return Request(form, _question(asked[1], seed), pictures, options, plain,
+    return Request(form, _question(asked[1], seed), pictures, tuple(options.values()), plain,
+                   tuple(visited[1].split(", ")) if visited else (),
                    tuple(json.loads(line) for line in named[1].splitlines()) if named else (),
                    int(most[1]) if most else 0)
 
@@ -81,14 +88,18 @@ def _question(written: str, seed: int) -> Question:
 def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
     """Return the pictures, each under the number of the heading above it. Raises ModelError for one without labels."""
     found: list[ShownPicture] = []
-    number, now = 0, False
+    number = 0
     for part in parts:
         if isinstance(part, str):
             heading = _PICTURE.search(part)
-            number, now = (int(heading[1]), bool(heading[2])) if heading else (number, now)
+            number = int(heading[1]) if heading else number
         elif isinstance(part, Picture):
-            found.append(ShownPicture(number or len(found) + 1, part, now))
+            found.append(ShownPicture(number or len(found) + 1, part))
         else:
             raise ModelError(f"{WRONG_FORM} the simulated model reads the labels of remembered views, and one picture "
                              "has none")
     return tuple(found)
+
+
+def _room_in(said: str) -> str:
+    return next((word for word in said.split(", ") if word in REGIONS), "")

@@ -1,0 +1,200 @@
+"""The simulated model's reply to one decision: an answer with its evidence, and which numbers to go to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region
+from eqa_nodes.core.language.english import canonical
+from eqa_nodes.core.language.naming import by_head
+from eqa_nodes.core.perception.projection import point_at
+from eqa_nodes.core.types.geometry import wrap
+from eqa_nodes.core.types.questions import RankedRegion
+from eqa_nodes.core.types.views import Keyframe, Sighting
+from eqa_nodes.models.simulated.answers import asked_in, found_in, listed, usual_rooms
+from eqa_nodes.models.simulated.limits import SightLimits
+from eqa_nodes.models.simulated.notes import Noted, noted, remembered_view, told
+from eqa_nodes.models.simulated.request import Request, ShownOption
+from eqa_nodes.models.simulated.sight import Sight, stored_size
+
+Reply = dict[str, object]
+# Forms whose rules need no positions, so that what was only noted can answer them.
+_FROM_NOTES = frozenset(("colour", "colour?", "material", "state", "state?", "did", "where", "room", "which_on",
+                         "slept", "wasted", "stays_cold", "filled", "tool", "place", "which_room", "look_of", "found",
+                         "hint", "sign", "which_state", "several"))
+_COUNTED = 0.6  # confidence in a sum over several looks
+_SETTLED = 0.7  # confidence from which nothing is missing
+_MOST = 3
+_NEAR_M, _AHEAD_RAD, _BEYOND_M = 2.0, 0.2, 5.0  # what belongs to a mark, and what is seen behind it
+_BESIDE = 0.12  # of the picture's width, where depth is not known
+_MEANT, _SUPPORT, _FITS = 0.8, 0.6, 0.6  # chance by what is at a mark: the thing itself, what it is on, its usual room
+_SPACE, _FLOOR = 0.2, 0.1  # chance of unexplored space and of floor of which nothing is known
+_CLOSER = 0.6  # chance of a closer look while the answer is not settled
+_WORDS = 12  # of what is missing
+
+
+class _Aim(NamedTuple):
+    """What is worth a way for a question."""
+
+    asked: ParsedQuestion
+    rooms: Sequence[RankedRegion]
+    meant: frozenset[int]  # instances of what is asked about
+    below: frozenset[int]  # and of what it may lie on
+
+
+def decide(request: Request, limits: SightLimits) -> Reply:
+    """Return the reply to a brief."""
+    sight = Sight([shown.picture for shown in request.pictures], limits, request.question.seed)
+    scene, notes = Scene(sight.views), noted(request.text)
+    found = _found(request, sight, notes, limits)
+    aim = _aim(request, scene)
+    least = limits.least_said if request.options else 0.0
+    answer = found if found is not None and found.confidence > least else None
+    settled = answer is not None and answer.confidence >= _SETTLED
+    bearing = [*(found.objects if found else ()), *(t for t in scene.objects if t.instance in aim.meant | aim.below)]
+    go_to = [] if settled else _go_to(request, sight, aim, limits)
+    return {"reasons": _reasons(told(bearing), aim, answer is not None),
+            "answer": sight.spoken(answer.text) if answer else "", "confidence": answer.confidence if answer else 0.0,
+            "evidence": _evidence(request, sight, bearing),
+            "missing": "" if settled else _missing(aim, answer is not None), "go_to": go_to}
+
+
+def _found(request: Request, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> Found | None:
+    """Return what the pictures answer, and together with the notes where they alone do not."""
+    found = found_in(sight.views, request.question, limits)
+    asked = asked_in(request.question)
+    if asked.form == "count":
+        return _summed(found, sight, notes, asked)
+    if (found is not None and found.confidence >= limits.least_said) or asked.form not in _FROM_NOTES or not notes:
+        return found
+    here = {(s.label.kind, s.label.room) for view in sight.views for s in view.sightings}
+    earlier = remembered_view([one for one in notes if (one.kind, one.room) not in here], sight.views[0].pose)
+    return found_in([earlier, *sight.views], request.question, limits) or found
+
+
+def _summed(found: Found | None, sight: Sight, notes: Sequence[Noted], asked: ParsedQuestion) -> Found | None:
+    """Return a count over rooms: of each the most that was seen of it at once."""
+    ref = asked.refs[0]._replace(room=asked.room)
+    scene = Scene(sight.views)
+    most: dict[str, int] = {}
+    for thing in scene.find(ref):
+        most[thing.room] = most.get(thing.room, 0) + 1
+    now = sum(most.values())
+    for one in notes:
+        fits = canonical(one.kind) == canonical(ref.kind) or by_head(one.kind, ref.kind)
+        if fits and (not asked.room or in_region(one.room, asked.room)):
+            most[one.room] = max(most.get(one.room, 0), one.times)
+    total = sum(most.values())
+    if found is not None and total <= now:
+        return found
+    return Found(str(total), _COUNTED, tuple(scene.find(ref))) if total else None
+
+
+def _aim(request: Request, scene: Scene) -> _Aim:
+    asked = asked_in(request.question)
+    meant = {t.instance for ref in asked.refs for t in scene.find(ref)}
+    below = {t.instance for t in scene.objects for ref in asked.refs
+             if ref.support and canonical(t.kind) == canonical(ref.support)}
+    return _Aim(asked, usual_rooms(request.question), frozenset(meant), frozenset(below - meant))
+
+
+def _evidence(request: Request, sight: Sight, bearing: Sequence[Seen]) -> list[Reply]:
+    """Return the pictures that show what bears on the question, the largest first, with the middle of its box."""
+    numbers = {view.id: shown.number for view, shown in zip(sight.views, request.pictures, strict=True)}
+    proofs: dict[int, list[float]] = {}
+    for thing in bearing:
+        if thing.view.id in numbers and numbers[thing.view.id] not in proofs:
+            left, top, right, bottom = thing.sighting.bbox  # of a 640 x 480 image
+            proofs[numbers[thing.view.id]] = [round((left + right) / 1280, 2), round((top + bottom) / 960, 2)]
+    return [{"picture": number, "point": point} for number, point in list(proofs.items())[:_MOST]]
+
+
+def _go_to(request: Request, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
+    """Return the numbers that matter, the best one first."""
+    judged = [(option, *_judged(option, request, sight, aim, limits)) for option in request.options]
+    best = sorted(judged, key=lambda one: (-one[1], one[0].number))[:_MOST]
+    return [{"number": option.number, "chance": round(chance, 2), "room": listed(room)}
+            for option, chance, room in best if chance >= limits.elsewhere]
+
+
+def _judged(option: ShownOption, request: Request, sight: Sight, aim: _Aim,
+            limits: SightLimits) -> tuple[float, str]:
+    """Return the chance of an option, and the kind of room there, "" unknown."""
+    there = [thing for shown, seen in zip(request.pictures, sight.views, strict=True)
+             for mark in shown.picture.marks if mark.number == option.number
+             for thing in _at_mark(shown.picture.view, seen, mark.u, mark.v)]
+    if "closer look" in option.said:
+        return _CLOSER, ""
+    instances = {s.label.instance for _, s in there}
+    if instances & aim.meant:
+        return _MEANT * limits.surest, _room_at(there, sight)
+    if instances & aim.below:
+        return _SUPPORT, _room_at(there, sight)
+    room = _room_at(there, sight) or option.room
+    return _by_room(room, option, aim, limits, room in request.visited), room
+
+
+def _by_room(room: str, option: ShownOption, aim: _Aim, limits: SightLimits, visited: bool) -> float:
+    """Return the chance by the kind of room that an option belongs to."""
+    unknown = limits.doorway if "doorway" in option.said else _SPACE if "unexplored" in option.said else _FLOOR
+    if not room or not aim.rooms:
+        return unknown
+    top = max(region.weight for region in aim.rooms)
+    fits = max((region.weight / top for region in aim.rooms if in_region(room, region.name)), default=0.0)
+    if fits:
+        return _FITS * fits * (0.5 if visited else 1.0)
+    return limits.elsewhere + (unknown / 4 if unknown > _FLOOR else 0.0)
+
+
+def _at_mark(view: Keyframe, seen: Keyframe, u: float, v: float) -> list[tuple[float, Sighting]]:
+    """Return what stands near a mark or is seen behind it, with its distance from there in metres, nearest first.
+
+    view: as it was taken, with its depth; seen: what is recognised in it.
+    """
+    spot = point_at(view, u, v)
+    width = stored_size(view)[0]
+    found = []
+    for s in seen.sightings:
+        if spot is None:  # by the picture alone: its boxes are of 640 x 480
+            off = abs((s.bbox[0] + s.bbox[2]) / 1280 - u / width)
+            beside = off <= _BESIDE
+            off *= _NEAR_M / _BESIDE
+        else:
+            off = math.dist(s.centre[:2], spot[:2])
+            beside = off <= _NEAR_M or (off <= _BEYOND_M and _behind(view, spot[:2], s.centre[:2]))
+        if beside:
+            found.append((off, s))
+    return sorted(found, key=lambda one: (one[0], one[1].label.instance))
+
+
+def _behind(view: Keyframe, spot: tuple[float, ...], at: tuple[float, ...]) -> bool:
+    """Return whether a point is seen in the direction of a spot, farther away."""
+    (x, y), (sx, sy) = ((p[0] - view.pose.x, p[1] - view.pose.y) for p in (at, spot))
+    return math.hypot(x, y) > math.hypot(sx, sy) and abs(wrap(math.atan2(y, x) - math.atan2(sy, sx))) <= _AHEAD_RAD
+
+
+def _room_at(there: Sequence[tuple[float, Sighting]], sight: Sight) -> str:
+    """Return the kind of room of the nearest thing whose room is known."""
+    return next((kind for _, s in sorted(there, key=lambda one: one[0]) if (kind := sight.kind_of(s.label.room))), "")
+
+
+def _reasons(seen: str, aim: _Aim, answered: bool) -> str:
+    """Return two sentences; the first one is read again in later notes."""
+    first = f"Seen: {seen}." if seen else "The pictures do not show what is asked about."
+    likely = next((region.name for region in aim.rooms), "")
+    if answered:
+        return f"{first} That gives the answer."
+    return f"{first} " + (f"It is most likely in the {likely}." if likely else "It may be in any room.")
+
+
+def _missing(aim: _Aim, answered: bool) -> str:
+    """Return what has still to be seen."""
+    named = next((ref for ref in aim.asked.refs if ref.kind), None)
+    likely = next((region.name for region in aim.rooms), "")
+    what = f"the {named.kind}" if named else "what is asked about"
+    said = f"a closer look at {what}" if answered else f"{what}{f' in the {likely}' if likely else ''}"
+    return " ".join(said.split()[:_WORDS])

@@ -1,0 +1,157 @@
+"""The simulated model's decisions: evidence, numbers, notes, through the real brief and its reader."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from eqa_nodes.core.answerers.label.scene import Scene
+from eqa_nodes.core.answerers.vlm import VlmAnswerer
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.perception.projection import geometry_of
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.floor import Option
+from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose
+from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.robot import CameraModel
+from eqa_nodes.core.types.views import Frame, Keyframe, Sighting
+from eqa_nodes.models.simulated.backend import SimulatedModel
+from eqa_nodes.models.simulated.limits import SightLimits
+from eqa_nodes.models.simulated.notes import noted, remembered_view, told
+from sim_bridge.house.simulator import HouseWorld
+from tests.fixtures.houses import two_rooms
+from tests.fixtures.rooms import KITCHEN, LIVING_ROOM, sighted
+
+CLEAR = SightLimits(confuse=0.0, misread=0.0, generic=0.0, double=0.0)
+MOUNT = camera_mount(1.2, math.radians(10.0))
+DOOR, BACK = Option(4.2, 2.0, 0.0, "doorway", 1.0), Option(1.0, 2.0, math.pi, "floor", 2.5)
+
+
+@cache
+def bare(number: int, yaw: float = 0.0) -> Keyframe:
+    """Return a view of a door (yaw 0) or of the room before it, without labels."""
+    camera, pose = CameraModel(), Pose2(3.0, 2.0, yaw)
+    image = HouseWorld(two_rooms()).image(camera, compose(pose.transform(), MOUNT).matrix())
+    seen = Frame(number, image.rgb, image.depth_m, camera.intrinsics, pose.transform(), MOUNT)
+    return Keyframe(number, number, pose.transform(), jpeg_of_pixels(image.rgb), geometry=geometry_of(seen))
+
+
+def view(number: int, *things: Sighting, yaw: float = 0.0) -> Keyframe:
+    return replace(bare(number, yaw), sightings=things)
+
+
+def at(x: float, y: float, instance: int, kind: str, room: str, **attributes: str) -> Sighting:
+    return sighted(instance, kind, room, (x, y, 0.5), (0.5, 0.5, 0.9), 9000, **attributes)
+
+
+BEYOND = (at(6.0, 2.1, 1, "oven", "kitchen 1"), at(6.2, 1.9, 2, "dishwasher", "kitchen 1"))
+SOFA = (at(1.0, 2.0, 5, "sofa", "living room 2", colour="red"), at(1.2, 2.6, 6, "coffee table", "living room 2"),
+        at(0.8, 1.5, 7, "television", "living room 2", state="on"))
+
+
+def advised(question: str, *views: Keyframe, options: tuple[Option, ...] = (DOOR, BACK), notes: tuple[str, ...] = (),
+            visited: tuple[str, ...] = (), limits: SightLimits = CLEAR) -> Advice:
+    asked = Brief(views, options, (views[-1].id,), visited, notes, calls_left=4)
+    return VlmAnswerer(SimulatedModel(limits)).advise(Question(question, seed=1), asked)
+
+
+def test_a_doorway_to_the_right_room_beats_the_room_that_was_seen() -> None:
+    said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), view(2, *BEYOND))
+    assert said.answer.abstained and said.missing == "the kettle in the kitchen"
+    assert said.weights[0] > 0.5 > 0.1 >= said.weights[1] and said.rooms == ("kitchen", "living room")
+
+
+def test_a_doorway_without_a_view_beyond_is_worth_a_little() -> None:
+    said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), view(2))
+    assert said.weights[0] == CLEAR.doorway and said.rooms[0] == ""
+
+
+def test_an_option_at_the_thing_itself_is_best_where_the_answer_is_not_settled() -> None:
+    unclear = tuple(s._replace(pixels=260, bbox=(300, 200, 330, 230)) for s in SOFA)
+    said = advised("What color is the sofa?", view(2), view(1, *unclear, yaw=math.pi),
+                   limits=replace(CLEAR, least_px=100, sure_px=250))
+    assert said.answer.text == "red" and said.answer.confidence < 0.7
+    assert said.weights[1] > said.weights[0] and said.missing == "a closer look at the sofa"
+
+
+def test_a_room_that_was_visited_is_worth_less() -> None:
+    views = view(1, *SOFA, yaw=math.pi), view(2, *BEYOND)
+    new, known = (advised("Is the kettle on?", *views, visited=seen) for seen in ((), ("kitchen",)))
+    assert known.weights[0] < new.weights[0]
+
+
+def test_what_the_map_says_counts_where_nothing_is_seen() -> None:
+    hidden = Option(9.0, 9.0, 0.0, "frontier", 6.0, "kitchen")
+    said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), options=(hidden, BACK))
+    assert said.weights[0] > said.weights[1] and said.rooms[0] == "kitchen"
+
+
+def test_evidence_points_at_the_thing() -> None:
+    sofa = SOFA[0]._replace(bbox=(160, 240, 320, 360))
+    said = advised("What color is the sofa?", view(2), view(1, sofa, *SOFA[1:], yaw=math.pi))
+    assert (said.answer.text, said.missing, said.weights) == ("red", "", (0.0, 0.0))
+    assert [one.keyframe_id for one in said.answer.evidence] == [1] and said.assessments[0].target is not None
+    assert "Seen: red sofa in the living room." in said.reasons
+
+
+def test_without_options_it_answers_as_well_as_it_can() -> None:
+    small = SOFA[0]._replace(pixels=260, bbox=(300, 200, 330, 230))
+    cautious = replace(CLEAR, least_px=100, sure_px=250, least_said=0.9)
+    views = view(1, small, *SOFA[1:], yaw=math.pi),
+    assert advised("What color is the sofa?", *views, limits=cautious).answer.abstained
+    assert advised("What color is the sofa?", *views, options=(), limits=cautious).answer.text == "red"
+
+
+@pytest.mark.parametrize("text", [
+    "How many chairs are there?", "Is there a piano?", "Where is the kettle?", "Which is closer to the sofa, the "
+    "television or the coffee table?", "What is on the coffee table?", "Is the lamp in bedroom 2 on?", "Blah?"])
+def test_every_kind_of_question_passes_the_reader_without_numbers_of_rooms(text: str) -> None:
+    said = advised(text, view(1, *SOFA, *LIVING_ROOM, yaw=math.pi), view(2, *BEYOND, *KITCHEN), limits=SightLimits())
+    assert said.reasons.count(".") == 2 and "room 2" not in str(said) and said.answer.confidence < 1.0
+
+
+def test_notes_come_back_as_they_were_told() -> None:
+    things = Scene([view(1, *SOFA[:1], *LIVING_ROOM, *KITCHEN)]).objects
+    by_kind = {(one.kind, one.attributes.get("support")): one for one in noted(f"Hm. Seen: {told(things[5:13])}. So.")}
+    assert by_kind["vase", "coffee table"].attributes == {
+        "relation": "on", "support": "coffee table", "colour": "blue", "material": "ceramic"}
+    assert told(Scene([remembered_view(list(by_kind.values()), Pose2(0, 0, 0))]).objects)
+    four = noted("Seen: 4 x red wood chair in the kitchen; television (on).")
+    assert [(one.kind, one.room, one.times) for one in four] == [("chair", "kitchen", 4), ("television", "", 1)]
+    assert four[1].attributes["state"] == "on"
+
+
+def test_what_was_noted_answers_later() -> None:
+    note = "Seen: red fabric sofa in the living room. That gives the answer. Missing: nothing."
+    said = advised("What color is the sofa?", view(2, *BEYOND), notes=(note,))
+    assert said.answer.text == "red" and said.answer.confidence < CLEAR.surest
+    assert advised("What color is the sofa?", view(2, *BEYOND)).answer.abstained
+
+
+def test_two_looks_answer_a_comparison() -> None:
+    note = "Seen: television (off) in the kitchen. It is most likely in the kitchen."
+    lamp = at(1.2, 2.2, 9, "oven", "kitchen 4", state="on")
+    question = "Which is on in the kitchen, the television, the oven, both or neither?"
+    beside = at(1.0, 2.4, 10, "dishwasher", "kitchen 4")
+    assert advised(question, view(1, lamp, beside, yaw=math.pi)).answer.abstained
+    assert advised(question, view(1, lamp, beside, yaw=math.pi), notes=(note,)).answer.text == "the oven"
+
+
+def test_counts_are_summed_over_rooms_and_not_over_looks() -> None:
+    note = "Seen: 3 x red wood chair in the kitchen. It is most likely in the kitchen."
+    kitchen = [at(1.0, 1.5 + 0.3 * i, 20 + i, "chair", "kitchen 1") for i in range(2)]
+    ovens = at(1.0, 2.5, 30, "oven", "kitchen 1"), at(1.0, 2.8, 31, "dishwasher", "kitchen 1")
+    study = at(1.0, 1.5, 40, "chair", "study 1"), at(1.0, 2.5, 41, "printer", "study 1"), at(
+        1.2, 2.5, 42, "filing cabinet", "study 1")
+    question = "How many chairs are there?"
+    assert advised(question, view(1, *kitchen, *ovens, yaw=math.pi), notes=(note,)).answer.text == "3"
+    assert advised(question, view(1, *study, yaw=math.pi), notes=(note,)).answer.text == "4"
+
+
+def test_the_same_brief_gets_the_same_advice() -> None:
+    views = view(1, *SOFA, yaw=math.pi), view(2, *BEYOND)
+    first, second = (advised("Is the kettle on?", *views, limits=SightLimits()) for _ in range(2))
+    assert first == second
