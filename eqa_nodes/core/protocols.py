@@ -33,7 +33,10 @@ class Policy(Protocol):
         """Begin a new question."""
 
     def decide(self, situation: Situation) -> Decision:
-        """Return the next goal, or a decision without one when nothing is left to explore."""
+        """Return the next goal, or a decision without one when nothing is left to explore.
+
+        The robot is on the map.
+        """
 
     def confirm(self, situation: Situation) -> Decision:
         """An answer is at hand: return where to look again before it is given, or no goal to let it stand.

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from eqa_nodes.config.nodes import ExplorerSettings
-from eqa_nodes.core.mapping.storeys import choose, list_options
-from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.mapping.storeys import FloorPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.registry.policies import make_policy
@@ -24,7 +23,7 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
     row = "explorer"
 
     def configure(self) -> None:
-        self.policy: Policy | None = None  # of the question; none, too, where this node was started again in its middle
+        self.policy: FloorPolicy | None = None  # of the question; also None where the node restarted within one
         self.newest = LatestMessages(*self.spec.subscribes)
         for key in self.spec.subscribes:
             self.subscribe(key, partial(self.newest.put, key))
@@ -36,8 +35,8 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
         # Too early: the caller asks again. The pose comes with the question, since odometry keeps none for who is late.
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or self.policy is None:
-            self.policy = make_policy(self.config.policy, self.config.params, self.config.robot)
-            self.policy.reset(request.question.seed)
+            policy = make_policy(self.config.policy, self.config.params, self.config.robot)
+            self.policy = FloorPolicy(policy, request.question.seed)
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(
             messages.question_of(request.question), messages.goal_of(request.robot), grid,
@@ -45,17 +44,17 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions], messages.weighed_of(request))
         if request.list_options:
-            options = list_options(self.policy, situation)
+            options = self.policy.options(situation)
             response.has_options = options is not None
             response.options = [convert.option_msg(option) for option in options or ()]
             return response
-        decision = choose(self.policy, situation, messages.staircases_of(seen["stairs"]), request.confirm)
+        decision = self.policy.decide(situation, messages.staircases_of(seen["stairs"]), request.confirm)
         self._show(situation, decision)
         response.has_goal = decision.goal is not None
         if decision.goal is not None:
             response.goal = convert.goal_msg(decision.goal, grid.stamp_ns)
         response.look_around = decision.look_around
-        response.reason, response.explored = decision.reason, grid.explored_share()
+        response.reason, response.explored = decision.reason, decision.explored
         response.candidates = [convert.candidate_msg(c) for c in decision.candidates]
         response.marks = [convert.candidate_msg(m) for m in decision.marks]
         return response

@@ -21,7 +21,7 @@ from std_msgs.msg import Header
 from eqa_nodes.core.errors import EqaError, LimitReached
 from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS, Topic
+from eqa_nodes.ros.graph import KINDS, TOPICS, Topic
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, judged
 from eqa_nodes.ros.subscriptions import INFORMS
@@ -58,18 +58,20 @@ class Diagnostics:
     def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[..., None]:
         """Return the callback of a subscription with counting around it; it takes a message and what rclpy knows of it.
 
-        The callbacks of one topic never overlap.
+        The callbacks of one topic never overlap. An inactive node gets only what is latched.
         """
         flow = Flow(time.monotonic_ns())
         self._topics[topic.name] = flow, topic.qos == "frame"
-        now, stamp_of, clock = time.monotonic_ns, _stamp_of(topic, raw), self._clock()
+        now, stamp_of, clock, node = time.monotonic_ns, _stamp_of(topic, raw), self._clock(), self._node
+        latched = KINDS[topic.qos].durability == "transient_local"
 
         def counting(message: Any, info: Mapping[str, Any]) -> None:
             began = now()
             flow.gaps.take(info)
             flow.received(began, clock(stamp_of(message)) if stamp_of is not None else UNKNOWN)
             try:
-                callback(message)
+                if latched or node.active:
+                    callback(message)
             finally:
                 flow.spent(now() - began)
 

@@ -28,7 +28,7 @@ from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
-from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, KINDS, NODES, SELDOM, SERVICES, TOPICS, Topic
+from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
 from eqa_nodes.ros.listener import ListenerNode
 from eqa_nodes.ros.managed import ManagedNode
@@ -130,8 +130,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
 
     def _subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
         topic = TOPICS.get(key) or CAMERA_TOPICS[key]
-        guarded = callback if KINDS[topic.qos].durability == "transient_local" else self._while_active(callback)
-        counting = self.diagnostics.watched(topic, self._faulty(key, guarded), raw)
+        counting = self.diagnostics.watched(topic, self._faulty(key, callback), raw)
         if key in self.spec.apart:
             self._listener = self._listener or ListenerNode(self)
             node, adaptive, group = self._listener.node, self._listener.adaptive, None
@@ -214,13 +213,6 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
     def _faulty(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return the callback of a topic, in a drill with the faults that it puts before it."""
         return callback if self._faults is None else self._faults.slow(self._faults.wrap(key, callback))
-
-    def _while_active(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
-        def guarded(message: Any) -> None:
-            if self.active:
-                callback(message)
-
-        return guarded
 
     def _allowed(self, key: str, row: tuple[str, ...], verb: str) -> None:
         if key not in row:

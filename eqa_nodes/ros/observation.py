@@ -22,6 +22,30 @@ from eqa_nodes.ros.node import EqaNode
 OBSERVATION = ("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock")
 
 
+class Acknowledgements:
+    """The newest observation that each observer of a node's settings has acknowledged."""
+
+    def __init__(self, node: EqaNode) -> None:
+        self._node = node
+        self._newest: dict[str, int] = {}
+        self._changed = threading.Condition()
+        node.subscribe("acknowledged", self._on_acknowledged)  # apart: a callback waits for it
+
+    def wait(self, stamp_ns: int, within_s: float) -> list[str]:
+        """Return the observers that have not acknowledged this observation or a later one within the time."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._behind(stamp_ns), within_s)
+            return self._behind(stamp_ns)
+
+    def _behind(self, stamp_ns: int) -> list[str]:
+        return [name for name in self._node.config.observers if self._newest.get(name, -1) < stamp_ns]
+
+    def _on_acknowledged(self, header: Any) -> None:
+        with self._changed:
+            self._newest[header.frame_id] = messages.ns_of(header.stamp)
+            self._changed.notify_all()
+
+
 class Observations:
     """Publishes frames for a node whose row has OBSERVATION and `taken`.
 
@@ -31,16 +55,9 @@ class Observations:
     def __init__(self, node: EqaNode) -> None:
         self._node = node
         self._published_labels: Mapping[int, Label] = {}  # the table of labels that was published last
-        self._acknowledged: dict[str, int] = {}
-        self._changed = threading.Condition()
         for key in OBSERVATION:
             node.out(key)
-        node.subscribe("acknowledged", self._on_acknowledged)  # apart: a callback waits for it
-
-    def _on_acknowledged(self, header: Any) -> None:
-        with self._changed:
-            self._acknowledged[header.frame_id] = messages.ns_of(header.stamp)
-            self._changed.notify_all()
+        self._acknowledged = Acknowledgements(node)
 
     def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
         """Tell an observation's time and place, and show it."""
@@ -77,19 +94,15 @@ class Observations:
         """
         stamp, config = frame.stamp_ns, self._node.config
         end = time.monotonic() + config.acknowledged_deadline_s
-        with self._changed:
-            while not self._changed.wait_for(lambda: not self._behind(stamp), config.repeat_s):
-                if time.monotonic() > end:
-                    raise NodeLost(f"{', '.join(self._behind(stamp))} did not take in the observation at "
-                                   f"{stamp / 1e9:.3f} s within {config.acknowledged_deadline_s:g} s")
-                self._node.count("observation published again")
-                if repeat is None:
-                    self.publish(frame, labels, again=True)
-                else:
-                    repeat()
-
-    def _behind(self, stamp_ns: int) -> list[str]:
-        return [name for name in self._node.config.observers if self._acknowledged.get(name, -1) < stamp_ns]
+        while behind := self._acknowledged.wait(stamp, config.repeat_s):
+            if time.monotonic() > end:
+                raise NodeLost(f"{', '.join(behind)} did not take in the observation at {stamp / 1e9:.3f} s within "
+                               f"{config.acknowledged_deadline_s:g} s")
+            self._node.count("observation published again")
+            if repeat is None:
+                self.publish(frame, labels, again=True)
+            else:
+                repeat()
 
 
 def offset_after(newest_ns: int, first_ns: int) -> int:

@@ -19,6 +19,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.base_pose import BasePoseListener
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.ros.observation import Acknowledgements
 
 
 class RosOdometry(Protocol):
@@ -88,10 +89,9 @@ class TopicOdometry:
         self._odometer = Odometer(node.config.node.tf.relocated_m or math.inf)
         self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
         self._stray = node.future_watch()
-        self._acknowledged: dict[str, int] = {}
         self._changed = threading.Condition()
         node.subscribe("odom", self._on_odom)
-        node.subscribe("acknowledged", self._on_acknowledged)
+        self._acknowledged = Acknowledgements(node)
         self._place = BasePoseListener(node, self._changed)
 
     @property
@@ -110,9 +110,9 @@ class TopicOdometry:
         deadline = self._node.config.observe_deadline_s
         with self._changed:
             self._odometer.begin()
-            if not self._changed.wait_for(lambda: not self._behind(starts_ns), deadline):
-                raise NodeLost(f"{', '.join(self._behind(starts_ns))} did not take in an observation from "
-                               f"{starts_ns / 1e9:.3f} s on within {deadline:g} s: does the camera publish?")
+        if behind := self._acknowledged.wait(starts_ns, deadline):
+            raise NodeLost(f"{', '.join(behind)} did not take in an observation from {starts_ns / 1e9:.3f} s on within "
+                           f"{deadline:g} s: does the camera publish?")
 
     def travelled(self) -> Travelled:
         with self._changed:
@@ -130,9 +130,6 @@ class TopicOdometry:
         """Return the newest stamp and map_from_base; waits for the first. Raises StaleData at the deadline."""
         with self._changed:
             return self._place.wait(self._node.config.node.call_deadline_s)
-
-    def _behind(self, stamp_ns: int) -> list[str]:
-        return [name for name in self._node.config.observers if self._acknowledged.get(name, -1) < stamp_ns]
 
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
@@ -153,11 +150,6 @@ class TopicOdometry:
         self._node.count(f"time went back by {back_ns / 1e9:.0f} s: where the robot is now counts")
         self._place.set_back(stamp_ns, back_ns)
         self._odometer.set_back()
-
-    def _on_acknowledged(self, header: Any) -> None:
-        with self._changed:
-            self._acknowledged[header.frame_id] = messages.ns_of(header.stamp)
-            self._changed.notify_all()
 
 
 ODOMETRIES: dict[str, Callable[[EqaNode], RosOdometry]] = {"simulator": BridgeOdometry, "topics": TopicOdometry}

@@ -11,7 +11,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
-from eqa_nodes.core.mapping.storeys import Storeys, choose, list_options
+from eqa_nodes.core.mapping.storeys import FloorPolicy, Storeys
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.observing import Observing, Remembering
@@ -94,11 +94,12 @@ class LocalExplorer:
 
     def __init__(self, policy: Policy, body: Body) -> None:
         self._policy, self._body = policy, body
-        self._asked: object = None
+        self._asked: Question | None = None
 
     def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:
         """Return where the policy could go on the map of the last observation."""
-        return list_options(self._policy, self._situation(question, assessments))
+        situation = self._situation(question, assessments)
+        return self._here.options(situation)
 
     def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
                advice: Sequence[WeighedOption] = ()) -> Decision:
@@ -113,21 +114,20 @@ class LocalExplorer:
     def _situation(self, question: Question, assessments: Sequence[ViewAssessment],
                    regions: Sequence[RankedRegion] = (), advice: Sequence[WeighedOption] = ()) -> Situation:
         if question is not self._asked:
-            self._policy.reset(question.seed)
-            self._asked = question
+            self._asked, self._here = question, FloorPolicy(self._policy, question.seed)
         floors = self._body.floors
         return Situation(question, self._body.last()[1], floors.grid(), floors.frontiers(), assessments, regions,
                          advice)
 
     def _ask(self, confirm: bool, situation: Situation) -> Decision:
-        decision = choose(self._policy, situation, self._body.floors.staircases, confirm)
-        goal = through_message(decision.goal) if decision.goal is not None else None
-        decision = decision._replace(goal=goal, explored=situation.grid.explored_share())
-        if goal is not None:
-            self._body.trace.decisions.append(
-                TraceDecision(self._body.last()[0], situation.pose, goal, decision.reason, decision.candidates,
-                              tuple(situation.frontiers), decision.marks))
-        return decision
+        decision = self._here.decide(situation, self._body.floors.staircases, confirm)
+        if decision.goal is None:
+            return decision
+        goal = through_message(decision.goal)
+        self._body.trace.decisions.append(
+            TraceDecision(self._body.last()[0], situation.pose, goal, decision.reason, decision.candidates,
+                          tuple(situation.frontiers), decision.marks))
+        return decision._replace(goal=goal)
 
 
 class LocalNavigator(AtomicNavigator):

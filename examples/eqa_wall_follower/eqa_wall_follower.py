@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from eqa_nodes.core.errors import BadPose, ConfigError
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Positive
 from eqa_nodes.core.settings import setting
@@ -48,10 +48,7 @@ class WallFollower(AnswersAtOnce):
 
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when no frontier can be reached."""
-        try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(situation.grid, situation.pose, self._radius_m)
         self._targets.review(situation.pose)
         places = [place for _, place in reachable_frontiers(reach, situation.frontiers, self._targets)]
         if not places:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.driving.planning import index_of
+from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.mapping.area import fenced
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
@@ -140,20 +141,33 @@ class Storeys:
             self.staircases += (Staircase(low, high),)
 
 
-def choose(policy: Policy, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
-    """Ask a policy about one floor, within the question's area: views of other floors are left out, their places are
-    not on this map.
+class FloorPolicy:
+    """A policy that is asked for one question about the floor that the robot is on, within the question's area.
 
-    confirm: ask where to look again before an answer is given, not where to look next.
+    Views of other floors are left out: their places are not on this map.
     """
-    here = on_this_floor(situation)
-    return policy.confirm(here) if confirm else _with_stairs(policy.decide(here), situation.grid, staircases)
 
+    def __init__(self, policy: Policy, seed: int) -> None:
+        self._policy = policy
+        policy.reset(seed)
 
-def list_options(policy: Policy, situation: Situation) -> list[Option] | None:
-    """Return where a policy could go on one floor, within the question's area; None for one that lists no options."""
-    listed: Callable[[Situation], list[Option]] | None = getattr(policy, "options", None)
-    return None if listed is None else listed(on_this_floor(situation))
+    def options(self, situation: Situation) -> list[Option] | None:
+        """Return where the policy could go; None for one that lists no options."""
+        listed: Callable[[Situation], list[Option]] | None = getattr(self._policy, "options", None)
+        return None if listed is None else listed(on_this_floor(situation))
+
+    def decide(self, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
+        """Return where to look next; confirm: where to look again before an answer is given."""
+        grid, here = situation.grid, on_this_floor(situation)
+        decision = self._policy.confirm(here) if confirm else _with_stairs(self._next(here), grid, staircases)
+        return decision._replace(explored=grid.explored_share())
+
+    def _next(self, situation: Situation) -> Decision:
+        try:
+            index_of(situation.grid, situation.pose.x, situation.pose.y)
+        except BadPose as error:
+            return Decision(None, f"nowhere to go: {error}")
+        return self._policy.decide(situation)
 
 
 def on_this_floor(situation: Situation) -> Situation:

@@ -132,10 +132,7 @@ class BestPolicy:
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when nothing promising is left that can be reached."""
         self._belief.update(situation.assessments)
-        try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(situation.grid, situation.pose, self._radius_m)
         ended = self._targets.review(situation.pose)
         advised = bool(situation.advice)
         options = self._advised(situation) if advised else self._options(situation, reach)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.frontier_policy import FrontierConfig, SemanticValues, choose, none_left, weighed
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
@@ -69,10 +68,7 @@ class FinePolicy(AnswersAtOnce):
 
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when regions are searched and no frontier is left."""
-        try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(situation.grid, situation.pose, self._radius_m)
         self._map.update(situation.assessments, situation.grid.resolution_m)
         self._belief.update(situation.assessments)
         self._decisions += 1

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving.planning import cell_at
-from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     Reach,
@@ -109,10 +108,7 @@ class FrontierPolicy(AnswersAtOnce):
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when no frontier is left that can be reached."""
         grid, pose = situation.grid, situation.pose
-        try:
-            reach = Reach(grid, pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(grid, pose, self._radius_m)
         ended = self._targets.review(pose)
         options = weighed(grid, reachable_frontiers(reach, situation.frontiers, self._targets), self._scales)
         candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import ndimage
 
 from eqa_nodes.core.driving.planning import centre_of
-from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief
 from eqa_nodes.core.policies.semantic_map import (
     FunctionalRegion,
@@ -63,10 +62,7 @@ class GoalPolicy(AnswersAtOnce):
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when all floor that can be reached was visited."""
         grid, pose = situation.grid, situation.pose
-        try:
-            reach = Reach(grid, pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(grid, pose, self._radius_m)
         self._map.update(situation.assessments, grid.resolution_m)
         self._belief.update(situation.assessments)
         ended = self._targets.review(pose)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.driving.planning import centre_of, distance_field
-from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.steering import AnswersAtOnce
 from eqa_nodes.core.ranges import NotNegative
 from eqa_nodes.core.settings import setting
@@ -45,10 +44,7 @@ class RandomPolicy(AnswersAtOnce):
     def decide(self, situation: Situation) -> Decision:
         """Return a random goal, or none when the robot cannot get anywhere."""
         pose, grid = situation.pose, situation.grid
-        try:
-            field = distance_field(grid, pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        field = distance_field(grid, pose, self._radius_m)
         reachable = np.isfinite(field) & (grid.cells == 0)
         cells = np.argwhere(reachable & (field >= self._nearest_m))
         if len(cells) == 0:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
@@ -70,10 +69,7 @@ class SnapshotPolicy(AnswersAtOnce):
 
     def decide(self, situation: Situation) -> Decision:
         """Return a leg to the picked image's place, or no goal when neither kind is left."""
-        try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(situation.grid, situation.pose, self._radius_m)
         self._keep(situation.assessments)
         ended = self._targets.review(situation.pose)
         choices = [*self._snapshots(reach), *self._frontiers(situation, reach)]

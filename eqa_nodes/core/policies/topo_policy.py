@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
@@ -128,10 +127,7 @@ class TopoPolicy(AnswersAtOnce):
 
     def decide(self, situation: Situation) -> Decision:
         """Return a leg to the best node, or no goal when none is left or stopping scores higher."""
-        try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
+        reach = Reach(situation.grid, situation.pose, self._radius_m)
         self._belief.update(situation.assessments)
         self._visit(situation)
         ended = self._targets.review(situation.pose)

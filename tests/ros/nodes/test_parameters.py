@@ -250,31 +250,19 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
 
 def shows(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     """Look at what waits for observers: for so long before it shows an observation again, and until it gives up."""
-    observations = node._observations
     clock = Bag(now=0.0)
     waited: list[float] = []
 
-    def wait_for(done: Callable[[], bool], seconds: float) -> bool:
-        waited.append(seconds)
-        clock.now += seconds
-        return done()
+    def wait(_: Any, stamp_ns: int, within_s: float) -> list[str]:
+        waited.append(within_s)
+        clock.now += within_s
+        return ["mapper"]
 
     patch.setattr("eqa_nodes.ros.observation.time", Bag(monotonic=lambda: clock.now))
-    patch.setattr(observations, "_changed", _Condition(wait_for))
+    patch.setattr("eqa_nodes.ros.observation.Acknowledgements.wait", wait)
     with pytest.raises(NodeLost) as lost:
-        observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
+        node._observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
     return {"repeat_s": waited[0], "acknowledged_deadline_s": float(str(lost.value).split()[-2])}[name]
-
-
-class _Condition:
-    def __init__(self, wait_for: Callable[..., bool]) -> None:
-        self.wait_for = wait_for
-
-    def __enter__(self) -> _Condition:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        return None
 
 
 def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:

@@ -23,7 +23,7 @@ from eqa_nodes.core.driving.atomic import AtomicNavigator
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.mapping.storeys import Storeys, choose
+from eqa_nodes.core.mapping.storeys import FloorPolicy, Storeys
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
@@ -181,14 +181,15 @@ def test_a_policy_hears_of_its_own_floor_only_and_an_end_names_the_stairs() -> N
     staircases = (Staircase((1.0, 2.0, 0.0), (3.0, 4.0, 2.8)), Staircase((5.0, 6.0, 2.8), (7.0, 8.0, 5.6)),
                   Staircase((9.0, 9.0, -2.8), (9.0, 9.0, 0.0)))
     policy = Listener()
-    told = choose(policy, situation, staircases, confirm=False)
+    here = FloorPolicy(policy, seed=0)
+    told = here.decide(situation, staircases, confirm=False)
     assert [a.keyframe_id for a in policy.asked[0].assessments] == [1, 2]
     assert told.reason.startswith("none left; ") and "does not take stairs" in told.reason
     assert "(3.0, 4.0) to the floor 2.8 m below, (5.0, 6.0) to the floor 2.8 m above" in told.reason
     assert "9.0" not in told.reason and told.candidates
-    assert choose(policy, situation, (), confirm=False).reason == "none left"
-    assert choose(policy, situation, staircases, confirm=True).reason == "none left"
-    assert choose(Listener(Pose2(1.0, 0.0, 0.0)), situation, staircases, confirm=False).reason == "none left"
+    assert here.decide(situation, (), confirm=False).reason == "none left"
+    assert here.decide(situation, staircases, confirm=True).reason == "none left"
+    assert FloorPolicy(Listener(Pose2(1.0, 0.0, 0.0)), 0).decide(situation, staircases, False).reason == "none left"
 
 
 class Visit:

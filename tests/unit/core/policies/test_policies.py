@@ -15,6 +15,7 @@ from eqa_nodes.core.driving.planning import distance_field, index_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.mapping.mapper import Mapper
+from eqa_nodes.core.mapping.storeys import FloorPolicy
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled
@@ -228,10 +229,10 @@ def test_a_border_that_stays_after_a_look_is_not_looked_at_again() -> None:
     assert "looked at" in done.reason
 
 
-@pytest.mark.parametrize("name", ["random", "frontier"])
 @pytest.mark.parametrize("pose", [Pose2(-3.0, 1.0, 0.0), Pose2(math.nan, 1.0, 0.0)])
-def test_a_pose_off_the_map_gives_no_goal_and_says_why(name: str, pose: Pose2) -> None:
-    decision = decide(make_policy(name), grid_of(*HALL), pose)
+def test_a_pose_off_the_map_gives_no_goal_and_says_why(pose: Pose2) -> None:
+    situation = Situation(Question("where?"), pose, grid_of(*HALL), ())
+    decision = FloorPolicy(make_policy("frontier"), 0).decide(situation, (), confirm=False)
     assert decision.goal is None
     assert "not on the map" in decision.reason
 

@@ -20,6 +20,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.mapping.storeys import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment
@@ -176,10 +177,10 @@ def test_a_robot_that_is_walled_in_has_nowhere_to_go(name: str, inside: str) -> 
 
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_a_robot_off_the_map_says_so(name: str) -> None:
-    policy = make_policy(name)
-    policy.reset(0)
-    situation = world(1)._replace(pose=Pose2(99.0, 99.0, 0.0))
-    assert policy.decide(situation).goal is None and "not on the map" in policy.decide(situation).reason
+    policy = FloorPolicy(make_policy(name), 0)
+    for confirm in (False, True):
+        decision = policy.decide(world(1)._replace(pose=Pose2(99.0, 99.0, 0.0)), (), confirm)
+        assert decision.goal is None and (confirm or "not on the map" in decision.reason)
 
 
 class Spoilt:
