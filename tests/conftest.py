@@ -3,6 +3,8 @@
 A busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it. A shell ignores
 interrupts in what it starts in the background, and so would every process that a test interrupts.
 
+A worker takes whole files, in the order of SECONDS, so that no long one comes last and is waited for.
+
 `--thorough` (or EQA_THOROUGH=1) repeats more: the tests marked `thorough`, and ten times the examples of hypothesis.
 """
 
@@ -23,6 +25,17 @@ from tests.fixtures.foreign_bags import Scene, StandardCdr
 from tests.fixtures.repetition import EXAMPLES
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+SECONDS = {  # what a file takes, about, on two busy cores; all others take less
+    "ros/system/test_faults.py": 70, "ros/system/test_lifelong.py": 62, "process/test_documented.py": 50,
+    "ros/system/test_lockstep.py": 49, "unit/core/policies/test_policies_robust.py": 45,
+    "ros/nodes/test_doctor_robot.py": 41, "ros/system/test_record.py": 40, "ros/system/test_chaos.py": 36,
+    "models/test_served_model.py": 36, "ros/system/test_workers.py": 34, "ros/system/test_replay.py": 31,
+    "ros/system/test_queue.py": 29, "ros/system/test_poster.py": 24, "process/test_bench_workers.py": 24,
+    "ros/system/test_robot_world.py": 23, "ros/nodes/test_doctor_cameras.py": 22, "ros/system/test_nav2_sim.py": 21,
+    "models/test_perceived_graph.py": 20, "process/test_calibrate.py": 18, "ros/nodes/test_nav2_navigator.py": 17,
+    "ros/system/test_cli.py": 16, "models/test_local.py": 15, "ros/system/test_scanned_scenes.py": 15,
+    "ros/nodes/test_recorder_keeps.py": 14, "ros/system/test_security_keys.py": 12,
+    "ros/nodes/test_security_endpoints.py": 12}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,11 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is only run with --thorough."""
+    """Leave out what is only run with --thorough; begin with the files that take long."""
     if not config.getoption("thorough"):
         left = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
+    items.sort(key=lambda item: -SECONDS.get(item.nodeid.partition("::")[0].removeprefix("tests/"), 0))
 
 
 @pytest.fixture(scope="module")

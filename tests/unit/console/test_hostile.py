@@ -40,6 +40,13 @@ def console(tmp_path: Path) -> Iterator[Any]:
         yield Browser(server.url), page, robot
 
 
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One console for all tests that leave it as it was."""
+    with serving(tmp_path_factory.mktemp("refusing")) as (server, page, robot):
+        yield Browser(server.url), page, robot
+
+
 @pytest.fixture
 def hanging(tmp_path: Path) -> Iterator[Any]:
     """A console whose camera gives no picture until the test says so."""
@@ -92,8 +99,8 @@ def test_what_is_no_text_is_refused_and_the_next_question_is_answered(console: A
 @pytest.mark.parametrize("body", [
     b'{"text": %s}' % (b"9" * 5000), b'{"text": "a", "explore": NaN}', b'{"text": "\xff"}', b'{"a":' * 4000,
     b"\x00" * 50, b'{"text": "Where?", "text": 7}', b'\xff\xfe{\x00', b'"\\ud800"'])
-def test_json_that_is_no_question_is_refused(console: Any, body: bytes) -> None:
-    browser, page, _ = console
+def test_json_that_is_no_question_is_refused(refusing: Any, body: bytes) -> None:
+    browser, page, _ = refusing
     reply = browser.ask("/questions", raw=body)
     assert reply.status == 400 and reply.json["error"] and page.questions.entries() == []
 
@@ -212,15 +219,15 @@ def test_bodies_without_end_are_refused(console: Any) -> None:
     ("/events?" + "x" * 9000, {"Sec-Fetch-Site": "cross-site"}, 403),
     ("/runs", {"Upgrade": "websocket", "Connection": "upgrade", "Sec-WebSocket-Key": "x"}, 200),
     ("/runs", {"Host": "127.0.0.1:99999999999"}, 200), ("/runs", {"Host": "[::1"}, 421)])
-def test_strange_addresses_and_headers_are_answered(console: Any, capfd: pytest.CaptureFixture[str], path: str,
+def test_strange_addresses_and_headers_are_answered(refusing: Any, capfd: pytest.CaptureFixture[str], path: str,
                                                     headers: dict[str, str], status: int) -> None:
-    reply = console[0].ask(path, **{name.replace("-", "_"): value for name, value in headers.items()})
+    reply = refusing[0].ask(path, **{name.replace("-", "_"): value for name, value in headers.items()})
     assert reply.status == status
     assert capfd.readouterr().err == ""
 
 
-def test_an_origin_that_is_no_address_may_not_act(console: Any) -> None:
-    assert console[0].ask("/questions", {"text": "Where?"}, Origin="http://[").status == 403
+def test_an_origin_that_is_no_address_may_not_act(refusing: Any) -> None:
+    assert refusing[0].ask("/questions", {"text": "Where?"}, Origin="http://[").status == 403
 
 
 def test_requests_that_hang_do_not_keep_a_stop_out_and_others_are_told(hanging: Any) -> None:

@@ -71,6 +71,13 @@ def console(tmp_path: Path) -> Iterator[Any]:
         yield Browser(server.url), page, robot
 
 
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One console for all requests that it refuses: they leave it as it was."""
+    with serving(tmp_path_factory.mktemp("refusing")) as (server, page, robot):
+        yield Browser(server.url), page, robot
+
+
 def events(connection: http.client.HTTPConnection) -> Iterator[tuple[str, Any]]:
     connection.request("GET", "/events")
     reply = connection.getresponse()
@@ -146,10 +153,10 @@ def test_texts_of_questions_reasons_and_answers_stay_texts(console: Any) -> None
     ("/questions", {"text": "Where?", "show": 1}, 400),
     ("/questions", {"text": "x" * 2001}, 400), ("/questions", {"text": "x" * 30_000}, 413),
     ("/questions/9/cancel", {}, 404), ("/questions/x/cancel", {}, 404), ("/nothing", {}, 404), ("/events", {}, 405)])
-def test_what_cannot_be_done_is_refused_in_words(console: Any, path: str, body: object, status: int) -> None:
-    reply = console[0].ask(path, body)
+def test_what_cannot_be_done_is_refused_in_words(refusing: Any, path: str, body: object, status: int) -> None:
+    reply = refusing[0].ask(path, body)
     assert reply.status == status and reply.json["error"]
-    assert console[1].questions.entries() == []
+    assert refusing[1].questions.entries() == []
 
 
 def test_stop_ends_all_that_is_asked(console: Any) -> None:

@@ -200,7 +200,7 @@ def test_heads_of_any_kind_end_in_a_model_error(connect: Callable[..., Any], hea
 def test_a_server_does_not_decide_how_long_is_waited(connect: Callable[..., Any], wanted: str) -> None:
     reply = ServerReply(b"{}", 429, retry_after=wanted)
     with VlmServer([reply]) as server, pytest.raises(ModelError, match="^(rate limited|timed out)"):
-        connect(server.url, max_retries=3, deadline_s=1.0).generate(ASK)
+        connect(server.url, max_retries=3, deadline_s=0.4).generate(ASK)
 
 
 def test_a_question_that_no_request_can_hold_is_sent_without_what_breaks_it(connect: Callable[..., Any]) -> None:

@@ -82,9 +82,9 @@ def test_the_robot_does_not_leave_its_area(tmp_path: Path, side_m: float) -> Non
 
 
 def test_an_episode_that_reaches_no_limit_is_as_without_any(tmp_path: Path) -> None:
-    plant = replace(UNICORN, question="Where is the plant?")
-    free = explored(tmp_path / "a", Limits(), plant)
-    held = explored(tmp_path / "b", Limits(steps=10**6, metres=1e6, seconds=1e6, calls=10**6), plant)
+    nowhere = replace(UNICORN, scene="toy:room")
+    free = explored(tmp_path / "a", Limits(), nowhere)
+    held = explored(tmp_path / "b", Limits(steps=10**6, metres=1e6, seconds=1e6, calls=10**6), nowhere)
     assert free.trace is not None and held.trace is not None and free.trace.poses == held.trace.poses
     assert held.answer.receipt.limit == "" and held.answer.message == free.answer.message
 
