@@ -14,6 +14,7 @@ from eqa_nodes.registry import ANSWERERS, DEFAULT_ANSWERER, POLICIES
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm
+    from eqa_nodes.config.graph import Parameters
 
 TABLE = "explore.md"
 
@@ -40,6 +41,8 @@ class Explore:
     answerer: str = option(DEFAULT_ANSWERER, "who judges views and answers; one that asks a model asks the simulated "
                            "one (docs/models.md), without noise", complete=names.answerers)
     limits: Path | None = option(None, "JSON file of what the simulated model can see (default: its own limits)",
+                                 metavar="FILE")
+    params: Path | None = option(None, "ROS parameter file that wins over the settings of the comparison",
                                  metavar="FILE")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
 
@@ -92,8 +95,9 @@ class Explore:
         from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
         from eqa_nodes.bench.running.trials import Arm
         from eqa_nodes.cli.bench.trials import label_chain, model_chain
+        from eqa_nodes.config.files import read_file
 
         explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
-        if not self._asks_model():
-            return Arm(f"{name} ({noise})", noise, label_chain(noise, {"explorer": explorer}))
-        return Arm(f"{name} ({noise})", noise, model_chain(self.answerer, self.limits, {"explorer": explorer}))
+        own: tuple[Parameters, ...] = ({"explorer": explorer}, read_file(self.params) if self.params else {})
+        chain = model_chain(self.answerer, self.limits, *own) if self._asks_model() else label_chain(noise, *own)
+        return Arm(f"{name} ({noise})", noise, chain)
