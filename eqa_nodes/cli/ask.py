@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eqa_nodes.core.types.questions import Answer
 
 SCENE = "house:1000"
-AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\"; the robot drives to no goal outside (default: "
+AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\"; the robot accepts no goal outside (default: "
         "no bounds)")
 
 
@@ -50,13 +50,13 @@ class Ask:
     question: str = argument("the question, in plain English")
     scene: str = option(SCENE, f"where: {PLACES}")
     attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
-    keep_memory: bool = flag("with --attach and --scene: the graph keeps its memory when the episode begins")
+    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
     explore: bool = flag("answer from memory only", "--no-explore", default=True)
     show: bool = flag("drive to the best evidence after the answer")
     namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
     area: str = option("", AREA, metavar="CORNERS")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
-    evidence: Path | None = option(None, "folder for the images that prove the answer (default: not written)",
+    evidence: Path | None = option(None, "folder for the images that support the answer (default: not written)",
                                    metavar="DIR", writes=FOLDER)
     recording: RecordingOptions = group(RecordingOptions)
     scans: ScanOptions = group(ScanOptions, "scans")

@@ -30,31 +30,31 @@ _EPISODE_S = 3.0  # for the running graph's episode to be heard
 class PageOptions:
     """Where the page is served, and when it stops the robot."""
 
-    host: str = option("127.0.0.1", "address to listen on; any but this machine's own asks for a token")
+    host: str = option("127.0.0.1", "address to listen on; any address other than loopback requires a token")
     port: int = option(8090, "port to listen on, 0 = a free one")
-    dead_man: float = option(0.0, "while a question of the page waits or runs: stop the robot when no open page was "
-                             "heard of for this time, seconds; 0 = never (default: 0)", metavar="SECONDS")
-    token: bool = flag("ask for a token on this machine's own address too")
+    dead_man: float = option(0.0, "stop the robot when a question of the page waits or runs and no open page has "
+                             "responded for this time, seconds; 0 = never (default: 0)", metavar="SECONDS")
+    token: bool = flag("require a token on the loopback address too")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServeConsole:
-    """Serves a page on which to ask the robot, to watch what it does and why, to read answers with their pictures, and
-    to replay past episodes. Ctrl-C ends it.
+    """Serves a web page to ask the robot questions, watch what it does and why, read answers with their pictures, and
+    replay past episodes. Ctrl-C stops it.
     """
 
     scene: str = option("", "where (default: house:3; with --attach: the running episode continues)")
     attach: bool = flag("show the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
-    keep_memory: bool = flag("with --attach and --scene: the graph keeps its memory when the episode begins")
+    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
     namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
     area: str = option("", AREA, metavar="CORNERS")
-    remap: tuple[str, ...] = option((), "with --attach: topics and services with other names there, as in "
+    remap: tuple[str, ...] = option((), "with --attach: topics and services that have other names there, such as "
                                     "color:=/front/image_raw (default: none)", metavar="KEY:=NAME")
     map_frame: str = option("", "with --attach: the robot's map frame (default: map)", metavar="FRAME")
     base_frame: str = option("", "with --attach: the robot's base frame (default: base_link)", metavar="FRAME")
-    runs: Path = option(Path("runs"), "run directory, or a folder of some, for the replay of past episodes",
+    runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
                         metavar="DIR")
-    out: Path | None = option(None, "run directory of what is asked here (default: runs/<time>)", writes=FOLDER)
+    out: Path | None = option(None, "run directory for the questions asked here (default: runs/<time>)", writes=FOLDER)
     page: PageOptions = group(PageOptions, "the page")
     chain: ChainOptions = group(ChainOptions)
 

@@ -14,7 +14,7 @@ class Demo:
     """Runs a few questions of the built-in houses, scores them and writes the report."""
 
     questions: int = option(5, "how many questions", metavar="N")
-    seed: int = option(3, "decides which houses")
+    seed: int = option(3, "seed of the choice of houses")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     chain: ChainOptions = group(ChainOptions)
 

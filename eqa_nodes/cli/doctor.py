@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor:
-    """Checks this machine and the model, which is asked about a picture of one pixel; with --robot a running robot,
-    with --bag a recording.
+    """Checks this machine and the model, which gets one small request. --robot checks a running robot instead, --bag a
+    recording.
     """
 
     robot: bool = flag("check a robot or simulator that runs in this ROS_DOMAIN_ID", alone="what")
     bag: Path | None = option(None, "check a recording of any robot: folder, .mcap or .db3 file (default: none)",
                               alone="what", metavar="BAG")
     namespace: str = option("", "namespace of the robot (default: none)")
-    seconds: float = option(5.0, "how long a robot is listened to, seconds", metavar="S")
-    wait: float = option(10.0, "how long its topics may take to appear, seconds", metavar="S")
-    strict: bool = flag("a warning is a failure too")
+    seconds: float = option(5.0, "how long to listen to the robot, seconds", metavar="S")
+    wait: float = option(10.0, "maximum time for its topics to appear, seconds", metavar="S")
+    strict: bool = flag("treat warnings as failures")
     json: bool = flag("print JSON")
     params: Path | None = option(
         None, "with --robot: the graph's ROS parameter file, which describes its camera and names the frames (default: "

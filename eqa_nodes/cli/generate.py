@@ -36,14 +36,14 @@ class Generate:
 
     scene: tuple[str, ...] = option(("house:3",), f"scenes, used in turn: {PLACES}", metavar="SCENE")
     count: int = option(5, "accepted questions", type=whole, metavar="N")
-    out: Path | None = option(None, "folder that is made (default: runs/<time>)", metavar="DIR", writes=FOLDER)
-    seed: int = option(0, "decides paths and the seeds of models (default: 0)")
+    out: Path | None = option(None, "output folder (default: runs/<time>)", metavar="DIR", writes=FOLDER)
+    seed: int = option(0, "seed of the paths and of the models (default: 0)")
     per_path: int = option(3, "attempts at the end of each path", type=whole, metavar="N", formerly=("--per-way",))
     tries: int = option(12, "maximum attempts for each wanted question", type=whole, metavar="N")
     rounds: int = option(3, "maximum proposals of an attempt", type=whole, metavar="N")
-    elsewhere: int = option(3, "views of other parts of the scene that a question is asked at", type=_from_zero,
-                            metavar="N")
-    reproduce: tuple[int, int] = option((2, 3), "answers that must be right of how many (default: 2/3)", type=_share,
+    elsewhere: int = option(3, "number of views of other parts of the scene at which each question is asked as a check",
+                            type=_from_zero, metavar="N")
+    reproduce: tuple[int, int] = option((2, 3), "how many of N answers must be right (default: 2/3)", type=_share,
                                         metavar="K/N")
     generator: str = option("", "label: the built-in house's own questions, privileged, no model; model: see below "
                             "(default: model where --model is given, else label)", choices=(LABEL, MODEL))
@@ -93,10 +93,10 @@ class Exploraqa(Generate):
 
 @dataclass(frozen=True, kw_only=True)
 class Finish:
-    """Writes the questions that people accepted."""
+    """Writes the benchmark from the questions that people accepted."""
 
-    out: Path = argument("folder that was generated", metavar="DIR")
-    verdicts: tuple[Path, ...] = option((), "what verify.html exported, one file per reviewer", required=True,
+    out: Path = argument("folder written by eqa generate", metavar="DIR")
+    verdicts: tuple[Path, ...] = option((), "verdicts exported from verify.html, one file per reviewer", required=True,
                                         metavar="FILE")
 
     def run(self) -> int:

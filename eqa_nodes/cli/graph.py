@@ -23,9 +23,9 @@ class Graph:
     format: str = option("table", "parameters: all of them, as docs/parameters.md; sros2: least-privilege policies for "
                          "ros2 security (docs/security.md)", choices=("table", "dot", "json", "sros2", "parameters"))
     namespace: str = option("/", "for sros2: namespace of the nodes", metavar="NS")
-    remap: tuple[str, ...] = option((), "for sros2: names that differ on the robot, as in color:=/front/image_raw "
+    remap: tuple[str, ...] = option((), "for sros2: names that differ on the robot, such as color:=/front/image_raw "
                                     "(default: none)", metavar="KEY:=NAME")
-    world: str = option("", "for sros2: the nodes that run there, with what they need there (default: all)",
+    world: str = option("", "for sros2: only the nodes that run there, with the access they need (default: all)",
                         choices=("sim", "robot", "replay"))
     check: Path | None = option(None, "ROS parameter file to check against the graph (default: none)", metavar="FILE")
 

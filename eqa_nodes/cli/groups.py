@@ -46,7 +46,7 @@ class ModelOptions:
     budget_tokens: int | None = option(None, "maximum tokens of the run; 0 = no limit (default: 0)", metavar="N")
     budget_money: float | None = option(None, "maximum cost of the run, by the prices; 0 = no limit (default: 0)",
                                         metavar="N")
-    device: str | None = option(None, "device of a local model: cuda, mps, cpu (default: the first that is there)")
+    device: str | None = option(None, "device of a local model: cuda, mps, cpu (default: the first available)")
     dtype: str | None = option(None, "number format of a local model: float32, float16, bfloat16 (default: by the "
                                "device)")
     cassette: Path | None = option(None, "file that replies are recorded to and played from (default: none)",
@@ -78,7 +78,7 @@ class DetectorOptions:
                                  "google/owlv2-base-patch16-ensemble)", metavar="MODEL")
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
                             metavar="MODEL")
-    embedder: str = option("", "model that tells objects apart, such as openai/clip-vit-base-patch32 (default: none)",
+    embedder: str = option("", "model that distinguishes objects, such as openai/clip-vit-base-patch32 (default: none)",
                            metavar="MODEL")
 
     def named(self) -> dict[str, Any]:
@@ -247,7 +247,7 @@ class ViewsOptions:
                          "objects, described in words; none (default: the agent's, else uniform)",
                          complete=lambda: ("uniform", "recalled", "kept", "objects", "none"))
     k: int | None = option(None, "how many views (default: the agent's, else 50)", "-k", metavar="K")
-    cache: Path | None = option(None, "folder that keeps what was made of histories (default: EQA_CACHE, else "
+    cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER)
 
 

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], Counter[str]]
 
 LIVE = "live"
-PATH = f"{SOURCES}; live: or live:/NAMESPACE is what the robot of this ROS_DOMAIN_ID sees"
+PATH = f"{SOURCES}; live: or live:/NAMESPACE is the live view of the robot in this ROS_DOMAIN_ID"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How a history is read."""
 
-    seconds: float = option(0.0, "length of a live history, seconds (default: until the camera is quiet)", metavar="S")
+    seconds: float = option(0.0, "length of a live history, seconds (default: until the camera stops publishing)",
+                            metavar="S")
     format: str = option("", FORMATS)
     bag: BagReading = group(BagReading)
 
@@ -76,7 +77,7 @@ class ExportHistory:
     """Writes a history in another form."""
 
     path: Path = argument(PATH, metavar="PATH")
-    out: Path = argument("folder that is made", metavar="OUT", writes=FOLDER)
+    out: Path = argument("output folder", metavar="OUT", writes=FOLDER)
     to: str = option("openeqa", "form: openeqa, bag", complete=lambda: ("openeqa", "bag"))
     how: Reading = group(Reading)
 
@@ -91,7 +92,7 @@ class Video:
     """Writes a history as a video with an inset of the path so far."""
 
     path: Path = argument(PATH, metavar="PATH")
-    out: Path = argument("file that is made", metavar="OUT.mp4", writes=FILE)
+    out: Path = argument("output file", metavar="OUT.mp4", writes=FILE)
     how: Reading = group(Reading)
 
     def run(self) -> int:
@@ -109,15 +110,15 @@ class Video:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordTour:
-    """Makes a history in a simulator and writes it."""
+    """Records a history in a simulator."""
 
     scene: str = argument(PLACES, metavar="SCENE")
-    out: Path = argument("folder that is made", metavar="OUT", writes=FOLDER)
+    out: Path = argument("output folder", metavar="OUT", writes=FOLDER)
     to: str = option("openeqa", "form: openeqa, bag", complete=lambda: ("openeqa", "bag"))
     kind: str = option("openeqa", "openeqa: more than 10 m of curved path, a look round every metre, 1920x1080; "
                        "express: 10 to 100 atomic actions, 512x512; exploraqa: at least 5 m, 512x512",
                        complete=lambda: ("openeqa", "express", "exploraqa"))
-    seed: int = option(0, "decides where it begins and ends (default: 0)")
+    seed: int = option(0, "seed of its start and end (default: 0)")
     image: str = option("", "size of the camera image in pixels (default: that of the kind)", metavar="WxH")
     min_metres: float | None = option(None, "minimum length of the path, metres (default: that of the kind)",
                                       metavar="M")

@@ -99,7 +99,7 @@ class Recall:
     text: str = argument('such as "keys yesterday evening near the kitchen"')
     save: Path | None = option(None, "folder for the pictures (default: not written)", metavar="DIR", writes=FOLDER)
     limit: int = option(20, "how many", metavar="N")
-    near: tuple[float, ...] | None = option(None, "views taken there, metres in the map frame (default: anywhere)",
+    near: tuple[float, ...] | None = option(None, "views taken in this circle, metres, map frame (default: anywhere)",
                                             type=float, nargs=3, metavar=("X", "Y", "RADIUS"))
 
     def run(self) -> int:
@@ -126,7 +126,7 @@ class Recall:
 
 @dataclass(frozen=True, kw_only=True)
 class AskMemory:
-    """Prints what memory itself answers about the past."""
+    """Answers a question about the past from memory alone."""
 
     file: MemoryFile = group(MemoryFile)
     question: str = argument('such as "When did you last see the mug?" or "What changed since yesterday?"')
@@ -157,15 +157,15 @@ class AskMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class Forget:
-    """Deletes for good; conditions combine."""
+    """Deletes from memory permanently; conditions combine."""
 
     file: MemoryFile = group(MemoryFile)
     region: str = option("", 'views of a kind of room, such as "bedroom" (default: any)')
     kind: str = option("", "views that show a kind of object (default: any)")
     when: str = option("", 'views of a time, such as "yesterday" or "in the last two hours" (default: any)',
                        metavar="TIME")
-    everything: bool = flag("all that is remembered")
-    near: tuple[float, ...] | None = option(None, "views taken there, metres in the map frame (default: anywhere)",
+    everything: bool = flag("everything in memory")
+    near: tuple[float, ...] | None = option(None, "views taken in this circle, metres, map frame (default: anywhere)",
                                             type=float, nargs=3, metavar=("X", "Y", "RADIUS"))
 
     def run(self) -> int:
@@ -181,14 +181,14 @@ class Forget:
 
 @dataclass(frozen=True, kw_only=True)
 class Align:
-    """States where one map lies in another."""
+    """Sets the pose of one map in another."""
 
     file: MemoryFile = group(MemoryFile)
-    map: str = argument("name of a map, or of the session that is alone in it")
-    known: str = argument("name of the map that it lies in")
-    x: float = argument("of its origin in that one, metres", metavar="X")
-    y: float = argument("of its origin in that one, metres", metavar="Y")
-    degrees: float = argument("of its origin in that one, degrees counterclockwise", metavar="DEGREES")
+    map: str = argument("name of the map, or of the only session in it")
+    known: str = argument("name of the reference map")
+    x: float = argument("position of the map's origin in the reference map, metres", metavar="X")
+    y: float = argument("position of the map's origin in the reference map, metres", metavar="Y")
+    degrees: float = argument("yaw of the map in the reference map, degrees counterclockwise", metavar="DEGREES")
 
     def run(self) -> int:
         """Write it into the memory."""

@@ -25,15 +25,15 @@ class Record:
     the publishers; /tf and /tf_static are always recorded.
     """
 
-    topics: tuple[str, ...] = argument("topics, recorded as they are", nargs="*", default=(), metavar="TOPIC")
+    topics: tuple[str, ...] = argument("topics to record unchanged", nargs="*", default=(), metavar="TOPIC")
     color: str = option("", "topic of the colour image (default: none)", metavar="TOPIC")
     depth: str = option("", "topic of the depth image, registered to the colour image (default: none)",
                         metavar="TOPIC")
     camera_info: str = option("", "topic of the intrinsics of both (default: none)", metavar="TOPIC")
     odom: str = option("", "topic of the odometry (default: none)", metavar="TOPIC")
-    out: Path | None = option(None, "folder that is made (default: bags/<time>)", metavar="DIR", writes=FOLDER)
-    seconds: float = option(0.0, "end after this time, seconds; 0 = never (default: 0)", metavar="N")
-    max_gb: float = option(0.0, "end at this size, GB; 0 = never (default: 0)", metavar="N")
+    out: Path | None = option(None, "output folder (default: bags/<time>)", metavar="DIR", writes=FOLDER)
+    seconds: float = option(0.0, "stop after this time, seconds; 0 = never (default: 0)", metavar="N")
+    max_gb: float = option(0.0, "stop at this size, GB; 0 = never (default: 0)", metavar="N")
     split_mb: float = option(0.0, "begin a new file after this size, MB; 0 = never (default: 0)", metavar="N")
     split_s: float = option(0.0, "begin a new file after this time, seconds; 0 = never (default: 0)", metavar="N")
     compress: str = option("lz4", "none, lz4, zstd: all topics, lossless; jpeg, png: --color in this format, and "
@@ -44,7 +44,7 @@ class Record:
         metavar="L,T,R,B")
     mask_zones: tuple[str, ...] | None = option(None, argparse.SUPPRESS, nargs="*")  # refused with what to do instead
     mask_kinds: tuple[str, ...] | None = option(None, argparse.SUPPRESS, nargs="*")
-    wait: float = option(10.0, "how long the topics may take to appear, seconds", metavar="S")
+    wait: float = option(10.0, "maximum time for the topics to appear, seconds", metavar="S")
 
     def run(self) -> int:
         """Record, and say what the bag can be used for; 1 when messages were dropped."""

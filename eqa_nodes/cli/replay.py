@@ -21,16 +21,16 @@ VIEW = "it shows on ROS_DOMAIN_ID={domain}: rviz2 -d launch/rviz/eqa.rviz"
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """Starts the graph with a replay in the robot's place, shows it the history and asks the questions at the end.
-    Nothing can be driven: answers come from what was recorded.
+    """Starts the graph with a replay instead of a robot, plays the history and asks the questions at the end. The robot
+    cannot drive: answers use only what was recorded.
     """
 
     source: Path = argument(SOURCES, metavar="SOURCE")
     rate: float = option(0.0, "speed relative to real time, by the recorded stamps (default: --lock-step)",
                          alone="pace", metavar="R")
-    lock_step: bool = flag("as fast as the nodes process the frames; none is lost (default)", alone="pace")
+    lock_step: bool = flag("play as fast as the nodes process the frames, without losing any (default)", alone="pace")
     ask: tuple[str, ...] = option((), "questions, in plain English (default: none)", metavar="QUESTION")
-    record: bool = flag("record what is shown and what the graph makes of it")
+    record: bool = flag("record the replayed topics and what the graph publishes")
     agent: str = option("", "named agent that answers (docs/agents.md; default: rules over labels)", metavar="NAME",
                         complete=names.agents)
     answerer: str = option("", "label: rules over the history's labels, privileged, no model; vlm: a model, see below; "

@@ -36,7 +36,7 @@ class Serve:
     model: str = argument("folder, or name on the hub, such as HuggingFaceTB/SmolVLM-Instruct")
     host: str = option("127.0.0.1", "address to listen on")
     port: int = option(8000, "port to listen on, 0 = a free one")
-    device: str = option("", "cuda, mps, cpu (default: the first that is there)")
+    device: str = option("", "cuda, mps, cpu (default: the first available)")
     dtype: str = option("", "float32, float16, bfloat16 (default: that of the weights)")
     deadline: float = option(1800.0, "time for the model to be downloaded and loaded, seconds", metavar="SECONDS")
 

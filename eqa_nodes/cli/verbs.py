@@ -27,48 +27,49 @@ class Verb(NamedTuple):
 VERBS = (
     Verb("demo", "answer questions in the built-in house and write a report", "demo:Demo"),
     Verb("ask", "ask one question", "ask:Ask"),
-    Verb("console", "serve a web page on which to ask, to watch, and to replay", "console:ServeConsole"),
+    Verb("console", "serve a web page to ask questions, watch the robot, and replay episodes", "console:ServeConsole"),
     Verb("bench", "run or score a benchmark, or compare two runs", verbs=(
-        Verb("run", "ask every question of a data set once; resumes after a kill", "bench.run:Run"),
+        Verb("run", "ask every question of a data set once; can be resumed", "bench.run:Run"),
         Verb("score", "mark the answers of a run and print the table", "bench.score:Score"),
         Verb("human", "let a person answer the questions of a data set", "bench.human:Human"),
         Verb("perception", "measure a detector against the simulator's labels", "bench.perception:Perception"),
-        Verb("compare", "show what differs between two scored runs, and whether it may be chance",
+        Verb("compare", "compare two scored runs, with significance tests",
              "bench.compare:Compare"),
         Verb("agree", "measure how far judges and people agree", "bench.agree:Agree"),
         Verb("robustness", "measure how much a judge depends on its settings", "bench.robustness:Robustness"),
         Verb("mark-page", "write a page for people who mark answers", "bench.mark_page:MarkPage"),
-        Verb("tasks", "carry out tasks in the form of EmbodiedEval", "bench.tasks:Tasks"),
+        Verb("tasks", "carry out EmbodiedEval tasks", "bench.tasks:Tasks"),
         Verb("explore", "compare exploration policies on the same questions", "bench.explore:Explore"),
-        Verb("calibrate", "fit how likely an answer is right, or check such a fit", "bench.calibrate:Calibrate"))),
+        Verb("calibrate", "fit or check the calibration of answer confidence", "bench.calibrate:Calibrate"))),
     Verb("report", "write the report of a run", "report:WriteReport"),
-    Verb("generate", "make question-answer data as EXPRESS-Bench and ExploraQA made theirs", verbs=(
-        Verb("express", "questions at the end of paths, as EXPRESS-Bench made them", "generate:Express"),
-        Verb("exploraqa", "instructions with questions and several viewpoints, as ExploraQA made them",
+    Verb("generate", "generate questions with answers by the methods of EXPRESS-Bench and ExploraQA", verbs=(
+        Verb("express", "questions asked at the end of a path, as in EXPRESS-Bench", "generate:Express"),
+        Verb("exploraqa", "instructions with questions and several viewpoints, as in ExploraQA",
              "generate:Exploraqa"),
         Verb("finish", "write the questions that people accepted", "generate:Finish"))),
-    Verb("history", "look into an episode history, or export it", verbs=(
+    Verb("history", "inspect, export or record an episode history", verbs=(
         Verb("info", "print frames, size, rate, path length and extent", "history:HistoryInfo"),
-        Verb("export", "write it in another form", "history:ExportHistory"),
+        Verb("export", "convert it to another format", "history:ExportHistory"),
         Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
         Verb("record", "make one in a simulator", "history:RecordTour"))),
-    Verb("memory", "look into a memory file, ask it, or make it forget", verbs=(
+    Verb("memory", "inspect a memory file, query it, or delete from it", verbs=(
         Verb("info", "print how much is remembered, and the sessions", "memory:MemoryInfo"),
         Verb("objects", "print the remembered objects", "memory:MemoryObjects"),
         Verb("recall", "print the views that fit a text, and why", "memory:Recall"),
-        Verb("ask", 'ask memory itself: "When did you last see ...?", "What changed since ...?"', "memory:AskMemory"),
-        Verb("forget", "delete for good; conditions combine", "memory:Forget"),
-        Verb("align", "state where one map lies in another", "memory:Align"))),
-    Verb("replay", "show an episode history to the graph as a live robot would, and ask", "replay:Replay"),
+        Verb("ask", 'ask memory without a model: "When did you last see ...?", "What changed since ...?"',
+             "memory:AskMemory"),
+        Verb("forget", "delete permanently; conditions combine", "memory:Forget"),
+        Verb("align", "set the pose of one map in another", "memory:Align"))),
+    Verb("replay", "play an episode history to the graph as a live robot would, and ask", "replay:Replay"),
     Verb("doctor", "check this machine, a running robot, or a bag", "doctor:Doctor",
          epilog="exit codes: 0 ok or warnings, 1 an error (with --strict a warning too), 2 wrong use or a named error"),
-    Verb("record", "record topics of a running robot", "record:Record"),
+    Verb("record", "record the topics of a running robot", "record:Record"),
     Verb("bag", "check a recording", verbs=(
-        Verb("check", "list what is missing or wrong in a bag, and what it can still be used for", "bag:Check",
+        Verb("check", "report what is missing or wrong in a bag, and what it can still be used for", "bag:Check",
              epilog="exit codes: 0 usable, 1 errors found, 2 cannot be opened"),)),
-    Verb("serve", "serve a model of transformers on this machine", "serve:Serve"),
+    Verb("serve", "serve a transformers model on this machine", "serve:Serve"),
     Verb("graph", "show nodes, topics, services and actions", "graph:Graph"),
-    Verb("completion", "print the script that completes eqa's words in a shell", "completion:PrintCompletion"),
+    Verb("completion", "print the shell completion script", "completion:PrintCompletion"),
 )
 
 EXAMPLES = """examples:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Agree:
     """Compares judges with each other and with people: Spearman's rho with its 95 % bootstrap interval over questions,
-    the share of equal marks, and who gave what.
+    the share of equal marks, and the marks side by side.
     """
 
     out: Path | None = argument("run directory; without it --marks holds pairs: question, reference, answer, mark",

@@ -38,7 +38,7 @@ class Calibrate:
                                      "stops (default: none)", type=_numbers, metavar="R,R,..")
     split: str = option("train", "part of the houses", choices=("train", "test"))
     questions: int = option(90, "how many questions", metavar="N")
-    seed: int = option(0, "decides which houses (default: 0)")
+    seed: int = option(0, "seed of the choice of houses (default: 0)")
     noise: tuple[str, ...] = option(("none", "moderate", "heavy", "severe"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
     policy: str = option(DEFAULT_POLICY, "exploration policy", complete=names.policies)

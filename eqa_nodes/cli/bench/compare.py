@@ -19,7 +19,7 @@ class Compare:
     b: Path = argument("another one, scored by the same judge", metavar="B")
     metrics: tuple[str, ...] = option((), "metrics to compare (default: all that differ)", type=names_of,
                                       metavar="NAME,..")
-    any_judge: bool = flag("compare marks of different judges all the same")
+    any_judge: bool = flag("compare even if the judges differ")
     markdown: Path | None = option(None, "file for the tables in Markdown (default: not written)", metavar="FILE",
                                    writes=FILE)
     json: Path | None = option(None, "file for everything in JSON (default: not written)", metavar="FILE", writes=FILE)

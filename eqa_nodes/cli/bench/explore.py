@@ -32,15 +32,15 @@ class Explore:
                                     type=names_of, metavar="NAME,..")
     noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
-    ablations: bool = flag("also our own policy with each of its parts switched off")
+    ablations: bool = flag("also run the policy best with each of its parts disabled")
     split: str = option("test", "part of the houses", choices=("train", "test"))
     questions: int = option(200, "how many questions", metavar="N")
-    seed: int = option(0, "decides which houses (default: 0)")
+    seed: int = option(0, "seed of the choice of houses (default: 0)")
     max_steps: int = option(400, "maximum atomic actions of an episode", type=whole)
     workers: int = option(2, "processes")
-    answerer: str = option(DEFAULT_ANSWERER, "who judges views and answers; one that asks a model asks the simulated "
-                           "one (docs/models.md), without noise", complete=names.answerers)
-    limits: Path | None = option(None, "JSON file of what the simulated model can see (default: its own limits)",
+    answerer: str = option(DEFAULT_ANSWERER, "answerer that judges views and answers; one that needs a model uses the "
+                           "simulated one (docs/models.md), without noise", complete=names.answerers)
+    limits: Path | None = option(None, "JSON file with the simulated model's perception limits (default: its own)",
                                  metavar="FILE")
     params: Path | None = option(None, "ROS parameter file that wins over the settings of the comparison",
                                  metavar="FILE")

@@ -31,14 +31,14 @@ class EmOptions:
     histories: Path | None = option(None, "folder that holds each history under its name in the data set (default: "
                                     "tours of the built-in houses, made where they are missing)", metavar="DIR")
     k: int = option(50, "frames, evenly spaced in time", "-k", metavar="K")
-    cache: Path | None = option(None, "folder that keeps what was made of histories (default: EQA_CACHE, else "
+    cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Human:
-    """Shows the questions of a data set on a page of this machine; what a person answers is saved, scored and reported
-    like any agent's. The same command resumes where it ended.
+    """Shows the questions of a data set on a local web page. A person's answers are saved, scored and reported like an
+    agent's. The same command resumes where it stopped.
     """
 
     task: str = option(ACTIVE, "active: the person drives the robot; em: they look through a history",
@@ -47,7 +47,7 @@ class Human:
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int = option(20, "how many questions, 0 = all", metavar="N")
-    seed: int = option(0, "decides which houses come first (default: 0)")
+    seed: int = option(0, "seed of the order of houses (default: 0)")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval "
                         "(default: the data set's own)", metavar="NAME", complete=names.robots)

@@ -28,9 +28,9 @@ class JudgeSettings:
     judge_prompt_extra: Path | None = option(
         None, "with --judge-prompt: another prompt for questions with further accepted answers (default: the same)",
         metavar="FILE")
-    extra_answers: bool = flag("show the model no further accepted answers", "--no-extra-answers", default=True)
-    until_last_full_stop: bool = flag("drop what follows the last full stop of an answer, as OpenEQA's scorer does")
-    judge_threads: int = option(8, "calls at once", type=whole, metavar="N")
+    extra_answers: bool = flag("do not show the model further accepted answers", "--no-extra-answers", default=True)
+    until_last_full_stop: bool = flag("drop the text after an answer's last full stop, as OpenEQA's scorer does")
+    judge_threads: int = option(8, "parallel calls", type=whole, metavar="N")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,10 @@ class MarkPage:
     """
 
     out: Path = argument("run directory", metavar="RUN")
-    blind: bool = flag("hide which agent and which run it was, and its confidence")
+    blind: bool = flag("hide the agent, the run and the confidence")
     questions: int = option(0, "how many questions, drawn at random; 0 = all (default: 0)", metavar="N")
     seed: int = option(0, "seed of the order and the draw (default: 0)")
-    page: Path | None = option(None, "file that is written (default: mark.html in the run directory)", metavar="FILE",
+    page: Path | None = option(None, "output file (default: mark.html in the run directory)", metavar="FILE",
                                writes=FILE)
 
     def run(self) -> int:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Perception:
-    """Drives a tour of each scene, lets a detector look for the kinds of objects that are there, and compares what it
-    finds with the simulator's labels: in pictures, in space, and over time.
+    """Drives a tour of each scene, runs a detector for the kinds of objects in it, and compares the detections with the
+    simulator's labels: in images, in space and over time.
     """
 
     scenes: tuple[str, ...] = option(("house:0",), "scenes to drive through", metavar="SCENE")

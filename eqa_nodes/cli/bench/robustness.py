@@ -13,13 +13,13 @@ from eqa_nodes.cli.options import argument, group, option
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """Marks a run's answers under other settings of the judge, one changed at a time, and compares each with the base:
+    """Marks a run's answers under other settings of the judge, changing one at a time, and compares each with the base:
     mean mark, Spearman's rho. The same command resumes after a kill.
     """
 
     out: Path = argument("run directory", metavar="RUN")
     judge: str = option("llm-match", "llm-match or eac", complete=names.judges)
-    vary: tuple[str, ...] = option(("role", "criterion", "temperature"), "what is varied: role, criterion, "
+    vary: tuple[str, ...] = option(("role", "criterion", "temperature"), "settings to vary: role, criterion, "
                                    "temperature, model", type=names_of, metavar="AXIS,..")
     models: tuple[str, ...] = option((), "models to compare, for the axis model (default: none)", type=names_of,
                                      metavar="M,..")

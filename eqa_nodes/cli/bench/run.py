@@ -15,17 +15,17 @@ from eqa_nodes.cli.options import FILE, FOLDER, flag, group, option
 class WorkerOptions:
     """Who asks, or whether nobody does."""
 
-    workers: int = option(1, "questions asked at a time, each by a chain of its own", type=whole, metavar="N")
+    workers: int = option(1, "questions asked in parallel, each with its own robot and agent", type=whole, metavar="N")
     engine: str = option("processes", "processes: of this machine; ray: actors of a Ray cluster",
                          complete=lambda: ("processes", "ray"))
     ray_address: str = option("", "address of the cluster (default: RAY_ADDRESS, else one on this machine)",
                               metavar="ADDRESS")
-    dry_run: bool = flag("ask nothing: say what is missing, how many calls and tokens, and how long it takes")
-    json: Path | None = option(None, "with --dry-run: file for which scene files each question has (default: not "
-                               "written)", metavar="FILE", writes=FILE)
-    like: Path | None = option(None, "with --dry-run: a run to estimate from (default: documented costs)",
+    dry_run: bool = flag("ask nothing: report what is missing and estimate calls, tokens and time")
+    json: Path | None = option(None, "with --dry-run: output file that lists the scene files of each question "
+                               "(default: not written)", metavar="FILE", writes=FILE)
+    like: Path | None = option(None, "with --dry-run: run whose costs the estimate uses (default: documented costs)",
                                metavar="RUN")
-    seconds_per_call: float = option(3.0, "with --dry-run and without --like: time of a model's reply, seconds",
+    seconds_per_call: float = option(3.0, "with --dry-run and without --like: assumed time of a model's reply, seconds",
                                      metavar="S")
 
 
@@ -46,10 +46,10 @@ class Run:
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int = option(20, "how many questions, 0 = all", metavar="N")
-    seed: int = option(0, "decides which houses come first (default: 0)")
+    seed: int = option(0, "seed of the order of houses (default: 0)")
     retry_failed: bool = flag("ask failed questions again")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
-    task: str = option("active", "active: a robot looks for the answer (A-EQA); em: it lies in an episode history "
+    task: str = option("active", "active: a robot explores (A-EQA); em: the answer is in an episode history "
                        "(EM-EQA)", choices=("active", "em"))
     how: WorkerOptions = group(WorkerOptions, "how it is run")
     scans: SimulatorOptions = group(SimulatorOptions, "scans")

@@ -23,7 +23,7 @@ class Score:
     out: Path = argument("run directory", metavar="RUN")
     judge: str = option("offline", "offline: rules over words; choices: the right option; llm-match, eac: a model, see "
                         "below; its key comes from EQA_VLM_API_KEY", complete=names.judges)
-    retry_unscored: bool = flag("ask again where the model's reply gave no mark")
+    retry_unscored: bool = flag("ask the model again for answers that have no mark")
     how: JudgeChoice = group(JudgeChoice)
 
     def run(self) -> int:

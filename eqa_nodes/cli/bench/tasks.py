@@ -42,13 +42,13 @@ class Tasks:
     data: Path | None = option(None, "folder with tasks/tasks.json (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the houses: train or test (default: test)")
     questions: int = option(20, "how many tasks, 0 = all", metavar="N")
-    seed: int = option(0, "decides houses and what chance picks (default: 0)")
-    agent: str = option("random", "random, oracle (the plan that a task brings with it), or model",
+    seed: int = option(0, "seed of the houses and of random choices (default: 0)")
+    agent: str = option("random", "random, oracle (follows the plan stored with the task), or model",
                         complete=lambda: ("random", "oracle", MODEL))
     max_steps: int = option(24, "maximum steps of a task", type=whole)
-    images: bool = flag("keep what was seen at each step as PNG")
-    write: Path | None = option(None, "folder for the tasks in EmbodiedEval's files; none is carried out (default: not "
-                                "written)", metavar="DIR", writes=FOLDER)
+    images: bool = flag("save the image of each step as PNG")
+    write: Path | None = option(None, "output folder for the tasks in EmbodiedEval's format; none is carried out "
+                                "(default: not written)", metavar="DIR", writes=FOLDER)
     retry_failed: bool = flag("carry out failed tasks again")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     scans: TaskScans = group(TaskScans, "scans")
