@@ -1,1 +1,1 @@
-"""Everything that knows both ROS and the core: conversions, parameters, transforms, the base of a node."""
+"""The layer between ROS and the core: conversions, parameters, transforms, the base class of nodes."""

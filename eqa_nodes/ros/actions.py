@@ -1,8 +1,8 @@
-"""Action clients and servers, and services, that lose nothing when many goals come, end or are called off at once.
+"""Action clients, action servers and services that lose nothing when many goals start, end or are cancelled at once.
 
-rclpy as it is loses goals: a client may take a reply before it has noted its own request (ros2/rclpy issue 1123; in
-rclpy 9.1 a goal is noted twice, and the second note is never answered), services keep ten requests, a server forgets
-a result after ten seconds, and a request to cancel all goals passes over the next one where one has just ended.
+Plain rclpy loses goals. A client may receive a reply before it has registered its own request (ros2/rclpy issue 1123; in
+rclpy 9.1 a goal is registered twice, and the second registration is never answered). Services keep ten requests. A
+server forgets a result after ten seconds. A request to cancel all goals skips the goal after one that has just ended.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ DEPTH = 256  # requests, replies or feedback that may wait to be taken
 
 
 def service_qos() -> QoSProfile:
-    """Return the profile of services: as rclpy's own, which keeps ten requests, but deep."""
+    """Return the QoS profile of services: rclpy's own, which keeps ten requests, with a larger depth."""
     return QoSProfile(depth=DEPTH, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class ReliableActionClient(ActionClient):
-    """An action client that takes no reply while it sends: none comes before its request is noted."""
+    """An action client that handles no reply while it sends, so that each request is registered before its reply."""
 
     def __init__(self, node: Any, action_type: Any, name: str, callback_group: Any) -> None:
         deep = service_qos()
@@ -73,7 +73,7 @@ class ConcurrentActionServer(ActionServer):
             self._logger.warning("nobody is there any more to hear that goals are called off")
 
     def _called_off(self, info: Any) -> bool:
-        """Ask the callback whether a goal may be called off, and say whether it is now."""
+        """Ask the callback whether a goal may be cancelled; return whether it is being cancelled now."""
         handle = self._goal_handles.get(bytes(info.goal_id.uuid))
         if handle is None or self._cancel_callback(handle) is not CancelResponse.ACCEPT:
             return False

@@ -1,7 +1,7 @@
-"""What a drive or a model's turn may still use, told before it: the goals and requests themselves have no field for it.
+"""Sends the remaining budget of a drive or a model call ahead of it; goals and requests have no field for it.
 
 Both services are of a type that ROS itself has (rcl_interfaces/srv/SetParametersAtomically): names with values, and a
-reply that says why they were refused. A goal is meant by its id; a request to the answerer by its question.
+reply that says why they were refused. A goal is identified by its id, a request to the answerer by its question.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.floor import FREE, Allowance
 from eqa_nodes.ros.node import EqaNode
 
-_KEPT = 100  # allowances that nobody has come for: the oldest are forgotten
+_KEPT = 100  # most allowances that wait for their goal; the oldest are dropped
 _DRIVE, _SPEND = ("steps", "metres", "seconds"), ("calls", "tokens", "money")
 
 
 def drive_parameters(goal_id: Any, allowance: Allowance) -> list[Any]:
-    """Return what is told of a goal, as messages."""
+    """Return the allowance of a goal as parameter messages."""
     corners = {"area": [float(v) for corner in allowance.area for v in corner]} if allowance.area else {}
     return _messages({"id": bytes(goal_id.uuid).hex(), **_finite(allowance, _DRIVE), **corners})
 
 
 def spending_parameters(question_id: str, question: str) -> list[Any]:
-    """Return what is told of the purse around this call, as messages; [] where there is no limit."""
+    """Return the budget that applies to this call as parameter messages; [] where there is no limit."""
     purse = left()
     return [] if purse == BOTTOMLESS else _messages({"id": _key(question_id, question), **_finite(purse, _SPEND)})
 
@@ -66,7 +66,7 @@ class Allowances:
         return response
 
     def _check(self, name: str, value: Any) -> None:
-        """Raise ConfigError, or BadQuestion for an area, for what allows nothing that could be held to."""
+        """Raise ConfigError, or BadQuestion for an area, for a value that is not a valid limit."""
         if name not in self._names:
             raise ConfigError(unknown("limit", name, self._names))
         if name == "area":

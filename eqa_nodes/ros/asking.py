@@ -1,4 +1,4 @@
-"""Goals of the action ask: each is a question in the agent's queue, with feedback, an end and a cancel of its own."""
+"""Goals of the action ask: each is a question in the agent's queue with its own feedback, result and cancellation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TELL_S = 1.0  # how often those that wait hear their place, also when nothing ch
 
 
 class Goal:
-    """One goal on its way; implements Asker."""
+    """One goal in progress; implements Asker."""
 
     def __init__(self, handle: Any, begin: Callable[[Goal], None], end: Callable[[Goal, Answer], None],
                  show: Callable[[Any, Progress], None]) -> None:
@@ -42,7 +42,7 @@ class Goal:
         self._done = threading.Event()
 
     def progress(self, progress: Progress) -> None:
-        """Publish feedback, which may be lost: nothing rests on it."""
+        """Publish feedback. It may be lost, so nothing depends on it."""
         feedback = interface(ACTIONS["ask"].type).Feedback(
             phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence),
             place=progress.place)
@@ -51,7 +51,7 @@ class Goal:
             self.handle.publish_feedback(feedback)
 
     def begins(self) -> None:
-        """Its turn has come."""
+        """Note that the question's turn has come."""
         self._execute()
         self._begin(self)
 
@@ -103,8 +103,8 @@ class Goal:
 class AskServer:
     """Serves the action ask from a queue.
 
-    begin: is told when a question's turn has come, and may raise EqaError; end: is told each end, also of one that has
-    not begun; show: completes and shows what is done, as feedback.
+    begin: called when a question's turn has come, and may raise EqaError; end: called for each question that ends, even
+    one that has not begun; show: completes and shows the progress, as feedback.
     """
 
     def __init__(self, node: EqaNode, queue: Queue, begin: Callable[[Goal], None],
@@ -131,7 +131,7 @@ class AskServer:
         return GoalResponse.REJECT
 
     def _accepted(self, handle: Any) -> None:
-        """Put a question into the queue. It was accepted: whatever is wrong with it is its answer."""
+        """Put a question into the queue. Its goal is accepted already, so an error becomes its answer."""
         with self._noting:
             goal = self._goals[_key(handle)] = Goal(handle, self._begin, self._end, self._show)
             goal.canceled = _key(handle) in self._early

@@ -1,4 +1,4 @@
-"""Where the robot is in the map, by the transforms that a node hears."""
+"""The robot's pose in the map, from the transforms that a node receives."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from eqa_nodes.ros.tf_buffer import TfBuffer
 
 
 class BasePoseListener:
-    """The newest place of the base. changed: notified of a new one, and to be held while this is read.
+    """The newest pose of the base. changed: notified of each new pose; hold it while reading.
 
-    newest: stamp and map_from_base, None before the first; heard_s: when that came, by the wall clock.
+    newest: stamp and map_from_base, None before the first; received_s: when it arrived, by the wall clock.
     """
 
     def __init__(self, node: EqaNode, changed: threading.Condition) -> None:
@@ -48,11 +48,11 @@ class BasePoseListener:
         return self.newest
 
     def lost(self, within_s: float) -> StaleData:
-        """Return the error of no place for so long."""
+        """Return the error for a pose that has not arrived for this long."""
         return StaleData(f"no {self.chain} came within {within_s:g} s: is the robot localised?")
 
     def set_back(self, stamp_ns: int, by_ns: int) -> None:
-        """Go on from an earlier stamp: the clock was set back."""
+        """Continue from an earlier stamp, after the clock was set back."""
         self._tf.set_back(stamp_ns, by_ns)
         self.newest = None
 
@@ -75,7 +75,7 @@ class BasePoseListener:
             self._locate(newest_ns)
 
     def _locate(self, stamp_ns: int) -> None:
-        """Take the newest stamp at which the whole chain of transforms is known."""
+        """Use the newest stamp at which the whole chain of transforms is known."""
         if self.newest is not None and stamp_ns <= self.newest[0]:
             return
         try:

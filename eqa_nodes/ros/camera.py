@@ -1,4 +1,4 @@
-"""Messages of a camera as its settings mean them -> pixels of a pinhole camera, depth aligned to colour."""
+"""Converts camera messages, according to the camera's settings, to a pinhole image with depth aligned to colour."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings import images
 from eqa_nodes.ros import messages
 
-_APART_M = 0.01  # frames nearer to each other than this are one
+_APART_M = 0.01  # camera frames closer than this count as one
 Parts = Mapping[str, Any]
 
 
 class RgbdImages(NamedTuple):
-    """rgb: (H, W, 3) uint8, None where no colour is heard; depth_m: (H, W) float32, metres, 0 = no return."""
+    """rgb: (H, W, 3) uint8, None without a colour topic; depth_m: (H, W) float32, metres, 0 = no return."""
 
     rgb: np.ndarray | None
     depth_m: np.ndarray
@@ -30,10 +30,10 @@ class RgbdImages(NamedTuple):
 
 
 class CameraInput:
-    """One camera. parts: what has to come for an observation; with the default settings nothing is done to images."""
+    """One camera. parts: messages that make an observation; with the default settings images are not changed."""
 
     def __init__(self, config: CameraConfig, parts: tuple[str, ...]) -> None:
-        """parts: what is wanted of it. Whoever wants no colour gets depth as its own camera sees it, not aligned."""
+        """parts: the requested messages. Without colour, depth is returned in its own camera's frame, not aligned."""
         self._config = config
         self._aligned_here = config.align and "color" in parts
         info = "depth_camera_info" if config.align and "color" not in parts else "camera_info"
@@ -50,7 +50,7 @@ class CameraInput:
                 for part in self.parts if part in (*swaps, "camera_info", "depth_camera_info")}
 
     def matcher(self, bound: int) -> Matcher | None:
-        """Return what puts messages together whose stamps differ; None where they must not."""
+        """Return the matcher of messages whose stamps differ; None where stamps must be equal."""
         if not self._config.tolerance_s:
             return None
         infos = [part for part in self.parts if part.endswith("camera_info")]
@@ -62,7 +62,7 @@ class CameraInput:
         return str(have["color" if self._aligned_here else "depth"].header.frame_id)
 
     def picture(self, have: Parts, between: Callable[[str, str], Transform]) -> RgbdImages:
-        """Return what the messages of one observation show. Raises BadFrame saying what is wrong with them.
+        """Return the images of one observation. Raises BadFrame that says what is wrong with its messages.
 
         between: returns the transform into the one frame from the other; raises BadFrame where it is not known.
         """
@@ -110,7 +110,7 @@ class CameraInput:
         return messages.intrinsics_of(info)
 
     def _lens(self, part: str, info: Any, image: np.ndarray) -> tuple[Intrinsics, Rectifier | None]:
-        """Return the intrinsics of the straight image, and what makes it straight where that is to be done."""
+        """Return the intrinsics of the rectified image, and the rectifier where the image must be rectified."""
         k = messages.intrinsics_of(info)
         _sized("image", image, k)  # before maps of whatever size it claims are computed
         if self._config.lens == PINHOLE:

@@ -33,7 +33,7 @@ ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
 
 
 class GraphClient:
-    """A client of one graph; use with `with`. environment: as the graph's processes have it."""
+    """A client of one graph, used as a context manager. environment: that of the graph's processes."""
 
     def __init__(self, environment: Mapping[str, str], listen: Callable[[Node], None] = lambda node: None, *,
                  namespace: str = "", remap: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -82,11 +82,11 @@ class GraphClient:
 
     def ask(self, question: Question, listener: Callable[[Any], None] = lambda feedback: None,
             cancel: threading.Event | None = None, deadline_s: float = ASK_WALL_S) -> Answer:
-        """Ask and wait for the answer; `listener` gets the action's feedback; setting `cancel` calls the question off.
+        """Ask and wait for the answer; `listener` gets the action's feedback; setting `cancel` cancels the question.
 
         Several threads may ask at once: the questions wait for each other at the agent.
 
-        Raises NodeLost when the agent is gone, also when it was started again meanwhile; BadQuestion for wrong limits.
+        Raises NodeLost when the agent is gone or was restarted meanwhile; BadQuestion for wrong limits.
         """
         again_at = 0.0
 
@@ -103,7 +103,7 @@ class GraphClient:
         return messages.answer_of(result.result)
 
     def stop(self) -> None:
-        """Call off every question, whoever asked it. Raises NodeLost when nobody answers."""
+        """Cancel every question, whoever asked it. Raises NodeLost when nobody answers."""
         if not self._stop.wait_for_service(timeout_sec=STOP_S):
             raise NodeLost(f"no server for {self._stop.srv_name}: does the agent run?")
         end = time.monotonic() + STOP_S
@@ -111,7 +111,7 @@ class GraphClient:
             pass  # once more, for what has come meanwhile, until nothing is left to call off
 
     def _called_off(self, end: float) -> bool:
-        """Call off every question and say whether there was any. end: deadline by our own clock."""
+        """Cancel every question; return whether there was any. end: deadline by the monotonic clock."""
         done = threading.Event()
         future = self._stop.call_async(CancelGoal.Request())  # no id and no stamp: all of them
         future.add_done_callback(lambda _: done.set())

@@ -1,4 +1,4 @@
-"""Core values -> messages (the way back is eqa_nodes/ros/messages.py), frame names, and errors in responses."""
+"""Core values -> messages (eqa_nodes/ros/messages.py has the reverse), frame names, and errors in responses."""
 
 from __future__ import annotations
 

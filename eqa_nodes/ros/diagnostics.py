@@ -1,6 +1,6 @@
-"""What a node says of itself on /diagnostics, once a second, in the forms of diagnostic_updater (docs/diagnostics.md).
+"""Publishes a node's state on /diagnostics once a second, as diagnostic_updater does (docs/diagnostics.md).
 
-Messages are counted whether or not anybody listens; what is made of the counts costs nothing while nobody does.
+Messages are always counted; the summaries are computed only while somebody subscribes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 class StatusReport(NamedTuple):
-    """One status: its level and words, and the values behind them."""
+    """One status: its level and message, and the values behind it."""
 
     verdict: FlowStatus
     values: Mapping[str, object]
 
 
 class Diagnostics:
-    """Counts for one node and tells. `add` and `gauge` are hooks for what only the node knows."""
+    """Counts and reports for one node. `add` and `gauge` are hooks for values that only the node knows."""
 
     def __init__(self, node: Any) -> None:
         self._node = node
@@ -56,7 +56,7 @@ class Diagnostics:
         node.create_timer(PERIOD_S, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[..., None]:
-        """Return the callback of a subscription with counting around it; it takes a message and what rclpy knows of it.
+        """Wrap the callback of a subscription so that it counts; the result takes a message and rclpy's message info.
 
         The callbacks of one topic never overlap. An inactive node gets only what is latched.
         """
@@ -78,7 +78,7 @@ class Diagnostics:
         return counting if INFORMS else lambda message: counting(message, {})
 
     def timed(self, name: str, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """Return the callback of a service with its time counted."""
+        """Wrap the callback of a service so that its time is counted."""
         flow = self._services[name] = Flow(time.monotonic_ns())
 
         def counting(request: Any, response: Any) -> Any:
@@ -94,23 +94,23 @@ class Diagnostics:
         return counting
 
     def gauge(self, name: str, read: Callable[[], float], limit: float = 0.0) -> None:
-        """Show how much waits in a queue, read once a second; a warning when it is as much as `limit` (0 = none)."""
+        """Report the length of a queue, read once a second, with a warning from `limit` on (0 = no limit)."""
         self._gauges[name] = read, limit
 
     def add(self, name: str, report: Callable[[], StatusReport]) -> None:
-        """Show a status of the node's own, asked for once a second."""
+        """Report a status of the node's own, requested once a second."""
         self._reports[name] = report
 
     def received(self, name: str) -> int:
-        """Return how many messages of a topic came."""
+        """Return how many messages of a topic were received."""
         return self._topics[name][0].total if name in self._topics else 0
 
     def lost(self) -> dict[str, int]:
-        """Return how many messages of each topic never came, since the node subscribed to it."""
+        """Return how many messages of each topic were lost since the node subscribed to it."""
         return {name: flow.gaps.lost for name, (flow, _) in list(self._topics.items())}
 
     def clear(self) -> None:
-        """Forget subscriptions, services, gauges and reports: the node has let go of them."""
+        """Remove subscriptions, services, gauges and reports, after the node has destroyed them."""
         for kept in (self._topics, self._services, self._gauges, self._reports):
             kept.clear()
 
@@ -122,7 +122,7 @@ class Diagnostics:
         return lambda stamp_ns: wall() - stamp_ns if stamp_ns >= WALL_NS else UNKNOWN
 
     def _tick(self) -> None:
-        """Sum up the last second; told only to who listens."""
+        """Summarise the last second, and publish it if somebody subscribes."""
         now = time.monotonic()
         self._late_s.append(max(0.0, now - self._due_s))
         self._due_s = now + PERIOD_S
@@ -176,7 +176,7 @@ class Diagnostics:
 
 
 class Health:
-    """How calls to a model (or whatever may fail by itself) went."""
+    """The outcome of calls to a model, or to anything else that may fail on its own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -185,7 +185,7 @@ class Health:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Count what is done inside; an EqaError is a failure, and is raised."""
+        """Count a call made inside the block; an EqaError counts as a failure and is raised."""
         began, error = time.monotonic(), ""
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a process needs around it to take part in the graph: variables, a domain of its own, clean shared memory.
+"""Prepares the environment of a process of the graph: variables, a domain of its own, clean shared memory.
 
 Everything here runs before, or without, an import of rclpy.
 """
@@ -55,7 +55,7 @@ def ros_environment(domain_id: int, log_dir: Path) -> dict[str, str]:
 
 
 def use_small_segment() -> None:
-    """Let this process, which publishes no images, take the small shared-memory segment; call it before ROS starts.
+    """Give this process, which publishes no images, the small shared-memory segment; call it before ROS starts.
 
     A Fast DDS profile that the user has set stays.
     """
@@ -66,7 +66,7 @@ def use_small_segment() -> None:
 def _wheels_environment() -> dict[str, str]:
     """Return where the ros-* wheels keep their libraries; nothing where ROS 2 comes from a distribution.
 
-    Left to themselves the wheels start Python a second time, with the library folders in an order that varies.
+    Without this the wheels start Python a second time, with the library folders in an order that varies.
     """
     if importlib.util.find_spec("ros_wheels_bootstrapper") is None:
         return {}
@@ -98,7 +98,7 @@ def ensure_ros() -> None:
 
 @contextmanager
 def free_domain() -> Iterator[int]:
-    """Reserve a ROS_DOMAIN_ID that nobody on this machine uses; it is free again after the block, or when we die.
+    """Reserve a ROS_DOMAIN_ID that nobody on this machine uses; it is released after the block, or at exit.
 
     The reservation is a name in the kernel's table of abstract sockets: it needs no file, spans all users, and goes
     with the process. What dead processes left in shared memory is removed first: 70 MB for each that was killed.
@@ -115,7 +115,7 @@ def free_domain() -> Iterator[int]:
 
 
 def _reserved(held: ExitStack) -> int:
-    """Return a domain that nobody is in and whose reservation is now ours, 0 where there is none."""
+    """Reserve and return an unused domain; 0 where there is none."""
     for domain_id in DOMAINS:
         reservation = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         if _bound(reservation, f"{RESERVATION}{domain_id}") and not _spoken_in(domain_id):

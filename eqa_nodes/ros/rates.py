@@ -1,4 +1,4 @@
-"""How often messages come, how old they are and how long their callbacks take: counted as they come, summed up later.
+"""Rates and ages of messages and durations of their callbacks, counted on arrival and summarised later.
 
 No ROS in here. A message costs a few additions and no memory; all sums are made once a second.
 """
@@ -43,7 +43,7 @@ class RateWindow(NamedTuple):
 
 
 class LossCounter:
-    """Counts what was lost on the way, by the gaps in the numbers that each publisher gives its messages."""
+    """Counts lost messages by the gaps in each publisher's sequence numbers."""
 
     def __init__(self) -> None:
         self.lost = 0
@@ -72,7 +72,7 @@ class Flow:
 
     @property
     def total(self) -> int:
-        """Messages that came."""
+        """Number of messages received."""
         return self._count
 
     def received(self, now_ns: int, age_ns: int = UNKNOWN) -> None:

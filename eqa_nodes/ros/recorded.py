@@ -1,4 +1,4 @@
-"""What is known of a bag in the making: which observations are on the disk, and how much of what came is not."""
+"""State of a bag while it is recorded: which observations are on the disk, and how many messages are missing."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Observer(Protocol):
     context: Any
 
     def acknowledge(self, stamp_ns: int) -> None:
-        """Say that an observation was taken in."""
+        """Acknowledge an observation."""
 
     def count(self, reason: str) -> None:
-        """Count something that was refused."""
+        """Count a refused message by its reason."""
 
     def ask_again(self, stamp_ns: int) -> None:
-        """Take an observation in once more when it is shown again."""
+        """Accept an observation again when it is published again."""
 
 
 class _Recent:
@@ -36,7 +36,7 @@ class _Recent:
         self._stamps: dict[str, deque[int]] = {}
 
     def new(self, key: str, stamp_ns: int) -> bool:
-        """Take in a stamp; say whether it was not there."""
+        """Add a stamp; return whether it is new."""
         stamps = self._stamps.setdefault(key, deque(maxlen=_REMEMBERED))
         new = stamp_ns not in stamps
         if new:
@@ -44,13 +44,13 @@ class _Recent:
         return new
 
     def forget(self, key: str, stamp_ns: int) -> None:
-        """Take a stamp for a new one when it comes again."""
+        """Forget a stamp, so that it counts as new when it arrives again."""
         if stamp_ns in (stamps := self._stamps.get(key, deque())):
             stamps.remove(stamp_ns)
 
 
 class WriteTracker(Listener):
-    """Which parts of which observations are on their way to the disk, and which observations are there."""
+    """Tracks which parts of which observations are being written, and which observations are on the disk."""
 
     def __init__(self, node: Observer, needed: tuple[str, ...], shown_again: bool) -> None:
         """needed: parts that an observation is acknowledged with.
@@ -66,7 +66,7 @@ class WriteTracker(Listener):
         self._durable_ns = -1
 
     def wanted(self, key: str, stamp_ns: int) -> bool:
-        """Return whether a part is new; a part of what is on the disk already has that acknowledged again."""
+        """Return whether a part is new. A part of an observation on the disk causes another acknowledgement."""
         if not self._shown_again:
             return True
         with self._lock:
@@ -76,7 +76,7 @@ class WriteTracker(Listener):
         return new
 
     def again(self, stamp_ns: int) -> bool:
-        """Return whether an observation is on the disk already; then it is acknowledged again."""
+        """Return whether an observation is on the disk already, and acknowledge it again if so."""
         with self._lock:
             there = stamp_ns == self._durable_ns
         if there:
@@ -84,7 +84,7 @@ class WriteTracker(Listener):
         return there
 
     def without(self, stamp_ns: int, parts: tuple[str, ...]) -> None:
-        """Hear that these parts are refused for good: the observation is there when its other parts are."""
+        """Note that these parts are refused permanently: the observation is complete with its other parts."""
         for key in parts:
             if self.wanted(key, stamp_ns):
                 self.written((key, stamp_ns))
@@ -127,7 +127,7 @@ class WriteTracker(Listener):
 
 
 class MessageCounts:
-    """How many messages of each topic came for one bag, and how many of them are not in it.
+    """Counts the messages of each topic that arrived for one bag, and those that are not in it.
 
     came: those that belong into the bag; early: those from before its episode.
     """

@@ -1,4 +1,4 @@
-"""Calls to other nodes with a deadline; they also end when the other node dies, which would never answer."""
+"""Calls to other nodes with a deadline. A call also ends when the other node dies and can no longer answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ONCE = ("act",)  # may not be sent again, since the robot may have moved; a requ
 
 
 class NodeStarts:
-    """When each node was started last. A killed node stays visible for seconds; its successor tells at once."""
+    """The last start of each node. A killed node stays visible for seconds, but its successor reports at once."""
 
     def __init__(self, node: Any, group: Any) -> None:
         self._born: dict[str, int] = {}
@@ -52,12 +52,12 @@ class NodeStarts:
         return max(self._born.get(name, 0) for name in names)
 
     def just_started_again(self, *names: str) -> bool:
-        """Return whether a node's successor was heard of so lately that it may not be discovered yet."""
+        """Return whether a node's successor reported so recently that it may not be discovered yet."""
         return time.monotonic() - max(self._received_s.get(name, -math.inf) for name in names) < DISCOVERY_S
 
 
 class NodeRestarted(NodeLost):
-    """The node was started again while it was being waited for."""
+    """The node was restarted while a call waited for it."""
 
 
 class Remotes:
@@ -197,7 +197,7 @@ class RemoteAction(_Remote):
                 self._newest = None
 
     def cancel(self) -> None:
-        """Call the running goal off, also one that is not accepted yet; nothing when none runs."""
+        """Cancel the running goal, even one that is not accepted yet; do nothing when none runs."""
         sending = self._newest
         if sending is not None:
             sending.called_off_s = min(sending.called_off_s, time.monotonic())
@@ -206,14 +206,14 @@ class RemoteAction(_Remote):
 
 
 class _Sent:
-    """A goal on its way. called_off_s: when its end was asked for first, by our own clock."""
+    """A goal in progress. called_off_s: when its cancellation was first requested, monotonic clock."""
 
     def __init__(self, client: Any) -> None:
         self._client, self.identity = client, new_id()
         self.accepted, self.called_off_s = False, math.inf
 
     def cancel(self) -> None:
-        """Ask for its end."""
+        """Request its cancellation."""
         cancel_goal(self._client, self.identity)
 
 
@@ -223,9 +223,7 @@ def new_id() -> Any:
 
 
 def cancel_goal(client: Any, goal_id: Any) -> None:
-    """Cancel a goal by its identity, also one whose answer was not heard: it may drive the robot all the same.
-
-    An answer can be lost on the way.
+    """Cancel a goal by its id, even one without a reply: the reply may be lost while the goal drives the robot.
     """
     answer = client._action_type.Impl.SendGoalService.Response(accepted=True)
     ClientGoalHandle(client, goal_id, answer).cancel_goal_async()

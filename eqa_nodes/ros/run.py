@@ -1,6 +1,6 @@
-"""Which run a process belongs to: nodes of two runs must not be taken for each other, nor work under one name.
+"""The run that a process belongs to: nodes of two runs must not be confused, nor share a name.
 
-A launch file tells its processes by variables of the environment; nodes on their own belong to no run.
+A launch file passes the run to its processes in environment variables; nodes started alone belong to no run.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _PDEATHSIG = 1  # of prctl(2)
 
 
 def run_variables() -> dict[str, str]:
-    """Return the variables by which processes that this one starts know that they belong together."""
+    """Return the variables that tell processes started by this one that they belong to one run."""
     return {RUN: uuid4().hex[:12], LAUNCH: str(os.getpid())}
 
 
 def signature(row: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return what a node of this process says on `started`: its row of the graph, and its run where there is one."""
+    """Return what a node of this process publishes on `started`: its row of the graph, and its run if any."""
     run = environment.get(RUN, "")
     return f"{row}@{run}" if run else row
 
@@ -42,7 +42,7 @@ def row_of(said: str) -> str:
 def end_with_launch() -> None:
     """Let this process be sent SIGTERM when the launch that started it dies, which else would leave it behind.
 
-    What somebody else started, such as a debugger that launch was told to put before it, stays.
+    A parent other than launch, such as a debugger between them, is left alone.
     """
     launch = os.environ.get(LAUNCH, "")
     if not launch.isdecimal():
@@ -75,7 +75,7 @@ class HeldName:
                               + " choose another ROS_DOMAIN_ID or namespace") from error
 
     def close(self) -> None:
-        """Give the name back."""
+        """Release the name."""
         self._socket.close()
 
 

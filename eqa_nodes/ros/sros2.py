@@ -1,7 +1,7 @@
 """Least-privilege policies for SROS 2, generated from the rows of graph.py: `eqa graph --format sros2`.
 
 Each node gets an enclave of its own, and in it what its row names, what its base classes add and what a node of rclpy
-needs by itself; everything else is denied by default. The format is version 0.2.0 of sros2's policy schema; hidden
+always needs; everything else is denied by default. The format is version 0.2.0 of sros2's policy schema; hidden
 topics and services of an action follow from its `call` and `execute`, as sros2 translates them.
 """
 
@@ -39,7 +39,7 @@ _ASKING = ("ask", "reset_episode", "reset_recorder", "answer_question", "act", "
 
 
 class Client(NamedTuple):
-    """A program of a person, which stands in no row: the name of its node, and what it would say in one."""
+    """A command-line program, which has no row in the graph: its node name, and the row it would have."""
 
     node: str
     spec: NodeSpec
@@ -62,7 +62,7 @@ CLIENTS: dict[str, Client] = {
 
 
 class NodePermissions(NamedTuple):
-    """What one node may do, by names on the wire: relative ones, absolute ones, and ~/ for its own."""
+    """The permissions of one node, by topic and service names: relative, absolute, and ~/ for private names."""
 
     publish: frozenset[str]
     subscribe: frozenset[str]
@@ -73,7 +73,7 @@ class NodePermissions(NamedTuple):
 
 
 def rights_of(name: str, world: str = "") -> NodePermissions:
-    """Return what a node of the graph, or the client of an enclave, may do. Raises KeyError for an unknown one.
+    """Return the permissions of a node of the graph, or of a client. Raises KeyError for an unknown one.
 
     world: where it runs, "" = in any; a node on a robot asks for nothing of a simulator.
     """

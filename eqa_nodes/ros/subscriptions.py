@@ -1,7 +1,7 @@
-"""Subscriptions to topics of others: each asks for the quality of service that is offered, now or by who comes later.
+"""Subscriptions to foreign topics that adapt to the quality of service offered by present and later publishers.
 
-A request for more than a publisher offers is not heard by it at all, and one for less loses what it would repeat: large
-images, or the last message of a topic that keeps it. So one subscription runs for each offer that there is.
+A subscription that requests more than a publisher offers receives nothing from it. One that requests less loses what
+the publisher would repeat, such as large images or latched messages. So each offered quality has a subscription.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def offer_of(profile: Any) -> OfferedQos:
 
 
 def message_alone(take: Callable[[Any], None]) -> Take:
-    """Return what hands a message on without rclpy's information on it."""
+    """Return a callback that passes on the message without rclpy's message info."""
     return lambda message, info: take(message)
 
 
 class AdaptiveSubscriptions:
-    """The subscriptions of one node that follow their publishers; all its work is done in one callback group."""
+    """The adaptive subscriptions of one node; all callbacks run in one callback group."""
 
     def __init__(self, node: Any, group: Any = None) -> None:
         self._node, self._group = node, group
@@ -70,7 +70,7 @@ class AdaptiveSubscriptions:
         self._topics.append(followed)
 
     def look(self, *_: object) -> None:
-        """Ask for what is offered by now."""
+        """Subscribe to the qualities that are offered now."""
         for followed in list(self._topics):
             followed.look(self.look)
 

@@ -1,4 +1,4 @@
-"""Listens to topics of a robot that runs, whoever built it: types and qualities of service are those that it offers."""
+"""Subscribes to the topics of any running robot, with the types and qualities of service that it offers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEPTH = 30  # messages that wait in the middleware: an image each 33 ms may wai
 class TappedTopic(NamedTuple):
     """A topic: its type, and the least quality of service that its publishers offer.
 
-    past: what they have kept for late subscribers is wanted too.
+    past: also request the messages that publishers keep for late subscribers.
     """
 
     type: str
@@ -97,7 +97,7 @@ class Tap:
                                      expected=expected, seldom=name == "/tf_static")
 
     def spin(self, seconds: float) -> None:
-        """Hear for so long, in this thread."""
+        """Receive messages for this long, in this thread."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._executor.spin_once(timeout_sec=left)

@@ -43,7 +43,7 @@ class TfBuffer:
         self._static: dict[str, Transform] = {}
 
     def put(self, parent: str, child: str, stamp_ns: int, transform: Transform, static: bool = False) -> None:
-        """Take in one sample, late ones too. Raises BadPose when it is no finite rigid transform between two frames.
+        """Add one sample, even a late one. Raises BadPose when it is not a finite rigid transform between two frames.
 
         Also when it is stamped in the future, and not one of several.
         """
@@ -91,7 +91,7 @@ class TfBuffer:
         return result
 
     def moving(self, frame: str) -> str:
-        """Return the frame, or the next above it, that moves in its parent as far as is known."""
+        """Return the frame, or its nearest ancestor, that is known to move in its parent."""
         seen = set[str]()
         while frame in self._static and frame not in seen:
             seen.add(frame)
@@ -106,7 +106,7 @@ class TfBuffer:
             self._samples.clear()
 
     def set_back(self, stamp_ns: int, by_ns: int) -> None:
-        """Forget what is of before, when time was set back to a stamp by so much; what has come since stays."""
+        """Forget the samples from before time was set back to a stamp by this much; keep later ones."""
         for stamps, samples in self._samples.values():
             keep = bisect.bisect(stamps, stamp_ns + by_ns // 2) if by_ns > self._keep_ns else 0
             del stamps[keep:], samples[keep:]
