@@ -1,7 +1,7 @@
 """Action clients, action servers and services that lose nothing when many goals start, end or are cancelled at once.
 
-Plain rclpy loses goals. A client may receive a reply before it has registered its own request (ros2/rclpy issue 1123; in
-rclpy 9.1 a goal is registered twice, and the second registration is never answered). Services keep ten requests. A
+Plain rclpy loses goals. A client may receive a reply before it has registered its own request (ros2/rclpy issue 1123;
+in rclpy 9.1 a goal is registered twice, and the second registration is never answered). Services keep ten requests. A
 server forgets a result after ten seconds. A request to cancel all goals skips the goal after one that has just ended.
 """
 
