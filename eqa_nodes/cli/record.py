@@ -81,9 +81,9 @@ class Record:
         from eqa_nodes.core.errors import ConfigError
 
         if self.mask_zones or self.mask_kinds:
-            raise ConfigError("zones of the map and kinds of things are hidden by the recorder node (privacy.zones and "
-                              "privacy.kinds of /**/recorder), which knows poses and labels: eqa record has "
-                              "--mask-image")
+            raise ConfigError("zones of the map and kinds of things are hidden by the recorder node "
+                              "(memory.privacy.zones and memory.privacy.kinds of /**), which knows poses and labels: "
+                              "eqa record has --mask-image")
         return PrivacyConfig(image=tuple(share for mask in self.mask_image for share in mask)).image
 
 

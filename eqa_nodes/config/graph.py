@@ -42,7 +42,7 @@ class GraphParameters(Mapping[str, Mapping[str, Any]]):
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> GraphParameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
-    Memory and recorder must hide the same. With a detector, perception is an observer. With a simulated robot that
+    With a detector, perception is an observer. With a simulated robot that
     takes velocities, the agent's odometry is that of topics. Checked parameters that nothing changes are returned as
     they are.
     """
@@ -54,7 +54,6 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Gr
         if isinstance(override, GraphParameters) and override == result:
             return override
     built = graph_settings(result)
-    _check_privacy(built)
     derived = _derived(built)
     _check_money(built)
     for node, values in derived.items():
@@ -97,7 +96,7 @@ def _derived(built: GraphSettings) -> Parameters:
             if own.observers and PERCEPTION not in own.observers:
                 derived[node] = {"observers": (*own.observers, PERCEPTION)}
     elif built.memory.labels and built.memory.labels_from == "detector":
-        raise ConfigError("memory.labels_from is detector, and no detector is chosen: give perception "
+        raise ConfigError("labels_from is detector, and no detector is chosen: give perception "
                           "detector.name, such as transformers, or set labels_from to simulator")
     if built.drives == NAV2 and built.agent.odometry != "topics":
         derived.setdefault("agent", {})["odometry"] = "topics"
@@ -110,11 +109,3 @@ def _check_money(built: GraphSettings) -> None:
     if limit and not (model.price_in or model.price_out):
         raise ConfigError(f"agent.max_money is {limit:g}, but no prices are known: set model.price_in and "
                           "model.price_out of the answerer (--price-in, --price-out), in money per million tokens")
-
-
-def _check_privacy(built: GraphSettings) -> None:
-    memory, recorder = built.memory.memory.privacy, built.recorder.privacy
-    if memory != recorder:
-        raise ConfigError(f"memory and recorder hide different things, and both keep images: memory.privacy is "
-                          f"{memory}, the recorder's privacy is {recorder}; give memory.privacy.* of /**/memory and "
-                          "privacy.* of /**/recorder the same values")

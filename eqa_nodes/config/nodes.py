@@ -10,7 +10,6 @@ from typing import Annotated, Any, cast, get_type_hints
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
 from eqa_nodes.core.camera.config import CameraConfig, SecondCameraConfig, TfConfig
-from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanConfig, check_body
@@ -82,22 +81,31 @@ class MapperSettings(Settings):
 
 
 @dataclass(frozen=True)
-class MemorySettings(Settings):
-    """Parameters of the memory node."""
+class KeepsImages(Settings):
+    """What memory and recorder have in common, so that both hide the same."""
 
     node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
+    memory: MemoryConfig = setting(MemoryConfig(), reads=("privacy",))
+    labels_from: str = setting("simulator",
+        "Source of the labels, also of those that privacy masks: simulator (privileged) | detector (the perception "
+        "node).")
+
+    def __post_init__(self) -> None:
+        if self.labels_from not in LABELS:
+            raise ConfigError(unknown("source labels_from", self.labels_from, LABELS))
+
+
+@dataclass(frozen=True)
+class MemorySettings(KeepsImages):
+    """Parameters of the memory node."""
+
     memory: MemoryConfig = MemoryConfig()
     folder: str = setting("memory", "Folder of the memory files.")
     file: str = setting("",
         'Name of one file in that folder that all episodes share and none empties; "" uses one file per episode.')
     labels: bool = setting(False, "Store labelled objects.")
-    labels_from: str = setting("simulator",
-        "Source of the labels: simulator (privileged) | detector (the perception node).")
     pending: Counted = setting(30,
         "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
-
-    def __post_init__(self) -> None:
-        _check_source("memory", self.labels_from)
 
 
 @dataclass(frozen=True)
@@ -195,22 +203,18 @@ class AnswererSettings(Settings):
 
 
 @dataclass(frozen=True)
-class RecorderSettings(Settings):
-    """Parameters of the recorder node."""
+class RecorderSettings(KeepsImages):
+    """Parameters of the recorder node; bags hold memory's keyframes too."""
 
-    node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
     folder: str = setting("bags", "Folder of the bags, one per episode.", live=BAG)
     bag: RecordingConfig = setting(RecordingConfig(), live=BAG)
-    privacy: PrivacyConfig = PrivacyConfig()  # the same as memory.privacy: bags hold memory's keyframes too
-    labels_from: str = setting("simulator",
-        "Source of the labels that privacy masks, as for memory: simulator | detector.")
     labels: bool = setting(False,
         "Record the simulator's labels too (privileged), so that the label answerer can answer from the bag. They "
         "show what privacy hides, so both together are not possible.")
 
     def __post_init__(self) -> None:
-        _check_source("recorder", self.labels_from)
-        if self.privacy.active and not (self.node.camera.as_it_is and not self.node.second_camera.present):
+        super().__post_init__()
+        if self.memory.privacy.active and not (self.node.camera.as_it_is and not self.node.second_camera.present):
             raise ConfigError(f"recorder: privacy hides parts of images, which needs raw, aligned ones of one stamp "
                               f"from one camera, and node.camera is {self.node.camera}: republish such images, and "
                               "leave the camera's settings at their defaults")
@@ -333,8 +337,3 @@ class GraphSettings:
 
 
 SETTINGS: dict[str, type[Settings]] = get_type_hints(GraphSettings)
-
-
-def _check_source(node: str, labels_from: str) -> None:
-    if labels_from not in LABELS:
-        raise ConfigError(f"{node}: " + unknown("source labels_from", labels_from, LABELS))

@@ -34,12 +34,14 @@ RENAMED: dict[tuple[str, str], Renamed] = {
     ("navigator", "navigator.move_m"): Renamed("robot.move_m"),
     ("navigator", "navigator.turn_deg"): Renamed("robot.turn_deg"),
     ("explorer", "radius_m"): Renamed("robot.radius_m"),
-} | {("bridge", f"base.{name}"): Renamed(f"robot.base.{name}") for name in _BASE}
+} | {("bridge", f"base.{name}"): Renamed(f"robot.base.{name}") for name in _BASE} | {
+    ("recorder", f"privacy.{name}"): Renamed(f"memory.privacy.{name}") for name in ("kinds", "zones", "image")}
 # Of one node, whichever it is.
 RENAMED_OWN = {"taken_deadline_s": "acknowledged_deadline_s"}
 # What is gone, by the beginning of its name: what to use instead.
 GONE = {"node.test_": "faults are injected by the environment variable EQA_FAULTS (docs/faults.md)"}
-ONE = ("robot.", "node.camera.", "node.second_camera.", "node.tf.")  # the same for all nodes, so said once
+# The same for all nodes, so said once.
+ONE = ("robot.", "node.camera.", "node.second_camera.", "node.tf.", "memory.privacy.", "labels_from")
 _LARGEST = ("robot.radius_m", "robot.height_m")  # where nodes were given different ones, the largest is safe
 
 
@@ -74,6 +76,7 @@ def renewed(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> Pa
 
 
 def _put(shared: dict[str, Any], name: str, value: Any, source: str) -> None:
+    value = tuple(value) if isinstance(value, list) else value  # what a file calls a list is a tuple in Python
     before = shared.get(name, value)
     if before != value and name not in _LARGEST:
         raise ConfigError(f"{source}: two values for {name}, {before} and {value}: set it once, under {SHARED}".strip(

@@ -17,6 +17,7 @@ from eqa_nodes.config.files import read_file
 from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot, of_world
 from eqa_nodes.config.nodes import ATOMIC, GraphSettings
 from eqa_nodes.config.parameters import leaves
+from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.agent.named import NamedAgent
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.questions import Limits
@@ -154,17 +155,13 @@ class RunConfig:
         labels = ANSWERERS.traits(agent.answerer).labels or file_detects
         spending = {f"agent.max_{name}": value for name, value in
                     (("tokens", self.limits.tokens), ("money", self.limits.money)) if value}
-        memory: dict[str, Any] = {"labels": labels, "folder": str(folder / "memory")}
-        recorder: dict[str, Any] = {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)}
-        if detects:
-            memory |= {"labels": True, "labels_from": "detector"}
-            recorder["labels_from"] = "detector"
         own: Parameters = {
             "explorer": {"policy": agent.policy},
             "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model)},
-            "memory": memory,
+            "memory": {"labels": labels or detects, "folder": str(folder / "memory")},
             "perception": _changed("detector", self.detector),
-            "recorder": recorder,
+            "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
+            SHARED: {"labels_from": "detector"} if detects else {},
             **driven_by(self.navigator)}
         return {**own, "agent": spending} if spending else own
 

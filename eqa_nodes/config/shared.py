@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from eqa_nodes.config.nodes import SETTINGS, GraphSettings, NodeSettings, Settings
 from eqa_nodes.config.parameters import ROS_OWN, build, parameters_of
+from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
 
@@ -19,8 +20,9 @@ _NODES: dict[type, str] = {config: node for node, config in SETTINGS.items()}
 @cache
 def shared_names() -> frozenset[str]:
     """Return the names that may stand in the section SHARED; a node declares those of them that it uses."""
-    groups: dict[str, type] = {"node": NodeSettings, "robot": RobotModel}
-    return frozenset(f"{group}.{p.name}" for group, config in groups.items() for p in parameters_of(config))
+    groups: dict[str, type] = {"node": NodeSettings, "robot": RobotModel, "memory.privacy": PrivacyConfig}
+    return frozenset({"labels_from"} | {
+        f"{group}.{p.name}" for group, config in groups.items() for p in parameters_of(config)})
 
 
 def used_by(node: str, values: Mapping[str, Any]) -> dict[str, Any]:

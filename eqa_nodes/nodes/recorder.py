@@ -46,7 +46,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         self._static: deque[bytes] = deque(maxlen=_STATIC)
         self._over = False  # the episode was ended, and none has begun
         self._newest_depth_ns = -1
-        privacy, source = self.config.privacy, self.config.labels_from
+        privacy, source = self.config.memory.privacy, self.config.labels_from
         self._labelled = self.config.labels and not privacy.active  # a label image shows what a mask hides
         self._stamped = (*OBSERVATION, LABELLED[0]) if self._labelled else OBSERVATION
         self._table = b""  # of labels, the newest one: like static transforms it comes once

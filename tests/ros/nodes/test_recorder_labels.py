@@ -34,7 +34,8 @@ def test_an_observation_is_taken_in_when_its_labels_are_on_the_disk(ros: Any, tm
     assert camera.show(SECOND)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"labels": True, "privacy__kinds": ["person"]}], ids=["default", "privacy"])
+@pytest.mark.parametrize("parameters", [{}, {"labels": True, "memory__privacy__kinds": ["person"]}],
+                         ids=["default", "privacy"])
 def test_labels_are_not_kept_unasked_nor_where_something_is_hidden(ros: Any, tmp_path: Path,
                                                                    parameters: dict[str, Any]) -> None:
     camera = Labelled(ros, tmp_path, **parameters)

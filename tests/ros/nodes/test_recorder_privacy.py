@@ -49,8 +49,8 @@ def _files(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
-@pytest.mark.parametrize("masks", [{}, {"privacy__image": SHARES}, {"privacy__kinds": ["person"]},
-                                   {"privacy__kinds": ["person"], "labels_from": "detector"}],
+@pytest.mark.parametrize("masks", [{}, {"memory__privacy__image": SHARES}, {"memory__privacy__kinds": ["person"]},
+                                   {"memory__privacy__kinds": ["person"], "labels_from": "detector"}],
                          ids=["nothing", "image", "kinds", "detected kinds"])
 @pytest.mark.parametrize("stored", [{}, {"bag__color": "png", "bag__depth": "png"}], ids=["raw", "compressed"])
 def test_what_is_hidden_is_black_in_the_bag(ros: Any, tmp_path: Path, masks: dict[str, Any],
@@ -74,7 +74,7 @@ def test_what_is_hidden_is_black_in_the_bag(ros: Any, tmp_path: Path, masks: dic
 
 def test_zones_of_the_map(ros: Any, tmp_path: Path) -> None:
     """All that lies to the left of the robot's way, which leads along x."""
-    camera = Camera(ros, tmp_path, privacy__zones=[-99.0, 0.0, 99.0, 99.0])
+    camera = Camera(ros, tmp_path, memory__privacy__zones=[-99.0, 0.0, 99.0, 99.0])
     assert camera.show(SECOND) and camera.show(2 * SECOND)
     camera.begin("")
     for f in read_history(tmp_path / "e"):
@@ -83,8 +83,8 @@ def test_zones_of_the_map(ros: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("masks", "lack", "reason"), [
-    ({"privacy__zones": [9.0, 9.0, 10.0, 10.0]}, "tf", "no transform"),
-    ({"privacy__kinds": ["person"]}, "labels", "no labels")])
+    ({"memory__privacy__zones": [9.0, 9.0, 10.0, 10.0]}, "tf", "no transform"),
+    ({"memory__privacy__kinds": ["person"]}, "labels", "no labels")])
 def test_what_cannot_be_masked_is_refused_and_acknowledged(ros: Any, tmp_path: Path, masks: dict[str, Any], lack: str,
                                                            reason: str) -> None:
     camera = Labelled(ros, tmp_path, **PLAIN, **masks)
@@ -101,7 +101,7 @@ def test_what_cannot_be_masked_is_refused_and_acknowledged(ros: Any, tmp_path: P
 
 
 def test_a_part_that_comes_late_is_waited_for(ros: Any, tmp_path: Path) -> None:
-    camera = Labelled(ros, tmp_path, privacy__kinds=["person"])
+    camera = Labelled(ros, tmp_path, memory__privacy__kinds=["person"])
     assert camera.show(SECOND)
     assert not camera.show(2 * SECOND, "camera_info", within_s=2.5)  # as without privacy
     assert camera.show(2 * SECOND)
@@ -111,7 +111,7 @@ def test_a_part_that_comes_late_is_waited_for(ros: Any, tmp_path: Path) -> None:
 
 
 def test_what_still_waits_at_the_end_is_counted(ros: Any, tmp_path: Path) -> None:
-    camera = Camera(ros, tmp_path, privacy__image=SHARES)
+    camera = Camera(ros, tmp_path, memory__privacy__image=SHARES)
     assert camera.show(SECOND)
     assert not camera.show(2 * SECOND, "color", within_s=1.0)
     camera.begin("")
@@ -120,7 +120,7 @@ def test_what_still_waits_at_the_end_is_counted(ros: Any, tmp_path: Path) -> Non
 
 
 def test_an_image_that_found_no_room_is_masked_again(ros: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    camera = Camera(ros, tmp_path, **PLAIN, privacy__image=SHARES)
+    camera = Camera(ros, tmp_path, **PLAIN, memory__privacy__image=SHARES)
     refused = no_room_once(monkeypatch)
     assert camera.show(SECOND) and refused == [SECOND]
     camera.begin("")
@@ -151,7 +151,7 @@ def test_without_privacy_no_image_is_decoded(ros: Any, tmp_path: Path, monkeypat
 def test_stamps_and_encodings_stay(ros: Any, tmp_path: Path) -> None:
     from mcap.reader import make_reader
 
-    camera = Camera(ros, tmp_path, privacy__image=SHARES)
+    camera = Camera(ros, tmp_path, memory__privacy__image=SHARES)
     assert camera.show(SECOND)
     camera.begin("")
     encodings = {}

@@ -151,7 +151,7 @@ def test_robot_records_detects_and_drives_as_it_is_told(tmp_path: Path) -> None:
                nav2="bringup", enclave="/eqa/", rviz="true")
     assert {"recorder", "perception"} <= {*run.nodes} and run.nav2 and run.nav2_params is None and run.rviz
     assert tuple(run.parameters["agent"]["observers"]) == ("mapper", "memory", "recorder", "perception")
-    assert run.parameters["memory"]["labels_from"] == "detector" and run.parameters["perception"]["newest"] is True
+    assert run.parameters[SHARED]["labels_from"] == "detector" and run.parameters["perception"]["newest"] is True
     assert run.sim_time and run.enclave == "/eqa"
     assert run.begin == ("--robot",)  # a robot's agent begins by itself
     assert run.map_frame == "map" and plan("robot", tmp_path / "r1", map_frame="r1/map").map_frame == "r1/map"

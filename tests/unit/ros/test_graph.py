@@ -118,8 +118,8 @@ def test_nav2_takes_the_place_of_our_navigator() -> None:
 
 @pytest.mark.parametrize(("wrong", "complaint"), [
     ({"memory": {"labels": True, "labels_from": "detector"}}, "no detector is chosen"),
-    ({"memory": {"labels_from": "oracle"}}, "memory.*'oracle'.*detector, simulator"),
-    ({"recorder": {"labels_from": "none"}}, "recorder.*'none'")])
+    ({"memory": {"labels_from": "oracle"}}, "'oracle'.*detector, simulator"),
+    ({"recorder": {"labels_from": "none"}}, "source labels_from 'none'")])
 def test_labels_that_nobody_gives_are_refused(wrong: dict[str, dict[str, object]], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         merged(None, wrong)
@@ -201,7 +201,7 @@ def test_cameras_that_are_none_are_refused(wrong: dict[str, object], complaint: 
 @pytest.mark.parametrize("camera", [{"node.camera.compressed": True}, {"node.camera.tolerance_s": 0.02},
                                     {"node.second_camera.present": True}])
 def test_what_cannot_be_masked_is_not_recorded_with_privacy(camera: dict[str, object]) -> None:
-    hidden = {"privacy.image": (0.0, 0.0, 0.5, 1.0)}
-    assert settings(RecorderSettings, {"recorder": hidden}).privacy.active
+    hidden = {"memory.privacy.image": (0.0, 0.0, 0.5, 1.0)}
+    assert settings(RecorderSettings, {"recorder": hidden}).memory.privacy.active
     with pytest.raises(ConfigError, match="recorder: privacy hides parts of images"):
         settings(RecorderSettings, {"recorder": {**hidden, **camera}})
