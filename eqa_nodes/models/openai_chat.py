@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from eqa_nodes.core.agent.spending import repeats
@@ -44,6 +45,8 @@ from eqa_nodes.models.openai_wire import (
 _TOP_LOGPROBS = 20  # the most that the interface gives
 _GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
 _TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
+_CHECK_S = 20.0  # that a check of the endpoint may take
+_HOPELESS = ("no connection", "not authorised", "not found", "timed out")  # how a ModelError begins
 _SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
 
 
@@ -88,10 +91,28 @@ class OpenAIChat:
 
     @staticmethod
     def check(config: ModelConfig) -> None:
-        """Raise EqaError for a server that cannot be asked for the model."""
-        from eqa_nodes.models.reach import check_reachable
+        """Raise ModelError if the endpoint is unreachable, refuses the key, or does not know the model.
 
-        check_reachable(config)
+        Its list of models costs nothing. Where that lacks the name (some servers know others, too) or there is no list,
+        the model is asked for one word. Raises ConfigError, MissingExtra as the constructor.
+        """
+        seconds = min(config.timeout_s, _CHECK_S), min(config.deadline_s, _CHECK_S)
+        chat = OpenAIChat(replace(config, cassette="", budget_calls=0, budget_tokens=0, budget_money=0.0, rate_calls=0,
+                                  rate_tokens=0, max_retries=0, timeout_s=seconds[0], deadline_s=seconds[1]))
+        try:
+            if chat.model not in (listed := chat.models()):
+                chat._ask_for_a_word(listed)
+        finally:
+            chat.close()
+
+    def _ask_for_a_word(self, listed: Sequence[str]) -> None:
+        """Raise ModelError where the model cannot be asked at all. listed: the models that the server names."""
+        try:
+            self.generate([Message("user", ("Reply with one word: ready.",))], 16)
+        except ModelError as error:
+            if str(error).startswith(_HOPELESS):
+                known = f"; it has {', '.join(listed[:10])}" if listed else ""
+                raise ModelError(f"{error}{known}") from error
 
     @property
     def usage(self) -> Usage:

@@ -18,7 +18,7 @@ from eqa_nodes.cli import paths as cli_paths
 from eqa_nodes.cli.failures import in_one_line
 from eqa_nodes.core.errors import EqaError, ModelError
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.reach import check_reachable
+from eqa_nodes.models.openai_chat import OpenAIChat
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.synthetic_run import make_run, plain
 
@@ -90,13 +90,13 @@ def test_an_endpoint_that_nobody_serves_is_named(monkeypatch: pytest.MonkeyPatch
         url = server.url
     monkeypatch.setenv("EQA_VLM_API_KEY", "key")
     with pytest.raises(ModelError, match=f"no connection: {re.escape(url)}"):
-        check_reachable(ModelConfig(base_url=url, model="scripted"))
+        OpenAIChat.check(ModelConfig(base_url=url, model="scripted"))
 
 
 def test_a_model_that_the_server_does_not_know_is_named_with_those_it_has() -> None:
     with VlmServer([UNKNOWN], models=("llava", "qwen")) as server:
         with pytest.raises(ModelError, match="not found .*EQA_VLM_MODEL.* it has llava, qwen"):
-            check_reachable(ModelConfig(base_url=server.url, model="lava"), )
+            OpenAIChat.check(ModelConfig(base_url=server.url, model="lava"), )
         assert len(server.requests) == 1
 
 
@@ -110,7 +110,7 @@ def key(place: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReq
 def test_a_listed_model_is_not_asked_and_an_alias_or_a_missing_list_costs_one_word() -> None:
     for models, requests in ((("scripted",), 0), (("scripted:latest",), 1), (None, 1)):
         with VlmServer([completion("ready")], models=models) as server:
-            check_reachable(ModelConfig(base_url=server.url, model="scripted", budget_calls=1))
+            OpenAIChat.check(ModelConfig(base_url=server.url, model="scripted", budget_calls=1))
             assert len(server.requests) == requests
             assert all("image_url" not in str(request) for request in server.requests)
 
@@ -118,7 +118,7 @@ def test_a_listed_model_is_not_asked_and_an_alias_or_a_missing_list_costs_one_wo
 def test_a_busy_server_is_no_reason_to_refuse() -> None:
     for reply in (ServerReply(b"{}", 429), ServerReply(b"oops", 500), completion(None)):
         with VlmServer([reply], models=None) as server:
-            check_reachable(ModelConfig(base_url=server.url, model="scripted"))
+            OpenAIChat.check(ModelConfig(base_url=server.url, model="scripted"))
 
 
 def test_a_judge_that_fails_at_every_answer_ends_early(place: Path, monkeypatch: pytest.MonkeyPatch,
