@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eqa_nodes.console.values import WatchedRobot
 
 SCENE = "house:3"
-_EPISODE_S = 3.0  # for the running graph's episode to be heard
+_EPISODE_S = 3.0  # to receive the running graph's episode
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from eqa_nodes.recordings.episode_history import EpisodeHistory
 
 @contextmanager
 def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
-    """Show a bar over the frames of a history; yields what is told how many are done."""
+    """Show a bar over the frames of a history; yields a callback for the number of frames done."""
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("frames"),
                   transient=True) as bar:
         task = bar.add_task("", total=len(history) or None)

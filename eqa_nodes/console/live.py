@@ -1,4 +1,4 @@
-"""What happened since the newest question, put together from what is heard; bounded, however long it takes."""
+"""Collects the events since the newest question from the received messages, with bounded memory."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _CLOSE_S = 2.0  # for a robot to hear that its questions are called off
 
 
 class Options(NamedTuple):
-    """How questions are asked: with limits and seed of `template`; keep: is told of each end, with its trace."""
+    """How questions are asked: with limits and seed of `template`; keep: called with each end and its trace."""
 
     template: Question
     keep: Callable[[Entry, EpisodeTrace], None] = lambda entry, trace: None
@@ -119,7 +119,7 @@ class Questions:
         self._threads[-1].start()
 
     def _give(self, robot: WatchedRobot) -> None:
-        """Give the robot one question after the other: the next one when it has heard of this one."""
+        """Send the robot one question after the other, each after the robot has acknowledged the previous one."""
         while (entry := self._next_entry()) is not None:
             self._start(self._follow, robot, entry)
             with self._turn:

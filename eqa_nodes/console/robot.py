@@ -46,7 +46,7 @@ class RosRobot:
     def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "", *,
                  namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
                  names: TfConfig = TfConfig()) -> None:
-        """environment: as the graph's processes have it; ring: called whenever something new was heard.
+        """environment: as the graph's processes have it; ring: called whenever a new message was received.
 
         namespace, remap: of the graph, as GraphClient has them. names: of the robot's frames.
         """
@@ -100,9 +100,9 @@ class RosRobot:
         self._client.close()
 
     def _listen(self, node: Any) -> None:
-        """Subscribe; a camera is heard as best effort, so that a slow console never holds the graph up.
+        """Subscribe. Cameras are subscribed to as best effort, so that a slow console never delays the graph.
 
-        Anything else that a robot publishes is heard as it is offered.
+        Other topics are subscribed to with the quality of service that their publishers offer.
         """
         adaptive = AdaptiveSubscriptions(node)
         callbacks: dict[str, Callable[[Any], None]] = {

@@ -15,7 +15,7 @@ class Navigation(NamedTuple):
     """actions: name of each action that the graph calls -> type of its server, "" = no server; wanted: its type.
 
     states: managed node -> what it says of its state, "" for no answer; None: lifecycle_msgs is not installed.
-    costmaps: topics of costmaps -> how many publish it. map_topic: "" where a map was heard, else where one was sought.
+    costmaps: topics of costmaps -> how many publish it. map_topic: "" if a map came, else the topic tried.
     """
 
     actions: dict[str, str]

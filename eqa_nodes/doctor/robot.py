@@ -37,16 +37,16 @@ _TF = ("tf", "tf_static")
 _OF_ROS = ("/rosout", "/parameter_events")
 _LATCHED = ("tf_static", "map")
 _SETTLE_S = 1.0  # between the first topics of a robot and all of them
-_TF_FIRST_S, _TF_LAST_S = 0.5, 1.0  # transforms are heard before and after the images that need them
+_TF_FIRST_S, _TF_LAST_S = 0.5, 1.0  # to receive transforms before and after the images that need them
 _STEP_S = 0.2
-_MOST = 512 << 20  # bytes that are kept: of a fast camera fewer seconds are heard
+_MOST = 512 << 20  # most bytes that are kept; listening to a fast camera ends earlier
 _LOST = 0.05
 
 
 class Listening(NamedTuple):
     """remap: role -> topic; wait_s: for topics to appear; seconds: duration of listening to images.
 
-    camera: what the graph is told of it.
+    camera: the graph's settings of it.
     """
 
     namespace: str = ""

@@ -14,7 +14,7 @@ from eqa_nodes.recordings.poses import FIXED
 _OTHER_S = 3600.0  # apart by more: two clocks that have nothing to do with one another
 _OLD_S, _FUTURE_S, _APART_S, _WRONG_S = 0.5, 0.02, 0.1, 2.0
 _JUMP_S = 1.0  # stamps and arrival disagree by so much from one message to the next
-_REPORTED = ("color", "depth")  # whose order is told with their rate
+_REPORTED = ("color", "depth")  # roles whose order is reported with their rate
 
 
 def judge_times(facts: RobotFacts, live: bool) -> Iterator[Finding]:

@@ -236,7 +236,7 @@ def check_doable(sample: Sample) -> None:
     needs = sorted({p.type for p in task_in(sample).predicates} - _WITHOUT_THINGS)
     if needs and is_scan(sample.scene):
         raise ConfigError(f"task {sample.id!r} needs {', '.join(needs)}, and in the scan {sample.scene!r} nothing can "
-                          "be handled, nor is it told where things are: only tasks of going, looking and answering "
+                          "be handled, nor are their positions known: only tasks of going, looking and answering "
                           "can be done")
 
 

@@ -20,7 +20,7 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import CRITERIA, Benchmark, Evaluation, QuestionAnswer, Round, ScenePath
 
 _MAX_ANSWER_CHARS = 300
-_KNOWN = 30  # earlier questions of the scene that a generator is told of
+_KNOWN = 30  # earlier questions of the scene that the generator gets
 
 
 class Generator(Protocol):

@@ -19,8 +19,8 @@ CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # what a
 class Benchmark:
     """What a benchmark's data are like. recipe: of its ways; viewpoints: views at the end of a way that are shown.
 
-    instructed: the way is told in words and the question asked at its end (ExploraQA); else the question alone must say
-    where its answer is, so that it is also asked elsewhere in the scene (EXPRESS-Bench). file: that is written.
+    instructed: the path is described in words and the question asked at its end (ExploraQA); else the question alone
+    must say where its answer is, and is also asked elsewhere in the scene (EXPRESS-Bench). file: the output file.
     """
 
     name: str

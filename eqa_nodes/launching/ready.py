@@ -79,7 +79,7 @@ class Needs:
     def __init__(self, nodes: Sequence[str]) -> None:
         self._observers = [name for name in nodes if name != "agent"]
         self._waits = "word of the agent on /diagnostics"
-        self._silent: dict[str, str] = {}  # topic -> the observer that has heard nothing on it
+        self._silent: dict[str, str] = {}  # topic -> the observer that has received nothing on it
 
     def listen(self, node: Any) -> None:
         """Subscribe with this node."""

@@ -86,7 +86,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
 
     def _execute(self, type_name: str, handle: Any, drive: Drive) -> Any:
         identity = bytes(handle.goal_id.uuid)
-        with self._busy:  # one body: the goal before this one was told to end
+        with self._busy:  # one robot: the previous goal was cancelled before
             try:
                 result = drive(handle.request, self._goals[identity], self._allowances.of_goal(handle))
             except EqaError as error:  # the goal itself cannot be read

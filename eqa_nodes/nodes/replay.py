@@ -126,7 +126,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
                     raise
 
     def _reset(self, request: Any, response: Any) -> Any:
-        """Open the history; nothing is published before the first OBSERVE, so that observers can be told first."""
+        """Open the history; nothing is published before the first OBSERVE, so that observers can start first."""
         self._end_playing()
         with self._one_at_a_time:
             asked = request.episode

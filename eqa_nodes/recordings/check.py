@@ -118,7 +118,7 @@ def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
 
 
 def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> Iterator[Finding]:
-    """Rate, drops and order of stamps; told: number of messages by the bag's own index."""
+    """Rate, drops and order of stamps; announced: number of messages in the bag's own index."""
     stamps = np.array(stamps_ns, np.int64)
     steps = np.diff(stamps) / 1e9
     back, twice = int((steps < 0).sum()), int((steps == 0).sum())

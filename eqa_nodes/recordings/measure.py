@@ -20,7 +20,7 @@ from eqa_nodes.ros import messages
 STAMPED = ("color", "depth", "camera_info")
 _SAMPLES = 40  # images of a kind that are decoded
 _THIN = 96  # columns that are kept of a depth image, at most
-_CAMERAS = 100  # different intrinsics that are told apart
+_CAMERAS = 100  # most different intrinsics that are counted
 
 
 @dataclass

@@ -125,8 +125,8 @@ def write_openeqa(frames: Iterable[Frame], folder: Path,
                   progress: Callable[[int], None] = lambda written: None) -> Counter[str]:
     """Write frames as a folder, one at a time; return what the format could not hold, by reason.
 
-    progress: told how many frames are written. Raises StorageError when the folder has files already, the camera
-    changes on the way, there is no frame or the disk fails.
+    progress: called with the number of written frames. Raises StorageError when the folder has files already, the
+    camera changes within the history, there is no frame or the disk fails.
     """
     folder, lost, first = Path(folder), Counter[str](), None
     try:

@@ -106,7 +106,7 @@ def free_domain() -> Iterator[int]:
     """
     clean_shared_memory()
     with ExitStack() as held:
-        for collect in (lambda: None, gc.collect):  # contexts that have ended are still heard until they are collected
+        for collect in (lambda: None, gc.collect):  # ended contexts stay visible until they are collected
             collect()
             if domain_id := _reserved(held):
                 yield domain_id

@@ -1,4 +1,4 @@
-"""The agent's episodes: begun when asked, in a simulator; on a robot also by itself, as soon as it is heard."""
+"""The agent's episodes. They begin on request; on a robot also automatically, once its messages arrive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eqa_nodes.ros.odometry import RosOdometry
 from eqa_nodes.ros.rates import OK, WARN, FlowStatus
 
 EPISODE = "episode"  # name of the status on /diagnostics
-LISTEN_S, AGAIN_S = 0.2, 2.0  # between two looks whether the robot is heard; after a beginning that failed
+LISTEN_S, AGAIN_S = 0.2, 2.0  # between checks for the robot's messages; after a failed beginning
 
 
 class Episodes:
@@ -43,7 +43,7 @@ class Episodes:
         self._ended.set()
 
     def await_begun(self) -> None:
-        """Wait for the episode that begins by itself. Raises StaleData with what is missing."""
+        """Wait for the episode that begins automatically. Raises StaleData with what is missing."""
         if not self._begun.wait(self._node.config.begin_deadline_s):
             raise StaleData(f"no episode has begun: {self._odometry.missing() or self._why}")
 
@@ -61,7 +61,7 @@ class Episodes:
     def _begin(self, asked: Any) -> Any:
         if not self._simulated:
             self._complete(asked)
-        own = not self._simulated  # nobody else gives it a stamp: it begins after all that was heard
+        own = not self._simulated  # nobody else stamps it: it begins after all received messages
         asked.header = convert.header(self._odometry.newest_ns + own)
         begun = self._announced(asked, self._node.config.node.call_deadline_s)
         self._node.send("episode", begun)

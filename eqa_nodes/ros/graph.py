@@ -111,7 +111,7 @@ CAMERA_TOPICS: dict[str, Topic] = _ALTERNATIVES | {
     SECOND + key: topic._replace(name=topic.name.replace("camera/", "camera2/", 1))
     for key, topic in ({key: TOPICS[key] for key in _FRAMES} | _ALTERNATIVES).items()}
 
-# What a robot and its operator publish, each driver as it likes: it is heard whatever quality of service they offer.
+# What a robot and its operator publish, with whatever quality of service each driver offers: subscriptions adapt to it.
 FOREIGN = frozenset({*_FRAMES, *CAMERA_TOPICS, "odom", "scan", "cmd_vel", "stop", "battery", "localisation", "tf",
                      "tf_static", "map"})
 SELDOM = frozenset({"stop", "localisation", "tf_static"})  # of these: perhaps sent once, by who keeps nothing
@@ -240,7 +240,7 @@ PERCEPTION = "perception"  # an observer too, where a detector is chosen
 LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "detected_table")}
 # What only a simulated or replayed world serves: on a robot nobody is asked for it.
 SIMULATED = frozenset(key for spec in NODES.values() if "reset_simulator" in spec.serves for key in spec.serves)
-TRANSFORMS = ("tf", "tf_static")  # heard by every node that takes in frames
+TRANSFORMS = ("tf", "tf_static")  # subscribed to by every node that processes frames
 
 
 def absolute(name: str, namespace: str = "") -> str:

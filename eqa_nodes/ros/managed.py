@@ -1,4 +1,4 @@
-"""A managed node: states and transitions of a lifecycle, as hooks; what a node made is taken back by itself.
+"""A managed node: lifecycle states and transitions as hooks. A node's entities are destroyed automatically.
 
 Nodes configure and activate themselves as they start, or a lifecycle manager asks them to.
 """
@@ -29,7 +29,7 @@ class ManagedNode(LifecycleNode):
         """Make what the node works with: publishers, servers, files. An EqaError leaves it unconfigured."""
 
     def activate(self) -> None:
-        """Begin to work by itself."""
+        """Start the node's own work, such as timers and threads."""
 
     def deactivate(self) -> None:
         """End what runs."""

@@ -171,7 +171,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
               accepted: Callable[[Any], None] = default_handle_accepted_callback) -> None:
         """Offer an action of this node's row. Inactive, it takes no goal.
 
-        cancel: told of each goal that is called off; accepted: has it executed, by itself at once.
+        cancel: called for each goal that is cancelled; accepted: starts its execution, by default at once.
         """
         self._allowed(key, self.spec.serves, "serve")
 

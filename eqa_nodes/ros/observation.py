@@ -90,7 +90,7 @@ class Observations:
                         repeat: Callable[[], None] | None = None) -> None:
         """Return when all observers have taken in the observation. Raises NodeLost naming those that have not.
 
-        repeat: publishes it again for those that missed a part of it; by itself all of it is.
+        repeat: publishes it again for observers that missed a part; by default everything is published again.
         """
         stamp, config = frame.stamp_ns, self._node.config
         end = time.monotonic() + config.acknowledged_deadline_s

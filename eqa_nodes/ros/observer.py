@@ -45,7 +45,7 @@ class EpisodeNode(EqaNode[ConfigT]):
     def not_before(self, episode: Any) -> int:
         """Return the first stamp in ns that an episode may begin with.
 
-        An earlier one is told so and not begun, and ends the running one.
+        An earlier episode gets an error, is not begun, and ends the running one.
         """
         return 0
 
@@ -88,7 +88,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
     """Takes in frames one by one: `take` gets each observation of the episode once, in order.
 
     With a second camera, those of both, in the order of their stamps. Jumps of the clock and of localisation are
-    counted, and told to `set_back` and `relocated` before the frame that comes next.
+    counted, and reported to `set_back` and `relocated` before the next frame.
     """
 
     two_cameras = True  # whether this node has a use for the second
@@ -148,7 +148,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
         return frames
 
     def _watch_clock(self) -> Any:
-        """Be told of jumps where time is simulated; elsewhere stamps that go back tell."""
+        """Watch for time jumps of a simulated clock; with other clocks, stamps that go back show them."""
         if not self.get_parameter("use_sim_time").value or not self.config.node.tf.time_jump_s:
             return None
         limit = JumpThreshold(min_forward=None, on_clock_change=False,

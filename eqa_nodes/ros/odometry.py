@@ -27,7 +27,7 @@ class RosOdometry(Protocol):
 
     @property
     def newest_ns(self) -> int:
-        """Return the last stamp that was heard of, 0 before the first."""
+        """Return the last received stamp, 0 before the first."""
 
     def begin(self, starts_ns: int) -> None:
         """Count from here: an episode begins. Returns when its first observation has been taken in by all."""
@@ -42,7 +42,7 @@ class RosOdometry(Protocol):
         """Return stamp and pose of the last observation."""
 
     def missing(self) -> str:
-        """Return what an episode cannot begin without and has not been heard of, "" where all is there."""
+        """Return what an episode needs and has not been received yet; "" when nothing is missing."""
 
 
 class BridgeOdometry:
@@ -96,7 +96,7 @@ class TopicOdometry:
 
     @property
     def newest_ns(self) -> int:
-        """Return the newest stamp that was heard of, 0 before the first."""
+        """Return the newest received stamp, 0 before the first."""
         return max(self._odometer.newest_ns, self._place.newest[0] if self._place.newest is not None else 0)
 
     def missing(self) -> str:

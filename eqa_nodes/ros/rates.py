@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-WINDOW_S = 5.0  # over which rates and ages are told
+WINDOW_S = 5.0  # over which rates and ages are computed
 RING = 256  # ages that are kept; more messages than that in a window: of the newest
 UNKNOWN = -(1 << 63)  # age of a message whose stamp is none of this clock
-UNHEARD = "not heard yet"  # the words for a topic on which nothing has come
+UNHEARD = "not heard yet"  # the message for a topic without any message
 OK, WARN, ERROR, STALE = range(4)  # as in diagnostic_msgs/DiagnosticStatus
 
 

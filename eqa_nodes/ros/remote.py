@@ -190,7 +190,7 @@ class RemoteAction(_Remote):
 
             return self._wait(handle.get_result_async(), deadline_s, born, alive, handle.get_result_async, math.inf)
         except (NodeLost, KeyboardInterrupt):
-            sending.cancel()  # it may have been accepted, and drive the robot, though nothing was heard of that
+            sending.cancel()  # it may have been accepted and drive the robot, although no reply arrived
             raise
         finally:
             if self._newest is sending:

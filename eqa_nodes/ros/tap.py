@@ -38,7 +38,7 @@ class TappedTopic(NamedTuple):
 
 
 class Tap:
-    """A node that hears what it is told to; use with `with`. counts, lost: messages that came, that did not, by topic.
+    """A node that subscribes to chosen topics; a context manager. counts, lost: received and lost messages by topic.
 
     lost: by the gaps in each publisher's numbers, where the middleware tells them (Fast DDS does).
     """

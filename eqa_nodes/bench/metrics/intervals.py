@@ -20,7 +20,7 @@ SHARE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)  # what shares, and differences of s
 def mean_interval(values: np.ndarray, limits: tuple[float, float] | None, seed: int, resamples: int) -> Interval:
     """Return the interval of the mean of values (n,), n >= 1; limits: what a value can be, None = unknown.
 
-    (None, None) where all values are equal, or there is only one, and the metric has no limits: then it cannot be told.
+    (None, None) where all values are equal, or there is only one, and the metric has no limits: there is no interval.
     """
     if limits == SHARE and np.isin(values, SHARE).all():
         return wilson(float(values.mean()), values.size)

@@ -152,7 +152,7 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Sc
     if facts is None or not targets:
         return _Arrival(None, None, None, "")
 
-    def away(x: float, y: float) -> float:  # the robot takes no stairs by itself: it is on the floor of its start
+    def away(x: float, y: float) -> float:  # the robot does not use stairs, so it is on the floor of its start
         here = (x, y) if sample.start_height_m is None else (x, y, sample.start_height_m)
         return min(facts.geodesic(sample.scene, here, target) for target in targets)
 

@@ -4,7 +4,7 @@ The published files are not at hand: this is the format as the paper describes i
 JSON list with one object a question:
 
     question_id, scene_id, category    texts ("object ..." or "spatial ...": the paper's tables have both)
-    instruction, question, answer      texts; the robot is told the first two, one after the other
+    instruction, question, answer      texts; the robot gets the first two, one after the other
     start_position, start_rotation     Habitat axes: metres; w, x, y, z
     viewpoints                         [{position, rotation}], one or more: where the answer shows
     geodesic_distance                  metres of the reference path, l of E_score and SPL

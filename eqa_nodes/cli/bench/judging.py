@@ -51,7 +51,7 @@ class JudgeChoice:
 
 @contextmanager
 def marking_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar while a model marks; yields what is told of its progress."""
+    """Show a bar while a model marks; yields the progress callback."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

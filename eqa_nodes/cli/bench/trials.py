@@ -18,7 +18,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.registry.agents import stopping_parameters
 
 IMAGE = (160, 120)  # pixels; labels need no more
-MODEL_RANGE_M = 12.0  # of labels where a simulated model judges by itself how far it sees
+MODEL_RANGE_M = 12.0  # of labels, for a simulated model with its own limit of sight
 
 
 def label_chain(noise: str, *overrides: Parameters) -> GraphParameters:

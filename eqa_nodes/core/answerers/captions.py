@@ -67,7 +67,7 @@ class Captioner:
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
         """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.
 
-        hint: what the user's turn says of it. The question is never told: a caption serves every one about its history.
+        hint: text for the user turn. It never contains the question, because a caption serves all questions.
         Raises BadFrame where nothing can be cut out.
         """
         system, where = prompt_text(prompt), repr(crop.bbox) if crop is not None else ""

@@ -71,7 +71,7 @@ class NoveltyView(NamedTuple):
 class KeyframeCandidate:
     """A frame that may be new. Each part is worked out when it is first asked for: most frames are not new.
 
-    possible: content that may be in view, told without looking closely; what is not among it is not in view.
+    possible: content that may be in view, from a cheap test; other content is not in view.
     """
 
     def __init__(self, frame: Frame, possible: Iterable[Label], seen: Callable[[], Iterable[Sighting]]) -> None:

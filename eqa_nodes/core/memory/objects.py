@@ -105,7 +105,7 @@ class Objects:
                                                                                                       set[int]]:
         """Return which objects the sightings of one view are, and the ids of all that they could have been.
 
-        frame: that of the view; without it nothing tells whether an object was moved, and its boxes are joined.
+        frame: that of the view; without it nothing tells whether an object was moved, and its boxes are merged.
         """
         pairs, alike = self._pairs(seen)
         associated = [(s, self._updated(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))

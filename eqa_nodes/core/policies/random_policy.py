@@ -28,7 +28,7 @@ class RandomConfig:
 class RandomPolicy(AnswersAtOnce):
     """Draws a reachable free cell, each with the same probability, and a heading.
 
-    The drive costs length, so cells are taken at least `nearest_m` metres of path away; there is no end by itself.
+    The drive costs length, so cells are taken at least `nearest_m` metres of path away; it never ends on its own.
     """
 
     traits = PolicyTraits(config=RandomConfig, calls=12.5, steps=287)

@@ -66,7 +66,7 @@ class SimpleCommander(TaskCommander):
                     rclpy.spin_once(self._navigator, timeout_sec=IDLE_S)  # late answers come too
                 else:
                     self._advance(goal)
-            except Exception as error:  # the thread must outlive what it is told: later goals need it
+            except Exception as error:  # the thread must survive, because later goals need it
                 if self._node.context.ok():
                     self._node.get_logger().error(f"BasicNavigator: {traceback.format_exc()}")
                     if goal is not None:
@@ -161,7 +161,7 @@ class _Goal:
 
 class Bounded:
     """Stands in for one of BasicNavigator's action clients: its waits end. A goal that is accepted after that is
-    canceled. heard_s: when the server was heard last, wall clock."""
+    canceled. received_s: when the last message of the server arrived, wall clock."""
 
     def __init__(self, client: Any, answer_s: float) -> None:
         self._client, self.answer_s = client, answer_s

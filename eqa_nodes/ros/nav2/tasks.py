@@ -17,7 +17,7 @@ class Nav2Task(Protocol):
 
     @property
     def received_s(self) -> float:
-        """When its server was heard last, wall clock."""
+        """Return when the last message of its server arrived, wall clock."""
 
     def poll(self, wait_s: float) -> TaskEnd | None:
         """Return how it ended; also when its server is gone or does not answer."""

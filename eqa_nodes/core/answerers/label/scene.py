@@ -159,7 +159,7 @@ class Scene:
     def door(self, ref: Ref) -> tuple[Seen, float] | None:
         """Return the door that leads to a room, or lies between two, and how sure that is it (0..1).
 
-        A door's label names one of its rooms; the other is told by how near the door is to what was seen of it.
+        A door's label names one of its rooms; the other is the room whose seen objects are nearest to the door.
         """
         doors = [t for t in self.objects if normalise(t.kind).endswith("door")]
         rooms = [room for room in (ref.room, ref.other_room) if room]
