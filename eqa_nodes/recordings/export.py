@@ -30,8 +30,8 @@ def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], N
     """Write frames as a bag, one at a time; return what it could not hold, by reason.
 
     progress: called with the number of written frames. labels: what the ids in label images are (privileged); the bag
-    has them as it has the label images. Raises StorageError when the folder exists, there is no frame or the disk fails,
-    ConfigError where there are labels and eqa_interfaces, which defines their message, is not installed.
+    has them as it has the label images. Raises StorageError when the folder exists, there is no frame or the disk
+    fails, ConfigError where there are labels but eqa_interfaces, which defines their message, is not installed.
     """
     reading = iter(frames)
     first = next(reading, None)
