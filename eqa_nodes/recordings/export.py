@@ -40,7 +40,7 @@ def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], N
     table = labels if first.labels is not None and labels else {}
     keys = ["tf", "camera_info", "color", "depth", *(["labels"] if first.labels is not None else []),
             *(["label_table"] if table else [])]
-    messages, lost = _Messages(), Counter[str]()
+    messages, lost = FrameMessages(), Counter[str]()
     topics = {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos, messages.definition(TOPICS[key].type))
               for key in keys}
     with closing(BagWriter(folder, topics)) as writer:
@@ -56,7 +56,7 @@ def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], N
     return lost
 
 
-class _Messages:
+class FrameMessages:
     """Serializes frames."""
 
     def __init__(self) -> None:

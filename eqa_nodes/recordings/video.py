@@ -116,28 +116,31 @@ def _wrapped(parts: Sequence[str], fits: Callable[[str], bool]) -> str:
 
 
 class Inset:
-    """The way so far from above, x to the right, y up; the scale follows the way."""
+    """The path so far from above, x to the right, y up; the scale follows the path.
+
+    path: the points that are drawn, x, y in metres; the longer the path, the further they are apart.
+    """
 
     def __init__(self) -> None:
-        self._path: list[tuple[float, float]] = []
+        self.path: list[tuple[float, float]] = []
         self._yaw = 0.0
         self._step, self._seen = 1, 0
 
     def move(self, frame: Frame) -> None:
         """Go on to the pose of a frame."""
         pose = frame.pose
-        if self._seen % self._step == 0 or not self._path:
-            self._path.append((pose.x, pose.y))
+        if self._seen % self._step == 0 or not self.path:
+            self.path.append((pose.x, pose.y))
         else:
-            self._path[-1] = (pose.x, pose.y)
+            self.path[-1] = (pose.x, pose.y)
         self._yaw, self._seen = pose.yaw, self._seen + 1
-        if len(self._path) > _POINTS:
-            self._path, self._step = [*self._path[:-1:2], self._path[-1]], 2 * self._step
+        if len(self.path) > _POINTS:
+            self.path, self._step = [*self.path[:-1:2], self.path[-1]], 2 * self._step
 
     def view(self, side: int) -> Image.Image:
         """Return a square RGBA image of `side` pixels: path, heading and a scale bar."""
         view = Image.new("RGBA", (side, side), _BACK)
-        draw, path = ImageDraw.Draw(view), np.array(self._path)
+        draw, path = ImageDraw.Draw(view), np.array(self.path)
         low, high = path.min(axis=0), path.max(axis=0)
         metres = max(float((high - low).max()), 1.0)
         scale = side * _PATH_SIDE / metres  # pixels a metre

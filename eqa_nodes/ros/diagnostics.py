@@ -105,6 +105,14 @@ class Diagnostics:
         """Return how many messages of a topic were received."""
         return self._topics[name][0].total if name in self._topics else 0
 
+    def read(self, gauge: str) -> float:
+        """Return how much waits in a queue now. Raises KeyError for one that is not shown."""
+        return self._gauges[gauge][0]()
+
+    def report(self, name: str) -> StatusReport:
+        """Return a status of the node's own as of now. Raises KeyError for one that was not added."""
+        return self._reports[name]()
+
     def lost(self) -> dict[str, int]:
         """Return how many messages of each topic were lost since the node subscribed to it."""
         return {name: flow.gaps.lost for name, (flow, _) in list(self._topics.items())}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.export import _Messages, write_bag
+from eqa_nodes.recordings.export import FrameMessages, write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.reader import Bag, Recorded
 from eqa_nodes.recordings.writer import BagTopic, BagWriter
@@ -49,7 +49,7 @@ def _stamp(stamp_ns: int) -> bytes:
 
 def write_long_bag(folder: Path, one: Frame, count: int) -> None:
     """Write one frame over and over, each time with the stamp of its turn: serialized once, so that it is quick."""
-    pack = _Messages()
+    pack = FrameMessages()
     keys = ("tf", "camera_info", "color", "depth")
     parts = [(TOPICS[key].name, cdr) for key, cdr in pack.of(one) if key in keys]
     topics = {TOPICS[key].name: BagTopic(TOPICS[key].type, TOPICS[key].qos, pack.definition(TOPICS[key].type))

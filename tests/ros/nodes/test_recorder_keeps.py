@@ -42,10 +42,10 @@ class Robot:
         self.folder = folder / "walk"
         self.recorder = ros.add(RecorderNode, folder=str(folder), **parameters)
         node = ros.plain("robot")
-        self._out = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
+        self.out = {key: node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name, qos(TOPICS[key].qos))
                      for key in OBSERVATION}
         self._reset = Remotes(node).service("reset_recorder")
-        until(lambda: all(out.get_subscription_count() for out in self._out.values()))
+        until(lambda: all(out.get_subscription_count() for out in self.out.values()))
         self._begin("walk")
         self.sent = Counter[str]()
 
@@ -61,10 +61,10 @@ class Robot:
                        "depth": lambda at: convert.image_msg(DEPTH, "16UC1", at),
                        "camera_info": lambda at: convert.camera_info_msg(K, at),
                        "odom": lambda at: interface("nav_msgs/msg/Odometry")(header=convert.header(at))}[key](stamp)
-            self._out[key].publish(message)
+            self.out[key].publish(message)
             self.sent[key] += 1
             until(lambda name=TOPICS[key].name, n=self.sent[key]: self.recorder.diagnostics.received(name) == n)
-            until(lambda: not self.recorder._waiting_mb())
+            until(lambda: not self.recorder.diagnostics.read("waits to be written [MB]"))
 
     def end(self) -> Counter[str]:
         """End the bag; return the number of messages in all bags by topic."""
@@ -142,7 +142,7 @@ def test_what_is_lost_is_shown_on_diagnostics_and_told_in_the_log(ros: Any, tmp_
     robot.show(together("color", "depth")(1))
     no_room_once(monkeypatch)
     robot.show(together("depth")(2))
-    report, told = robot.recorder._report(), list[str]()
+    report, told = robot.recorder.diagnostics.report("recording"), list[str]()
     assert report.verdict == (WARN, "1 messages are lost")
     assert "2 came" in report.values["camera/depth/image_raw"]
     assert "1 dropped" in report.values["camera/depth/image_raw"]
@@ -150,7 +150,7 @@ def test_what_is_lost_is_shown_on_diagnostics_and_told_in_the_log(ros: Any, tmp_
     record = robot.recorder._keep
     monkeypatch.setattr(robot.recorder, "_keep", lambda *part: (held.wait(WAIT_S), record(*part)))
     topic, sent = TOPICS["color"].name, 40
-    out = robot._out["color"]
+    out = robot.out["color"]
     for number in range(3, 3 + sent):
         out.publish(convert.image_msg(RGB, "rgb8", stamps(number)))
     held.set()

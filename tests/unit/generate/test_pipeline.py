@@ -19,7 +19,7 @@ from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, genera
 from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
-from tests.fixtures.generating import NOTHING, SCENE, Model, cast, job, small
+from tests.fixtures.generating import NOTHING, SCENE, Killed, Model, cast, job, small
 
 BAD = {"clarity": 0.9, "answerability": 0.1, "uniqueness": 0.9, "nontriviality": 0.9, "feedback": "no kettle in view"}
 
@@ -109,28 +109,17 @@ def test_a_category_without_a_question_costs_one_call(tmp_path: Path) -> None:
     assert {r.reason for r in records} == {"nothing of this kind to ask about"} and model.backend.usage.calls == 2
 
 
-class Killed(BaseException):
-    """What nothing catches."""
-
-
 @pytest.mark.parametrize("last", range(0, 14, 3))
 def test_a_kill_loses_nothing_and_pays_nothing_twice(tmp_path: Path, last: int) -> None:
     straight = Model(answer=here)
     made(tmp_path / "straight", straight)
     model = Model(answer=here)
-    reply = model._reply
-
-    def dies(messages: Any) -> str:
-        if sum(model.calls.values()) == last:
-            raise Killed
-        return reply(messages)
-
-    model.backend._replies = [dies] * 100
+    model.dies_at = last
     with pytest.raises(Killed):
         made(tmp_path / "killed", model)
     with (tmp_path / "killed" / STEPS).open("ab") as file:
         file.write(b'{"key":"half a li')
-    model.backend._replies = [reply] * 100
+    model.dies_at = -1
     summary = made(tmp_path / "killed", model)
     assert (tmp_path / "killed" / RECORDS).read_bytes() == (tmp_path / "straight" / RECORDS).read_bytes()
     assert model.calls == straight.calls

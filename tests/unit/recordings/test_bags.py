@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
-import signal
 import sys
 from collections import namedtuple
 from pathlib import Path
@@ -24,6 +22,7 @@ from eqa_nodes.recordings.recover import recover
 from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.recordings.writer import BagTopic, BagWriter, Qos
 from tests.fixtures.bags import SECOND, TYPES, Cdr, needs_messages, noise_of, topics_of
+from tests.fixtures.disk import room_for
 
 pytestmark = needs_messages
 
@@ -118,17 +117,11 @@ def test_a_full_disk_ends_the_bag_and_keeps_what_was_flushed(cdr: Cdr, tmp_path:
     writer.write("/question", 1, cdr.text("first"))
     writer.flush()
     noise = noise_of(1 << 20)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (writer.file.stat().st_size + 100_000, limits[1]))
-    try:
+    with room_for(writer.file.stat().st_size + 100_000):
         with pytest.raises(StorageError, match="the bag ends with what was flushed"):
             _ = [writer.write("/question", i, cdr.text(noise)) for i in range(2, 9)]
         with pytest.raises(StorageError, match="free space there"):
             writer.write("/question", 9, cdr.text("more"))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
     writer.close()
     assert recover(tmp_path / "bag") == -1
     with AnyReader([tmp_path / "bag"]) as reader:

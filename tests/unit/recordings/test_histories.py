@@ -18,7 +18,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.definitions import definition, type_hash
 from eqa_nodes.recordings.episode_history import RecordedHistory, survey
-from eqa_nodes.recordings.export import _Messages, write_bag
+from eqa_nodes.recordings.export import FrameMessages, write_bag
 from eqa_nodes.recordings.histories import FORMATS, open_history
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
@@ -186,7 +186,7 @@ def test_labels_go_into_a_bag_or_are_counted(tmp_path: Path) -> None:
 @needs_messages
 @pytest.mark.parametrize("name", ["sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage"])
 def test_exported_bags_have_the_installed_types(name: str) -> None:
-    assert type_hash(name, _Messages().definition(name)) == type_hash(name, definition(name))
+    assert type_hash(name, FrameMessages().definition(name)) == type_hash(name, definition(name))
 
 
 def test_what_fits_no_format_is_named(tmp_path: Path) -> None:

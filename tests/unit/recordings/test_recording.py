@@ -19,7 +19,8 @@ from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.recordings.recording import BagRecording, Listener
 from eqa_nodes.recordings.writer import BagWriter
 from eqa_nodes.testing.waiting import WAIT_S, holds
-from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
+from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, needs_messages, noise_of, record_frames, topics_of
+from tests.fixtures.disk import room_for
 
 pytestmark = needs_messages
 COLOR, DEPTH = "/camera/color/image_raw", "/camera/depth/image_raw"
@@ -189,20 +190,17 @@ def test_images_that_cannot_be_compressed_are_kept_as_they_are(cdr: Cdr, tmp_pat
     assert len(heard.reasons) == 2 and "yuv422_yuy2" in heard.reasons[0]
 
 
-def test_a_disk_that_fails_is_told_and_the_bag_ends(cdr: Cdr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_told_and_the_bag_ends(cdr: Cdr, tmp_path: Path) -> None:
     heard = Heard()
     recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
     recording.put("/question", 1, cdr.text("a"), tag="urgent")
     assert heard.durable_.wait(WAIT_S)
 
-    def full(*_: Any) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(recording.bag._file._stream, "write", full)
-    recording.put("/question", 2, cdr.text("b"), tag="urgent")
-    assert holds(lambda: bool(recording.failed))
+    with room_for(recording.bag.file.stat().st_size + 100_000):
+        recording.put("/question", 2, cdr.text(noise_of(1 << 20)), tag="urgent")
+        assert holds(lambda: bool(recording.failed))
     recording.put("/question", 3, cdr.text("c"))
     recording.close()
-    assert "No space left on device" in recording.failed and recording.counts["/question"] <= 2
+    assert "File too large" in recording.failed and recording.counts["/question"] <= 2
     with AnyReader([tmp_path / "bag"]) as reader:
         assert [stamp for _, stamp, _ in reader.messages()] == [1]

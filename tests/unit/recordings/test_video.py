@@ -91,8 +91,8 @@ def test_a_long_way_keeps_its_ends_and_a_bounded_number_of_points() -> None:
     inset, f = Inset(), next(_frames(1))
     for i in range(9000):
         inset.move(replace(f, map_from_base=Pose2(0.01 * i, 0.0, 0.0).transform()))
-    assert len(inset._path) <= 2001 and inset._path[0] == (0.0, 0.0) and inset._path[-1][0] == pytest.approx(89.99)
-    assert max(np.diff([x for x, _ in inset._path])) < 0.2
+    assert len(inset.path) <= 2001 and inset.path[0] == (0.0, 0.0) and inset.path[-1][0] == pytest.approx(89.99)
+    assert max(np.diff([x for x, _ in inset.path])) < 0.2
 
 
 def test_text_and_inset_are_over_the_image() -> None:

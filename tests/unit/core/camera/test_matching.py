@@ -41,11 +41,27 @@ def test_without_partners_no_more_than_the_bound_wait() -> None:
     for k in range(1, 6):
         assert not [*m.put("depth", 100 * k * MS, k)]
     assert m.unmatched == [(100 * MS, "no camera_info and color"), (200 * MS, "no camera_info and color")]
-    for k in range(10):
-        assert not [*m.put("color", 10_000 * MS + k, k)]
-    assert len(m._held["color"]) == 3
+
+
+def test_no_more_partners_than_the_bound_wait_and_clear_forgets_them() -> None:
+    def found(at: int, clear: bool = False) -> bool:
+        m = matcher(bound=3)
+        assert not [*m.put("camera_info", 0, "k")]
+        for k in range(10):
+            assert not [*m.put("color", 100 * k * MS, k)]
+        if clear:
+            m.clear()
+        return bool([*m.put("depth", 100 * at * MS, "d")])
+
+    assert [found(k) for k in range(10)] == 7 * [False] + 3 * [True]
+    assert not any(found(k, clear=True) for k in range(10))
+
+
+def test_cleared_anchors_are_forgotten_too() -> None:
+    m = matcher()
+    assert not [*m.put("depth", 100 * MS, "d")]
     m.clear()
-    assert not any(m._held.values())
+    assert not [*m.put("camera_info", 0, "k"), *m.put("color", 100 * MS, "c")] and not m.unmatched
 
 
 @given(st.lists(st.tuples(st.integers(-15, 15), st.booleans(), st.booleans()), min_size=1, max_size=40))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import resource
-import signal
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +18,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame
+from tests.fixtures.disk import room_for
 from tests.fixtures.frames import LABELS, frame
 
 
@@ -200,16 +199,9 @@ def test_reopening_goes_on_where_it_stopped(store: MemoryStore) -> None:
 
 def test_a_full_disk_is_named_and_the_store_goes_on(store: MemoryStore) -> None:
     store.take(frame(1), {})
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     room = max(os.path.getsize(f"{store.path}{suffix}") for suffix in ("", "-wal", "-shm"))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
-    try:
-        with pytest.raises(StorageError, match=r"memory\.db could not be written .*free space"):
-            store.take(frame(2, Pose2(5.0, 0.0, 0.0)), {})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
+    with room_for(room), pytest.raises(StorageError, match=r"memory\.db could not be written .*free space"):
+        store.take(frame(2, Pose2(5.0, 0.0, 0.0)), {})
     assert len(store) == 1
     again = store.take(frame(3, Pose2(5.0, 0.0, 0.0)), {})
     assert again is not None

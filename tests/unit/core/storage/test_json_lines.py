@@ -9,6 +9,7 @@ import pytest
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
+from tests.fixtures.disk import room_for
 
 
 class Note(NamedTuple):
@@ -32,31 +33,13 @@ def test_what_was_written_is_read_and_a_torn_end_is_dropped(tmp_path: Path) -> N
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
-    with LineWriter(tmp_path / "notes.jsonl") as lines:
-        lines.append(Note(1))
-
-        class Full:
-            """Takes five bytes, then no more."""
-
-            def __init__(self, file: object) -> None:
-                self._file, self._room = file, 5
-
-            def write(self, data: memoryview) -> int:
-                if not self._room:
-                    raise OSError(28, "No space left on device")
-                taken, self._room = self._file.write(data[:self._room]), 0  # type: ignore[attr-defined]
-                return int(taken)
-
-            def __getattr__(self, name: str) -> object:
-                return getattr(self._file, name)
-
-        real = lines._file
-        lines._file = Full(real)  # type: ignore[assignment]
-        with pytest.raises(StorageError, match="No space left"):
-            lines.append(Note(2))
-        lines._file = real
-        lines.append(Note(3))
-    assert read_lines(tmp_path / "notes.jsonl", Note, "ask").values == [Note(1), Note(3)]
+    path = tmp_path / "notes.jsonl"
+    with LineWriter(path) as lines:
+        lines.append(*map(Note, range(100)))
+        with room_for(path.stat().st_size + 5), pytest.raises(StorageError, match="File too large"):
+            lines.append(Note(100))
+        lines.append(Note(101))
+    assert read_lines(path, Note, "ask").values == [*map(Note, range(100)), Note(101)]
 
 
 def test_one_writer_at_a_time_and_broken_lines_are_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,7 @@ class Eyes:
         self._descriptor = os.memfd_create("test")
         self._images = wire.Images(self._descriptor)
         self.worker = Worker(wire.Images(self._descriptor))
-        self.worker._habitat = habitat_like
+        self.worker.answer("hello", {"protocol": wire.PROTOCOL})
 
     def look(self, size: Size, scene: dict[str, Any] = SCENE, hfov_deg: float = 90.0, color: bool = True) -> wire.Views:
         """Open a scene with such a camera, and look."""
@@ -41,7 +42,22 @@ class Eyes:
 
 
 @pytest.fixture
-def eyes() -> Iterator[Eyes]:
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[habitat_like.Simulator]:
+    """All simulators that were made of the stand-in, which is imported as habitat_sim."""
+    made: list[habitat_like.Simulator] = []
+
+    class Noted(habitat_like.Simulator):
+        def __init__(self, config: habitat_like.Configuration) -> None:
+            super().__init__(config)
+            made.append(self)
+
+    monkeypatch.setitem(sys.modules, "habitat_sim", habitat_like)
+    monkeypatch.setattr(habitat_like, "Simulator", Noted)
+    return made
+
+
+@pytest.fixture
+def eyes(opened: list[habitat_like.Simulator]) -> Iterator[Eyes]:
     eyes = Eyes()
     yield eyes
     eyes.close()
@@ -67,12 +83,12 @@ def test_colour_may_be_asked_for_later(eyes: Eyes, scene: dict[str, Any]) -> Non
         assert (eyes.look((40, 30), scene, color=color).depth_m == 5.0).all()
 
 
-def test_the_same_camera_in_the_same_scene_opens_nothing_anew(eyes: Eyes) -> None:
+def test_the_same_camera_in_the_same_scene_opens_nothing_anew(
+        eyes: Eyes, opened: list[habitat_like.Simulator]) -> None:
     eyes.look((40, 30))
-    sim = eyes.worker._sim
     eyes.look((40, 30))
-    assert eyes.worker._sim is sim and sim.opened == 1
+    assert [sim.opened for sim in opened] == [1]
     eyes.look((80, 60))
-    assert eyes.worker._sim is sim and sim.opened == 2  # the scene and its textures stay
+    assert [sim.opened for sim in opened] == [2]  # the scene and its textures stay
     eyes.look((80, 60), {**SCENE, "file": "/other.glb"})
-    assert eyes.worker._sim is not sim
+    assert [sim.opened for sim in opened] == [2, 1]
