@@ -64,7 +64,7 @@ def write_long_bag(folder: Path, one: Frame, count: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("minutes", [12, pytest.param(30, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("minutes", [14, pytest.param(30, marks=pytest.mark.thorough)])
 def test_long_recordings_do_not_have_to_fit_in_memory(minutes: int, tmp_path: Path) -> None:
     frames = minutes * 60 * RATE_HZ
     write_long_bag(tmp_path / "long", frame(MARK_NS), frames)
