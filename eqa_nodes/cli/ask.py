@@ -67,8 +67,7 @@ class Ask:
         from rich.console import Console
 
         from eqa_nodes.bench.running.runner import EpisodeResult
-        from eqa_nodes.cli.answers import print_answer
-        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.cli.printing import print_answer, shown
         from eqa_nodes.core.answerers.common import check_question
 
         check_question(self.question)

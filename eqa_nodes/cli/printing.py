@@ -1,12 +1,45 @@
-"""Text of models, data sets and bags on its way to the terminal."""
+"""What goes to the terminal: text of models, data sets and bags, and answers with their evidence and cost."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
 from eqa_nodes.core.storage.text import printable
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from eqa_nodes.core.types.questions import Answer, Evidence
+
 
 def shown(text: str) -> str:
     """Return the text so that rich prints it as it is: no markup of its own, nothing that steers the terminal."""
     return escape(printable(text))
+
+
+def print_answer(console: Console, answer: Answer) -> None:
+    """Print an answer with its evidence and what it cost."""
+    if answer.error:
+        console.print(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
+    console.print(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
+    if answer.shown:
+        console.print("  the robot stands where that was seen from")
+    elif answer.message and not answer.error:
+        console.print(f"  {shown(answer.message)}")
+    for e in answer.evidence:
+        console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
+                      f"({_place(e)}): {shown(e.note)}")
+    r = answer.receipt
+    privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
+    money = f", {r.money:.4g} by its prices" if r.money else ""
+    console.print(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, "
+                  f"{r.tokens_in + r.tokens_out} tokens{money}{privileged}", style="dim")
+
+
+def _place(e: Evidence) -> str:
+    """Return where to find the image of a piece of evidence."""
+    if e.frame < 0:
+        return f"view {e.keyframe_id}"
+    return f"frame {e.frame}" + (f", {e.offset_ns / 1e9:.2f} s into the bag" if e.offset_ns >= 0 else "")

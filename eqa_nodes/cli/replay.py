@@ -99,7 +99,7 @@ class Replay:
 
 
 def _ask(client: Any, console: Console, text: str) -> Answer:
-    from eqa_nodes.cli.answers import print_answer
+    from eqa_nodes.cli.printing import print_answer
     from eqa_nodes.core.types.questions import Question
 
     answer: Answer = client.ask(Question(text, may_explore=False))

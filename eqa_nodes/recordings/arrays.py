@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.memory.keyframes import even_in_time
-from eqa_nodes.core.types.views import Frame, Intrinsics, Label
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame
 from eqa_nodes.recordings.cameras import base_below, mount, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 

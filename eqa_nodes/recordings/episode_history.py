@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
-from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label, check_frame
 
 
 @dataclass(frozen=True, eq=False)

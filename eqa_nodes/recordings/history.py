@@ -10,10 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
-from eqa_nodes.core.types.views import Frame, Intrinsics, Label
+from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame, clean_depth
 from eqa_nodes.recordings import images, poses
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.recordings.poses import Poses

@@ -23,11 +23,10 @@ from typing import IO, NamedTuple
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.core.camera.frames import clean_depth
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.cameras import base_below, mount, pinhole, rigid
 from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered, read_cameras

@@ -22,9 +22,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
-from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label, check_frame, clean_depth
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.frames import FrameAssembler

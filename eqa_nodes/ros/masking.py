@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_in
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.core.types.views import Frame, Label, check_frame
 from eqa_nodes.recordings.cdr import decoded, without
 from eqa_nodes.ros.frames import FrameAssembler
 from eqa_nodes.ros.graph import TOPICS

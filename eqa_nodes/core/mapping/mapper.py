@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 
-from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.mapping import voxels
 from eqa_nodes.core.mapping.config import HEAD_ROOM_M, MapperConfig, blind_m, check_body
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
 
 _GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
 _PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.answerers.places import PlacesConfig, places_of
-from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import rows
@@ -33,7 +32,7 @@ from eqa_nodes.core.ranges import NotNegative
 from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.geometry import Transform, compose
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
-from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_frame
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
-from eqa_nodes.cli.answers import print_answer
 from eqa_nodes.cli.bench.run_bar import RunBar
-from eqa_nodes.cli.printing import shown
+from eqa_nodes.cli.printing import print_answer, shown
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.views import Frame
+from eqa_nodes.core.types.views import Frame, check_frame
 from eqa_nodes.recordings.definitions import definition, type_hash
 from eqa_nodes.recordings.episode_history import RecordedHistory, survey
 from eqa_nodes.recordings.export import FrameMessages, write_bag

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.core.camera.frames import check_frame
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import CameraModel
+from eqa_nodes.core.types.views import check_frame
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.tours import RECIPES, Tour, TourHistory, most_pixels, plan_tour
 from tests.fixtures.bags import needs_messages

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eqa_nodes.core.camera.frames import check_frame, clean_depth
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
-from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
 
 K = Intrinsics(8, 6, 4.0, 4.0, 4.0, 3.0)
 GOOD = Frame(5, np.zeros((6, 8, 3), np.uint8), np.ones((6, 8), np.float32), K, Pose2(1.0, 2.0, 0.5).transform(),
