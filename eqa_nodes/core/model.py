@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
@@ -17,6 +18,7 @@ from eqa_nodes.core.storage.text import plain, printable
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
+Schema = Mapping[str, object]  # a JSON schema of a reply; core.forms writes those that all servers take
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
 MOST_TOKENS = 10_000_000  # that one call can have read or written: no model takes more
 _MAX_DIGITS = 18  # of a whole number in a reply
@@ -24,7 +26,8 @@ _LONGEST_REPLY = 400_000  # characters that are searched for an object; models w
 _OBJECT = re.compile(r'\{\s*["}]')  # what an object begins with
 _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _TRIES = 32  # braces at which an object is looked for: prose has few, and each costs a look at all that follows
-_SHOWN_AGAIN = 2000  # characters of a wrong reply that the model is shown
+_SHOWN_AGAIN, _RESTATED = 2000, 8000  # characters of a wrong reply that is shown; that is to be restated
+_NOT_SHOWN_AGAIN = "(A picture was shown here.)"
 
 
 class Mark(NamedTuple):
@@ -89,7 +92,7 @@ class Usage:
     """Requests sent and tokens counted so far, those of failed calls included (as far as the server says).
 
     money: what the tokens cost, in the currency of the prices; 0.0 where no prices are known. images: in the messages
-    of calls that were answered.
+    of calls that were answered. tokens_cached: those of tokens_in that the server had read before, where it says so.
     """
 
     calls: int = 0
@@ -97,14 +100,15 @@ class Usage:
     tokens_out: int = 0
     money: float = 0.0
     images: int = 0
+    tokens_cached: int = 0
 
     def __sub__(self, before: Usage) -> Usage:
         return Usage(self.calls - before.calls, self.tokens_in - before.tokens_in, self.tokens_out - before.tokens_out,
-                     self.money - before.money, self.images - before.images)
+                     self.money - before.money, self.images - before.images, self.tokens_cached - before.tokens_cached)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out,
-                     self.money + other.money, self.images + other.images)
+                     self.money + other.money, self.images + other.images, self.tokens_cached + other.tokens_cached)
 
 
 class Budget(NamedTuple):
@@ -134,14 +138,23 @@ class Backend(Protocol):
     def usage(self) -> Usage:
         """A copy of the current counts."""
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
-        """Return the model's next turn."""
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
+        """Return the model's next turn. schema: of the JSON that is asked for; a help for backends that can use it."""
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the model's probability of each option as the answer to the last message."""
 
     def close(self) -> None:
         """Release connections; a second call does nothing."""
+
+
+def generate_with(backend: Backend, messages: Sequence[Message], max_tokens: int, seed: int,
+                  schema: Schema | None) -> Completion:
+    """Return the next turn. The schema is given to backends whose `generate` takes one: older ones do not."""
+    if schema is None or "schema" not in inspect.signature(backend.generate).parameters:
+        return backend.generate(messages, max_tokens, seed)
+    return backend.generate(messages, max_tokens, seed, schema)
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -168,7 +181,7 @@ def json_object(text: str) -> dict[str, object]:
     """Return the first JSON object in a reply, its texts printable. Prose and code fences around it are tolerated, and
     where nothing else would do, line breaks in its texts and commas before a closing bracket.
 
-    Raises ValueError where there is none, or one nested too deep, or with a number that nothing can be computed with.
+    Raises NothingRead where there is none, or one nested too deep, or with a number that nothing can be computed with.
     The time grows with the length of the reply only: hostile ones hold many braces.
     """
     as_it_is = text[:_LONGEST_REPLY]
@@ -181,7 +194,7 @@ def json_object(text: str) -> dict[str, object]:
             except (ValueError, RecursionError):
                 continue
             return {printable(key): plain(item) for key, item in found.items()}
-    raise ValueError(f"no JSON object in the reply {text[:80]!r}")
+    raise NothingRead(f"no JSON object in the reply {text[:80]!r}")
 
 
 def _whole(number: str) -> int:
@@ -191,31 +204,50 @@ def _whole(number: str) -> int:
     return int(number)
 
 
+class NothingRead(ValueError):
+    """A reply in which nothing of the agreed form was found at all."""
+
+
 def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str], T], form: str,
-             max_tokens: int = 1024, seed: int = 0) -> T:
+             max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None) -> T:
     """Ask for a reply in a form ("a number from 1 to 5") and return read(reply); read raises ValueError for another.
 
-    One re-prompt says what was wrong; a second wrong reply raises ModelError.
+    One re-prompt says what was wrong; a second wrong reply raises ModelError. The pictures are shown again only where
+    nothing could be read (NothingRead, an empty reply, one that was cut off): else the model has judged them, and
+    restates its own words.
     """
     turns = list(messages)
     wrong = ""
     for _ in range(2):
-        reply = backend.generate(turns, max_tokens, seed)
+        reply = generate_with(backend, turns, max_tokens, seed, schema)
         try:
             return read(reply.text)
         except ValueError as error:
-            wrong = f"cut off at {max_tokens} tokens" if reply.finish_reason == "length" else str(error)
-        again = f"That reply could not be used: {wrong}. Reply again, shorter, with nothing but {form}."
-        said = reply.text[:_SHOWN_AGAIN] or "(nothing)"
-        turns = [*messages, Message("assistant", (said,)), Message("user", (again,))]
+            cut = reply.finish_reason == "length"
+            wrong = f"cut off at {max_tokens} tokens" if cut else str(error)
+            anew = cut or not reply.text.strip() or isinstance(error, NothingRead)
+        turns = _asked_again(messages, reply.text, wrong, form, anew)
     raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}")
 
 
+def _asked_again(messages: Sequence[Message], said: str, wrong: str, form: str, anew: bool) -> list[Message]:
+    """Return the turns of a re-prompt. anew: the pictures are shown again."""
+    again = f"That reply could not be used: {wrong}. Reply again, shorter, with nothing but {form}."
+    before = list(messages)
+    if not anew and any(isinstance(part, bytes) for message in messages for part in message.parts):
+        again = (f"That reply could not be used: {wrong}. Say the same once more with nothing but {form}. The pictures "
+                 "are not shown again: keep your judgements of them, and add none for what you did not look at.")
+        before = [message._replace(parts=tuple(part if isinstance(part, str) else _NOT_SHOWN_AGAIN
+                                               for part in message.parts)) for message in messages]
+    most = _SHOWN_AGAIN if anew else _RESTATED
+    return [*before, Message("assistant", (said[:most] or "(nothing)",)), Message("user", (again,))]
+
+
 def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict[str, object]], T],
-             max_tokens: int = 1024, seed: int = 0) -> T:
+             max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None) -> T:
     """Ask for a JSON object and return read(object); read raises ValueError for a wrong form. Else as `ask_form`."""
     return ask_form(backend, messages, lambda text: read(json_object(text)), "the JSON object that was asked for",
-                    max_tokens, seed)
+                    max_tokens, seed, schema)
 
 
 def fraction(value: object, name: str) -> float:

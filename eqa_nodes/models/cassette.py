@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
-from eqa_nodes.core.model import MOST_TOKENS, Backend, Choice, Completion, Message, Usage
+from eqa_nodes.core.model import MOST_TOKENS, Backend, Choice, Completion, Message, Schema, Usage, generate_with
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.storage.text import stored
@@ -67,6 +67,8 @@ class CassetteEntry:
         counts = self.usage.calls, self.usage.tokens_in, self.usage.tokens_out
         if not all(0 <= count <= most for count, most in zip(counts, _MOST, strict=True)):
             raise ValueError(f"no call can have cost {counts}: calls, tokens in and out")
+        if not 0 <= self.usage.tokens_cached <= self.usage.tokens_in:
+            raise ValueError(f"{self.usage.tokens_cached} cached tokens are not some of {self.usage.tokens_in}")
 
 
 @dataclass
@@ -119,10 +121,14 @@ class Cassette:
         """A copy of the counts so far, played calls included."""
         return self._meter.usage
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
-        """Return the model's next turn, or the recorded one. Raises ModelError, BudgetSpent, StorageError."""
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
+        """Return the model's next turn, or the recorded one. Raises ModelError, BudgetSpent, StorageError.
+
+        The schema is no part of what is recorded: it restates what the prompt asks for, and not every server gets it.
+        """
         call = self._call(messages, (), max_tokens, seed)
-        done = self._ask(call, lambda backend: backend.generate(messages, max_tokens, seed))
+        done = self._ask(call, lambda backend: generate_with(backend, messages, max_tokens, seed, schema))
         if done.completion is None:
             raise ModelError(done.error)
         return done.completion._replace(text=stored(done.completion.text))
@@ -193,7 +199,7 @@ class Cassette:
 
     def _count(self, recording: CassetteEntry) -> None:
         spent = recording.usage
-        self._meter.add(spent.calls, spent.tokens_in, spent.tokens_out, spent.images)
+        self._meter.add(spent.calls, spent.tokens_in, spent.tokens_out, spent.images, spent.tokens_cached)
 
 
 def recorded_calls(path: Path) -> int:

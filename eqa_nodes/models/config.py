@@ -9,6 +9,7 @@ from eqa_nodes.core.ranges import Count, Counted, Finite, NotNegative, Positive,
 from eqa_nodes.core.settings import setting
 
 CASSETTE_MODES = ("auto", "record", "replay")
+DETAILS = ("", "low", "high", "auto")
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,18 @@ class ModelConfig:
     stream: bool = setting(False, "Stream the replies, as some servers behind proxies need.")
     logprobs: bool = setting(True, "Ask for token probabilities where the backend supports them.")
     tokens_field: str = setting("max_tokens",
-        "Name of the request field that limits the tokens; some newer models need max_completion_tokens.")
+        "Name of the request field that limits the tokens, max_tokens or max_completion_tokens. It is tried first; "
+        "where a server refuses it, the other one is sent.")
+    image_side_px: Count = setting(512,
+        "Longest side of a picture for the model in pixels; larger ones are scaled down. 0 sends them as stored.")
+    image_detail: str = setting("",
+        'How closely the server looks at pictures: low | high | auto; "" sends nothing, which is auto to most servers.')
     rate_calls: Count = setting(0, "Maximum number of calls per minute and process; 0 sets no limit.")
     rate_tokens: Count = setting(0, "Maximum number of tokens per minute and process; 0 sets no limit.")
     price_in: NotNegative = setting(0.0, "Price of one million input tokens; 0 means unknown.")
     price_out: NotNegative = setting(0.0, "Price of one million output tokens; 0 means unknown.")
+    price_cached: NotNegative = setting(0.0,
+        "Price of one million input tokens that the server had in its cache; 0 means that of input tokens.")
     budget_calls: Count = setting(0, "Maximum number of calls; 0 sets no limit.")
     budget_tokens: Count = setting(0, "Maximum number of tokens; 0 sets no limit.")
     budget_money: NotNegative = setting(0.0, "Maximum cost by the prices; 0 sets no limit.")
@@ -50,5 +58,7 @@ class ModelConfig:
         if self.budget_money and not (self.price_in or self.price_out):
             raise ConfigError(f"model.budget_money is {self.budget_money:g}, but no prices are known: set "
                               "price_in and price_out (--price-in, --price-out), in money per million tokens")
+        if self.image_detail not in DETAILS:
+            raise ConfigError(unknown("model.image_detail", self.image_detail, DETAILS))
         if self.cassette_mode not in CASSETTE_MODES:
             raise ConfigError(unknown("model.cassette_mode", self.cassette_mode, CASSETTE_MODES))

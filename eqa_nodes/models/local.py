@@ -20,6 +20,7 @@ from eqa_nodes.core.model import (
     Choice,
     Completion,
     Message,
+    Schema,
     Usage,
     choose_verbalised,
     images_in,
@@ -79,8 +80,9 @@ class LocalModel:
         """A copy of the counts so far."""
         return self._meter.usage
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
-        """Return the model's next turn. Raises ModelError, BudgetSpent."""
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
+        """Return the model's next turn. Raises ModelError, BudgetSpent. schema: not used."""
         return self.generate_many([messages], max_tokens, seed)[0]
 
     def generate_many(self, chats: Sequence[Sequence[Message]], max_tokens: int = 1024,

@@ -35,6 +35,7 @@ class UsageMeter:
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         self._budget = Budget(config.budget_calls, config.budget_tokens, config.budget_money)
         self._prices = config.price_in / 1e6, config.price_out / 1e6
+        self._saved = (config.price_in - config.price_cached) / 1e6 if config.price_cached else 0.0
         self._usage = Usage()
         self._lock = threading.Lock()
 
@@ -43,15 +44,17 @@ class UsageMeter:
         """A copy of the counts so far; money is that of their sum, so that it does not depend on the order."""
         with self._lock:
             own = self._usage
-        return replace(own, money=own.tokens_in * self._prices[0] + own.tokens_out * self._prices[1])
+        return replace(own, money=own.tokens_in * self._prices[0] + own.tokens_out * self._prices[1]
+                       - own.tokens_cached * self._saved)
 
     def check(self) -> None:
         """Raise BudgetSpent when nothing is left for another call."""
         self._budget.check(self.usage)
 
-    def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, images: int = 0) -> None:
-        """Count."""
-        spent = Usage(calls, tokens_in, tokens_out, images=images)
+    def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, images: int = 0,
+            tokens_cached: int = 0) -> None:
+        """Count. tokens_cached: of tokens_in."""
+        spent = Usage(calls, tokens_in, tokens_out, images=images, tokens_cached=tokens_cached)
         with self._lock:
             self._usage += spent
         own = _THIS_CALL.get()

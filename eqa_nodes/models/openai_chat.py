@@ -19,18 +19,24 @@ from eqa_nodes.core.model import (
     Choice,
     Completion,
     Message,
+    Schema,
     Usage,
     choose_verbalised,
     images_in,
     letter_menu,
 )
 from eqa_nodes.core.traits import Traits
+from eqa_nodes.models.attempts import Attempts
 from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.dialect import memory_of
 from eqa_nodes.models.guarded import guarded_client
 from eqa_nodes.models.keys import check_url, checked_key, hidden
 from eqa_nodes.models.meter import RateLimit, UsageMeter
+from eqa_nodes.models.openai_request import Ask, body_of
 from eqa_nodes.models.openai_wire import (
     END_OF_STREAM,
+    SERVER_SAID,
+    cached_tokens,
     content_of,
     finish_reason,
     first_choice,
@@ -39,14 +45,13 @@ from eqa_nodes.models.openai_wire import (
     model_names,
     parse,
     tokens_of,
-    wire,
 )
+from eqa_nodes.models.refusals import REMEDIES, Refusal, read_refusal
 
-_TOP_LOGPROBS = 20  # the most that the interface gives
 _GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
 _TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
 _CHECK_S = 20.0  # that a check of the endpoint may take
-_HOPELESS = ("no connection", "not authorised", "not found", "timed out")  # how a ModelError begins
+_HOPELESS = ("no connection", "not authorised", "not found", "timed out", "not a chat model")  # how a ModelError begins
 _SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
 
 
@@ -57,12 +62,19 @@ def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, 
     return value
 
 
+def _pictured(body: Mapping[str, Any]) -> int:
+    """Return how many pictures a request holds."""
+    return sum(part["type"] == "image_url" for message in body["messages"] if isinstance(message["content"], list)
+               for part in message["content"])
+
+
 class OpenAIChat:
     """A chat model behind HTTP. Raises ConfigError for a missing setting, MissingExtra without the openai library.
 
     Empty base_url, model and api_key come from EQA_VLM_BASE_URL, EQA_VLM_MODEL and EQA_VLM_API_KEY; OPENAI_BASE_URL and
     OPENAI_API_KEY are read where the first and the last are not set. The library asks again after 408, 409, 429, 5xx
-    and lost connections; deadline_s holds for all of it, however slowly the server writes.
+    and lost connections; deadline_s holds for all of it, however slowly the server writes. What a server refuses
+    (a field, a form, so many pictures, so large ones) is left out, asked once more, and remembered (dialect.py).
     """
 
     traits = Traits(library="openai", extra="vlm")
@@ -81,6 +93,7 @@ class OpenAIChat:
         check_url(self._url)
         self._meter, self._rate = UsageMeter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
+        self._memory = memory_of(self._url, self.model)
         # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="openai-chat", daemon=True)
@@ -119,9 +132,13 @@ class OpenAIChat:
         """A copy of the counts so far; every request sent is a call, also those that the library retries."""
         return self._meter.usage
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
-        """Return the model's next turn. Raises ModelError, BudgetSpent."""
-        return self._complete(messages, seed, {self._config.tokens_field: max_tokens})[0]
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
+        """Return the model's next turn. Raises ModelError, BudgetSpent.
+
+        schema: is sent as `response_format` in the best form that the server takes.
+        """
+        return self._complete(Ask(messages, max_tokens, seed, schema))[0]
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the options' probabilities: of the first token where the server gives logprobs, else stated ones."""
@@ -162,11 +179,13 @@ class OpenAIChat:
         self._loop.close()
 
     def _choose_by_logprobs(self, messages: Sequence[Message], letters: str, seed: int) -> Choice | None:
+        if "logprobs" in self._memory.dialect.refused:
+            return None
         try:
-            _, choice = self._complete(messages, seed, {self._config.tokens_field: 1, "logprobs": True,
-                                                        "top_logprobs": _TOP_LOGPROBS})
+            _, choice = self._complete(Ask(messages, 1, seed, logprobs=True))
         except ModelError as error:
-            if not isinstance(error.__cause__, (self._openai.BadRequestError, self._openai.UnprocessableEntityError)):
+            refusal = self._refusal(error, 0)
+            if refusal is None or not (refusal.status in (400, 422) or refusal.names("logprobs")):
                 raise
             self._logprobs = False  # this server refuses the parameter: never ask again
             return None
@@ -177,25 +196,42 @@ class OpenAIChat:
         total = sum(weights)
         return Choice(tuple(weight / total for weight in weights), "logprobs") if total > 0.0 else None
 
-    def _complete(self, messages: Sequence[Message], seed: int,
-                  extra: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
-        config = self._config
-        body = {"model": self.model, "messages": [wire(message) for message in messages],
-                "seed": config.seed + seed, **extra}
-        if config.temperature >= 0.0:
-            body["temperature"] = config.temperature
-        if config.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
+    def _complete(self, ask: Ask) -> tuple[Completion, dict[str, Any]]:
+        """Return the reply with its choice; what the server refuses is left out and asked once more."""
+        attempts, pictures = Attempts(self._memory, ask), images_in(ask.messages)
+        while True:
+            dialect = self._memory.dialect
+            body = body_of(ask, self.model, self._config, dialect, attempts.max_tokens(dialect, self.usage))
+            try:
+                done, choice = self._once(body)
+            except ModelError as error:
+                refusal = self._refusal(error, pictures)
+                if refusal is None or not attempts.again(refusal, dialect, body):
+                    raise
+                continue
+            if not attempts.again_for_thoughts(done, dialect, self.usage):
+                return done, choice
+
+    def _once(self, body: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
         text = self._request(body)
-        data = joined(text, self.model) if config.stream else parse(text, self.model)
+        streams = self._config.stream
+        data = joined(text, self.model) if streams else parse(text, self.model)
         tokens = tokens_of(data)
-        self._meter.add(0, *tokens, images=images_in(messages))
+        self._meter.add(0, *tokens, _pictured(body), cached_tokens(data))
         self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
         reason = finish_reason(choice)
-        if config.stream and not reason:
+        if streams and not reason:
             raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
+        if "response_format" in body:
+            self._memory.form_was_taken()
         return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
+
+    def _refusal(self, error: ModelError, pictures: int) -> Refusal | None:
+        """Return what the server said against a request; None where something else failed."""
+        if isinstance(error.__cause__, self._openai.APIStatusError):
+            return read_refusal(error.__cause__.status_code, error.__cause__.response.text, pictures)
+        return read_refusal(200, str(error), pictures) if str(error).startswith(SERVER_SAID) else None
 
     def _request(self, body: dict[str, Any]) -> str:
         """Return the reply without the key, because it is parsed, shown in errors and recorded."""
@@ -211,7 +247,7 @@ class OpenAIChat:
         except _TIMEOUTS as error:
             raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s") from error
         except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
-            raise ModelError(hidden(self._explain(error), self._key)) from error
+            raise ModelError(hidden(self._explain(error, _pictured(body)), self._key)) from error
         finally:
             future.cancel()
 
@@ -250,7 +286,7 @@ class OpenAIChat:
         if len(sent) > 1:
             self._rate.retried()
 
-    def _explain(self, error: Exception) -> str:
+    def _explain(self, error: Exception, pictures: int = 0) -> str:
         lib, tries = self._openai, self._config.max_retries + 1
         if isinstance(error, ModelError):
             return str(error)
@@ -268,5 +304,7 @@ class OpenAIChat:
                     404: "not found (EQA_VLM_BASE_URL, EQA_VLM_MODEL)", 429: "rate limited"}.get(
                         error.status_code, "server error" if error.status_code >= 500 else "rejected")
             text = hidden(error.response.text, self._key)[:200]
+            if named := read_refusal(error.status_code, text, pictures).kind():
+                return f"{named}: {self.model} at {self._url} refuses the request ({text!r}): {REMEDIES[named]}"
             return f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text!r}"
         return f"failed: {self._url}: {type(error).__name__} {hidden(str(error), self._key)[:200]}"

@@ -15,6 +15,7 @@ from eqa_nodes.core.model import MOST_TOKENS, Message
 from eqa_nodes.core.storage.text import stored
 
 END_OF_STREAM = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
+SERVER_SAID = "server error: the reply for"  # how the error of a reply begins that is a report of a failure
 _CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens")  # names of servers for "length"
 _LONGEST_REASON = 40  # characters of a finish_reason
 _MOST_LOGPROBS = 64  # entries of a token; the interface gives 20
@@ -24,13 +25,17 @@ _SHORT.maxstring = _SHORT.maxother = 120
 _FIELDS = ("", "data", "event", "id", "retry", "error")  # "" is a comment; "error" is one of llama.cpp's own
 
 
-def wire(message: Message) -> dict[str, Any]:
-    """Return a message in wire format: plain text where there is no image, else a list of parts."""
+def wire(message: Message, detail: str = "") -> dict[str, Any]:
+    """Return a message in wire format: plain text where there is no image, else a list of parts.
+
+    detail: how closely the server is to look at images, "" = not sent.
+    """
     if all(isinstance(part, str) for part in message.parts):
         return {"role": message.role, "content": stored("\n".join(map(str, message.parts)))}
     return {"role": message.role, "content": [
         {"type": "text", "text": stored(part)} if isinstance(part, str) else
-        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64," + base64.b64encode(part).decode()}}
+        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64," + base64.b64encode(part).decode(),
+                                            **({"detail": detail} if detail else {})}}
         for part in message.parts]}
 
 
@@ -97,7 +102,7 @@ def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
         if field not in _FIELDS or (field and not colon):
             raise ModelError(f"rubbish: the reply of {model} is not a stream of events: {line[:80]!r}")
         if field == "error":
-            raise ModelError(f"server error: the reply for {model} is {data[:200]!r}")
+            raise ModelError(f"{SERVER_SAID} {model} is {data[:200]!r}")
         if field == "data" and data:  # with nothing in it, it keeps the connection alive as comments do
             yield parse(data, model)
 
@@ -105,7 +110,7 @@ def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
 def _check_error(data: Mapping[str, Any], model: str) -> None:
     """Raise ModelError where a reply of status 200, or a choice in it, is the report of a failure."""
     if data.get("error"):
-        raise ModelError(f"server error: the reply for {model} is {_begin(data)}")
+        raise ModelError(f"{SERVER_SAID} {model} is {_begin(data)}")
 
 
 def first_choice(data: dict[str, Any], model: str) -> dict[str, Any]:
@@ -174,6 +179,15 @@ def tokens_of(data: Mapping[str, Any]) -> tuple[int, int]:
     """Return the input and output tokens of a reply, 0 where they are missing or not a count."""
     spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
     return count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
+
+
+def cached_tokens(data: Mapping[str, Any]) -> int:
+    """Return how many input tokens of a reply the server had read before; servers have three names for it."""
+    spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
+    details = spent["prompt_tokens_details"] if isinstance(spent.get("prompt_tokens_details"), dict) else {}
+    found = (count_of(details, "cached_tokens") or count_of(spent, "prompt_cache_hit_tokens")
+             or count_of(spent, "cache_read_input_tokens"))
+    return min(found, count_of(spent, "prompt_tokens"))
 
 
 def count_of(usage: Mapping[str, Any], name: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
-from eqa_nodes.core.model import Choice, Completion, Message, Usage, fraction, images_in
+from eqa_nodes.core.model import Choice, Completion, Message, Schema, Usage, fraction, images_in
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
@@ -69,8 +69,9 @@ class ScriptedBackend:
         """A copy of the counts so far."""
         return self._meter.usage
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
-        """Return the next reply; a plain str counts its words as tokens."""
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
+        """Return the next reply; a plain str counts its words as tokens. schema: not used."""
         reply = self._next(messages)
         if isinstance(reply, str):
             asked = sum(len(part.split()) for m in messages for part in m.parts if isinstance(part, str))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 _PATH = "/v1/chat/completions"
 _PIECE = 61  # bytes of a chunk of a stream: a prime, so that it ends within lines and characters
 _KNOWN = {"model", "messages", "seed", "temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
-          "stream", "stream_options"}
+          "stream", "stream_options", "response_format"}
 
 
 class ServerReply(NamedTuple):
@@ -41,16 +41,16 @@ class ServerReply(NamedTuple):
     endless: bool = False
 
 
-def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7),
+def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), cached: int | None = None,
                **choice: Any) -> ServerReply:
-    """Return a well-formed chat completion."""
+    """Return a well-formed chat completion. cached: tokens of the prompt that it had; None = not said."""
     message: dict[str, Any] = {
         "role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
         "reasoning_content": None, "reasoning": None, "function_call": None}
     first = {"index": 0, "finish_reason": finish, "stop_reason": None, "logprobs": None, "message": message, **choice}
     return ServerReply(json.dumps({
         "id": "c-1", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [first],
-        "service_tier": None, "system_fingerprint": None, "prompt_logprobs": None, "usage": _usage(tokens),
+        "service_tier": None, "system_fingerprint": None, "prompt_logprobs": None, "usage": _usage(tokens, cached),
     }).encode())
 
 
@@ -72,9 +72,10 @@ def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = 
     return ServerReply(body.encode(), content_type="text/event-stream")
 
 
-def _usage(tokens: tuple[int, int]) -> dict[str, Any]:
+def _usage(tokens: tuple[int, int], cached: int | None = None) -> dict[str, Any]:
+    details = None if cached is None else {"cached_tokens": cached, "audio_tokens": 0}
     return {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens),
-            "prompt_tokens_details": None, "completion_tokens_details": {"reasoning_tokens": 0}}
+            "prompt_tokens_details": details, "completion_tokens_details": {"reasoning_tokens": 0}}
 
 
 def refusal(body: Any) -> str:
@@ -87,11 +88,34 @@ def refusal(body: Any) -> str:
         return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
     if "top_logprobs" in body and not (body.get("logprobs") and 0 <= body["top_logprobs"] <= 20):
         return "'top_logprobs' needs 'logprobs', and is at most 20."
-    if not isinstance(body.get("seed"), int) or not 0.0 <= body.get("temperature", 0.0) <= 2.0:
+    if not isinstance(body.get("seed", 0), int) or not 0.0 <= body.get("temperature", 0.0) <= 2.0:
         return "'seed' is a whole number, 'temperature' is at most 2."
     if not body.get("messages") or min(body.get("max_tokens", 1), body.get("max_completion_tokens", 1)) < 1:
         return "There must be messages, and room for one token."
+    if why := _refused_form(body.get("response_format"), str(body["messages"])):
+        return why
     return next((why for message in body["messages"] if (why := _refused(message))), "")
+
+
+def _refused_form(form: Any, messages: str) -> str:
+    if form is None or form == {"type": "json_object"}:
+        return "" if form is None or "json" in messages.lower() else "'messages' must contain the word 'json'."
+    given = form.get("json_schema", {})
+    if form["type"] != "json_schema" or not given.get("name") or "schema" not in given:
+        return "Missing required parameter: 'response_format.json_schema'."
+    return _loose(given["schema"]) if given.get("strict") else ""
+
+
+def _loose(schema: Any) -> str:
+    """Return what a strict schema lacks: every object names all its keys as required, and allows no others."""
+    if isinstance(schema, list):
+        return next((why for each in schema if (why := _loose(each))), "")
+    if not isinstance(schema, dict):
+        return ""
+    if schema.get("type") == "object" and (schema.get("additionalProperties") is not False
+                                           or schema.get("required") != list(schema.get("properties", {}))):
+        return "Invalid schema for response_format 'reply': 'additionalProperties' and 'required' must be supplied."
+    return _loose(list(schema.values()))
 
 
 def _refused(message: dict[str, Any]) -> str:
@@ -105,6 +129,8 @@ def _refused(message: dict[str, Any]) -> str:
             return "Invalid base64 image_url."
         if part["type"] == "image_url" and not (kind == "data:image/jpeg;base64" and data):
             return f"Invalid image_url: {kind}"
+        if part.get("image_url", {}).get("detail", "auto") not in ("low", "high", "auto"):
+            return "Invalid value of 'image_url.detail'."
     return ""
 
 

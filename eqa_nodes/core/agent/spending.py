@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.errors import LimitReached
-from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
+from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, Usage, generate_with
 
 T = TypeVar("T")
 _NO_CALLS = "calls: the question may make no more of them"
@@ -99,6 +99,20 @@ def repeats(most: int) -> int:
     return int(min(most, calls - 1))
 
 
+def spare_tokens(usage: Usage, messages: Sequence[Message], max_tokens: int, most: int) -> int:
+    """Return how many tokens a reply may have beyond max_tokens by what is left, at most `most`.
+
+    usage: of the model so far.
+    """
+    purse = _OPEN.get()
+    if purse is None:
+        return most
+    try:
+        return max(0, _reply_within(purse.left(), usage, messages, max_tokens + most) - max_tokens)
+    except LimitReached:
+        return 0
+
+
 class BudgetedBackend:
     """A backend whose calls are held to the purse around them. Implements Backend."""
 
@@ -110,9 +124,11 @@ class BudgetedBackend:
         """A copy of the counts so far."""
         return self._backend.usage
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
         """Return the model's next turn, no longer than is left. Raises LimitReached, and what the backend raises."""
-        return self._paid(messages, max_tokens, lambda most: self._backend.generate(messages, most, seed))
+        return self._paid(messages, max_tokens,
+                          lambda most: generate_with(self._backend, messages, most, seed, schema))
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return how probable the model holds each option. Raises as `generate`."""

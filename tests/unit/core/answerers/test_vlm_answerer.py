@@ -129,15 +129,24 @@ WRONG = [
     answer_json(answer=None), answer_json(answer=["gray"]),
 ]
 
+NOTHING = WRONG[:4]  # in which no object is found: the pictures are shown again
+
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_form_is_asked_again_once(wrong: str) -> None:
     answer, backend = _run(wrong, answer_json())
     assert answer.text == "gray"
     assert answer.receipt.calls == 2
-    again = backend.requests[1]
-    assert again[:2] == backend.requests[0]
+    asked, again = backend.requests
     assert "could not be used" in str(again[-1].parts[0])
+    if wrong in NOTHING:
+        assert again[:2] == asked
+        return
+    pictures = [part for message in again for part in message.parts if isinstance(part, bytes)]
+    assert not pictures and "not shown again" in str(again[-1].parts[0])
+    assert [part for part in again[1].parts if part != "(A picture was shown here.)"] == [
+        part for part in asked[1].parts if isinstance(part, str)]
+    assert again[2] == Message("assistant", (wrong,))
 
 
 @pytest.mark.parametrize("wrong", WRONG)

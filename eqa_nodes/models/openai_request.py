@@ -1,0 +1,111 @@
+"""What is asked of a chat completions endpoint, and the request body that a server's dialect makes of it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from PIL import Image
+
+from eqa_nodes.core.model import Message, Schema, images_in
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.dialect import NONE, OBJECT, STRICT, Dialect
+from eqa_nodes.models.openai_wire import wire
+
+_TOP_LOGPROBS = 20  # the most that the interface gives
+_JPEG_QUALITY = 90
+_LEFT_OUT = "(This picture is left out: the server takes no more of them.)"
+_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises at damage
+
+
+class Ask(NamedTuple):
+    """One call. logprobs: the probabilities of the first token are wanted, and nothing else."""
+
+    messages: Sequence[Message]
+    max_tokens: int
+    seed: int
+    schema: Schema | None = None
+    logprobs: bool = False
+
+
+def body_of(ask: Ask, model: str, config: ModelConfig, dialect: Dialect, max_tokens: int) -> dict[str, Any]:
+    """Return the body of a request without what the server does not take. max_tokens: with those for thoughts."""
+    detail = "" if "detail" in dialect.refused else config.image_detail
+    body: dict[str, Any] = {
+        "model": model, "messages": [wire(message, detail) for message in _fitted(ask.messages, dialect)],
+        dialect.tokens_field or config.tokens_field: max_tokens, "seed": config.seed + ask.seed}
+    if config.temperature >= 0.0:
+        body["temperature"] = config.temperature
+    if ask.logprobs:
+        body |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+    if ask.schema is not None and dialect.form != NONE:
+        body["response_format"] = _format(ask.schema, dialect.form)
+    if config.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return {name: value for name, value in body.items() if name not in dialect.refused}
+
+
+def longest_side(messages: Sequence[Message], dialect: Dialect) -> int:
+    """Return the longest side of the pictures as they are sent, pixels; 0 where none can be read."""
+    sides = [max(size) for message in _fitted(messages, dialect) for part in message.parts
+             if isinstance(part, bytes) and (size := _size(part)) is not None]
+    return max(sides, default=0)
+
+
+def _format(schema: Schema, form: str) -> dict[str, Any]:
+    if form == OBJECT:
+        return {"type": "json_object"}
+    if form == STRICT:
+        return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": _open(schema)}}
+
+
+def _open(schema: Any) -> Any:
+    """Return a schema without `additionalProperties`, which older endpoints of Gemini do not know."""
+    if isinstance(schema, Mapping):
+        return {key: _open(value) for key, value in schema.items() if key != "additionalProperties"}
+    return [_open(value) for value in schema] if isinstance(schema, list) else schema
+
+
+def _fitted(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
+    """Return the messages with as many pictures, and as large ones, as the server takes.
+
+    The first half of what it takes and the last half stay: the likeliest views come first, and the newest one last.
+    """
+    count = images_in(messages)
+    if not dialect.side_px and not 0 < dialect.images < count:
+        return messages
+    most = min(dialect.images or count, count)
+    first = most - most // 2
+    numbers: Iterator[int] = iter(range(count))
+
+    def fit(part: str | bytes) -> str | bytes:
+        if isinstance(part, str):
+            return part
+        number = next(numbers)
+        return _scaled(part, dialect.side_px) if number < first or number >= count - (most - first) else _LEFT_OUT
+
+    return [message._replace(parts=tuple(fit(part) for part in message.parts)) for message in messages]
+
+
+def _scaled(jpeg: bytes, side_px: int) -> bytes:
+    """Return a picture with no side longer than that, 0 = as it is; one that cannot be read as it is."""
+    size = _size(jpeg) if side_px else None
+    if size is None or max(size) <= side_px:
+        return jpeg
+    out = io.BytesIO()
+    try:
+        image = Image.open(io.BytesIO(jpeg)).convert("RGB")
+    except _BROKEN:
+        return jpeg  # the server says what is wrong with it
+    image.thumbnail((side_px, side_px))
+    image.save(out, "JPEG", quality=_JPEG_QUALITY)
+    return out.getvalue()
+
+
+def _size(jpeg: bytes) -> tuple[int, int] | None:
+    try:
+        return Image.open(io.BytesIO(jpeg)).size
+    except _BROKEN:
+        return None

@@ -1,0 +1,310 @@
+"""Servers that refuse a part of a request: what is asked instead, what is remembered, and what is only named."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
+from eqa_nodes.core.errors import LimitReached, ModelError
+from eqa_nodes.core.model import Message
+from eqa_nodes.models.dialect import forget_all
+from eqa_nodes.testing import model_manners as manners
+from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
+
+pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
+
+ASK = (Message("user", ("What color is the sofa? Reply in JSON.",)),)
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"],
+          "additionalProperties": False}
+RED = completion('{"answer": "red"}')
+
+
+@pytest.fixture(autouse=True)
+def new_process() -> Iterator[None]:
+    """Let nothing be known, as in a new process."""
+    forget_all()
+    yield
+    forget_all()
+
+
+def jpeg(width: int = 640, height: int = 480) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (width, height), "red").save(out, "JPEG")
+    return out.getvalue()
+
+
+def shown(*pictures: bytes) -> tuple[Message, ...]:
+    parts: list[str | bytes] = []
+    for number, picture in enumerate(pictures, 1):
+        parts += [f"Picture {number}:", picture]
+    return (Message("user", ("What color? Reply in JSON.", *parts)),)
+
+
+def generated(connect: Callable[..., Any], manner: Any, messages: Any = ASK, **options: Any) -> tuple[Any, Any]:
+    """Return the reply to a second call, and the server's requests."""
+    with VlmServer(manner) as server:
+        backend = connect(server.url, **options)
+        backend.generate(messages, 2048, 0, SCHEMA)
+        before = len(server.requests)
+        done = backend.generate(messages, 2048, 0, SCHEMA)
+        assert len(server.requests) == before + 1, "what was learned is remembered"
+        return done, server.requests
+
+
+def test_a_model_that_thinks_is_asked_in_its_own_way(connect: Callable[..., Any],
+                                                     caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        done, requests = generated(connect, manners.thinking_openai(RED))
+    assert done.text == '{"answer": "red"}'
+    last = requests[-1]
+    assert "temperature" not in last and "max_tokens" not in last and last["seed"] == 0
+    assert last["max_completion_tokens"] == 2048 + 8192
+    assert len(requests) == 5, "three lessons, the reply, and the second call"
+    assert [sum(word in text for text in caplog.messages) for word in ("max_completion_tokens", "temperature", "thinks")
+            ] == [1, 1, 1]
+
+
+def test_a_model_that_thinks_states_its_choice(connect: Callable[..., Any]) -> None:
+    stated = completion(json.dumps({"option_1": 0.2, "option_2": 0.6}))
+    with VlmServer(manners.thinking_openai(stated, thoughts=0)) as server:
+        backend = connect(server.url)
+        assert [backend.choose(ASK, ("red", "blue")).how for _ in range(2)] == ["verbalised"] * 2
+    assert sum("logprobs" in request for request in server.requests) == 3  # with each of the lessons, and never again
+
+
+def test_another_backend_of_the_process_knows_it_too(connect: Callable[..., Any]) -> None:
+    with VlmServer(manners.thinking_openai(RED, thoughts=0)) as server:
+        connect(server.url).generate(ASK)
+        first = len(server.requests)
+        connect(server.url).generate(ASK)
+        assert len(server.requests) == first + 1
+        connect(server.url, model="another").generate(ASK)
+        assert len(server.requests) == 2 * first + 1, "another model may take other fields"
+
+
+def test_the_configured_name_of_the_field_goes_first(connect: Callable[..., Any]) -> None:
+    with VlmServer([RED]) as server:
+        connect(server.url, tokens_field="max_completion_tokens").generate(ASK, 50)
+    assert server.requests[0]["max_completion_tokens"] == 50 and "max_tokens" not in server.requests[0]
+
+
+@pytest.mark.parametrize(("manner", "gone", "form", "calls"), [
+    (manners.gemini(RED), {"seed"}, "json_schema", 3),
+    (manners.gemini_without_schemas(RED), set(), "json_object", 3),
+    (manners.mistral(RED), {"seed"}, "json_schema", 2),
+    (manners.litellm(RED), {"temperature"}, "json_schema", 2),
+    (manners.litellm(RED, ("response_format", "seed")), {"seed"}, None, 2),
+    (manners.without_schemas(RED), set(), "json_object", 2),
+    (manners.without_forms(RED), set(), None, 2),
+    (manners.silent(RED), set(), None, 2),
+    (manners.through_openrouter(manners.gemini(RED)), {"seed"}, "json_schema", 3),
+    (manners.through_openrouter(manners.thinking_openai(RED, 0)), {"temperature", "max_tokens"}, "json_schema", 3),
+], ids=["gemini", "gemini's states", "mistral", "litellm", "litellm without forms", "no schemas", "xai", "silent",
+        "openrouter gemini", "openrouter thinking"])
+@pytest.mark.parametrize("streams", [False, True])
+def test_what_is_refused_is_left_out(connect: Callable[..., Any], manner: manners.Manner, gone: set[str],
+                                     form: str | None, calls: int, streams: bool) -> None:
+    done, requests = generated(connect, manner, stream=streams)
+    assert done.text == '{"answer": "red"}'
+    assert not gone & set(requests[-1]) and {"seed", "temperature"} - gone <= set(requests[-1])
+    assert requests[-1].get("response_format", {}).get("type") == form
+    assert len(requests) == calls + 1
+
+
+def test_a_schema_is_sent_as_it_is_taken(connect: Callable[..., Any]) -> None:
+    with VlmServer([RED]) as server:
+        connect(server.url).generate(ASK, 50, 0, SCHEMA)
+    sent = server.requests[0]["response_format"]
+    assert sent == {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA}}
+
+
+def test_a_loose_schema_is_sent_again_unstrictly(connect: Callable[..., Any]) -> None:
+    loose = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    with VlmServer([RED]) as server:
+        connect(server.url).generate(ASK, 50, 0, loose)
+    assert [request["response_format"]["json_schema"].get("strict") for request in server.requests] == [True, None]
+
+
+def test_anthropic_ignores_the_form_and_the_reply_is_read_nevertheless(connect: Callable[..., Any]) -> None:
+    from eqa_nodes.core.model import ask_json
+
+    with VlmServer(manners.anthropic('{"answer": "red"}')) as server:
+        backend = connect(server.url)
+        assert ask_json(backend, ASK, lambda reply: reply["answer"], schema=SCHEMA) == "red"
+        with pytest.raises(ModelError, match="^wrong form"):
+            backend.choose(ASK, ("red", "blue"))  # it has no logprobs, and states what was not asked for
+    assert len(server.requests) == 4
+
+
+def test_pictures_that_are_too_large_are_scaled_down_once(connect: Callable[..., Any]) -> None:
+    messages = shown(jpeg(640, 480), jpeg(300, 200))
+    done, requests = generated(connect, manners.anthropic("{}", largest_px=400), messages)
+    assert "Here is what I see" in done.text
+    assert [Image.open(io.BytesIO(data)).size for data in manners.images(requests[-1])] == [(400, 300), (300, 200)]
+    assert len(requests) == 3
+
+
+def test_a_body_that_is_too_large_has_half_the_side(connect: Callable[..., Any]) -> None:
+    too_large = ServerReply(b"<html>413 Request Entity Too Large</html>", 413, "text/html")
+
+    def serve(body: dict[str, Any]) -> ServerReply:
+        large = any(max(Image.open(io.BytesIO(data)).size) > 200 for data in manners.images(body))
+        return too_large if large else RED
+
+    with VlmServer(serve) as server:
+        backend = connect(server.url)
+        with pytest.raises(ModelError, match=r"^pictures too large: .*--image-side"):
+            backend.generate(shown(jpeg(640, 480)))  # half of it is too large still
+        assert backend.generate(shown(jpeg(300, 300))).text
+    assert [max(Image.open(io.BytesIO(manners.images(request)[0])).size) for request in server.requests] == [
+        640, 320, 300, 150]
+
+
+def test_pictures_beyond_the_most_are_left_out_and_the_model_is_told(connect: Callable[..., Any],
+                                                                     caplog: pytest.LogCaptureFixture) -> None:
+    pictures = [jpeg(20 + number, 20) for number in range(7)]
+    with caplog.at_level(logging.WARNING):
+        _, requests = generated(connect, manners.vllm(RED, most_images=3), shown(*pictures))
+    assert manners.images(requests[-1]) == [pictures[0], pictures[1], pictures[6]]
+    texts = [part["text"] for part in requests[-1]["messages"][0]["content"] if part["type"] == "text"]
+    assert sum("left out" in text for text in texts) == 4 and "Picture 4:" in texts
+    assert any("at most 3 pictures" in text for text in caplog.messages)
+
+
+@pytest.mark.parametrize("message", [
+    "Too many images in request: 7 images provided, but the model supports a maximum of 3 images.",
+    "Too many images in request. Max is 3.", "too many images in the message, max allowed is 3",
+    "Too much media: 0 document pages + 7 images > 3", "Image count 7 exceeds limit 3 per request.",
+    "request contains 7 images, exceeding the maximum of 3 allowed per request", "Too many images"])
+def test_the_most_pictures_are_read_in_many_words(connect: Callable[..., Any], message: str) -> None:
+    def serve(body: dict[str, Any]) -> ServerReply:
+        return manners.error(400, message=message) if len(manners.images(body)) > 3 else RED
+
+    _, requests = generated(connect, serve, shown(*[jpeg(20, 20)] * 7))
+    assert len(manners.images(requests[-1])) == 3
+
+
+def test_a_reply_is_shortened_to_the_room_that_is_left(connect: Callable[..., Any]) -> None:
+    with VlmServer(manners.vllm(RED, context=2000, reads=1500)) as server:
+        assert connect(server.url).generate(ASK, 2048).text
+    assert [request["max_tokens"] for request in server.requests] == [2048, 500]
+
+
+def test_a_limit_of_the_replys_tokens_is_kept(connect: Callable[..., Any]) -> None:
+    def serve(body: dict[str, Any]) -> ServerReply:
+        return RED if body["max_tokens"] <= 1024 else manners.error(400, message=(
+            f"max_tokens is too large: {body['max_tokens']}. This model supports at most 1024 completion tokens, "
+            f"whereas you provided {body['max_tokens']}."), param="max_tokens", code="invalid_value")
+
+    _, requests = generated(connect, serve)
+    assert requests[-1]["max_tokens"] == 1024
+
+
+NAMED = {
+    "too long": [
+        manners.vllm(RED, context=2000, reads=5000),
+        lambda _: manners.error(400, message="This model's maximum context length is 128000 tokens. However, your "
+                                "messages resulted in 150000 tokens.", code="context_length_exceeded"),
+        lambda _: manners.json_error(400, {"error": {"code": 400, "type": "exceed_context_size_error", "message":
+            "the request exceeds the available context size", "n_prompt_tokens": 14429, "n_ctx": 8192}}),
+        lambda _: manners.json_error(400, [{"error": {"code": 400, "message":
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}])],
+    "not a chat model": [
+        lambda _: manners.error(404, message="This is not a chat model and thus not supported in the "
+                                "v1/chat/completions endpoint.", param="model"),
+        lambda _: manners.error(404, message="This model is only supported in v1/responses and not in "
+                                "v1/chat/completions.", param="model"),
+        lambda _: manners.error(400, message='"all-minilm" does not support chat', type="api_error")],
+    "no pictures": [
+        lambda _: manners.json_error(404, {"error": {"code": 404, "message":
+                                  "No endpoints found that support image input"}}),
+        lambda _: manners.error(500, message="image input is not supported - hint: if this is unexpected, you may need "
+                                "to provide the mmproj", type="server_error"),
+        lambda _: manners.error(400, message="Invalid content type. image_url is only supported by certain models.")],
+}
+
+
+@pytest.mark.parametrize(("kind", "manner"), [(kind, each) for kind, all_of in NAMED.items() for each in all_of])
+def test_what_cannot_be_mended_has_a_name_and_a_remedy(connect: Callable[..., Any], kind: str, manner: Any) -> None:
+    with VlmServer(manner) as server, pytest.raises(ModelError, match=f"^{kind}: m at .*(choose|show)"):
+        connect(server.url, max_retries=0).generate(shown(jpeg()))
+    assert len(server.requests) == 1
+
+
+def test_a_lesson_that_does_not_help_is_dropped(connect: Callable[..., Any]) -> None:
+    about_something_else = manners.error(400, message="The seed of the tenant 1234 is not available: temperature alarm")
+    with VlmServer([about_something_else]) as server:
+        with pytest.raises(ModelError, match="^rejected"):
+            connect(server.url).generate(ASK)
+        with pytest.raises(ModelError, match="^rejected"):
+            connect(server.url).generate(ASK)
+    assert [{"seed", "temperature"} <= set(request) for request in server.requests] == [True, False, True, False]
+
+
+def test_a_broken_picture_that_is_too_large_is_named(connect: Callable[..., Any]) -> None:
+    refused = manners.error(400, message="image exceeds 5 MB maximum: 6500712 bytes > 5242880 bytes")
+    with VlmServer([refused]) as server, pytest.raises(ModelError, match="^pictures too large"):
+        connect(server.url).generate(shown(b"\xff\xd8jpeg"))
+    assert len(server.requests) == 1
+
+
+def test_lessons_count_as_calls_and_outlive_the_purse(connect: Callable[..., Any]) -> None:
+    with VlmServer(manners.thinking_openai(RED, thoughts=0)) as server:
+        backend = BudgetedBackend(connect(server.url))
+        for calls in (1, 2):
+            with spending(CallBudget(calls=1)), pytest.raises(LimitReached, match="^calls"):
+                backend.generate(ASK)
+            assert backend.usage.calls == calls
+        with spending(CallBudget(calls=1)):
+            assert backend.generate(ASK).text
+
+
+def test_thoughts_keep_to_the_tokens_of_the_purse(connect: Callable[..., Any]) -> None:
+    with VlmServer(manners.thinking_openai(RED)) as server, spending(CallBudget(tokens=4000)):
+        done = BudgetedBackend(connect(server.url)).generate(ASK, 1024)
+    assert done.finish_reason == "length" or done.text
+    assert all(request.get("max_completion_tokens", 0) <= 4000 for request in server.requests)
+
+
+def test_a_model_that_thinks_for_ever_ends(connect: Callable[..., Any]) -> None:
+    with VlmServer([completion("", "length")]) as server:
+        done = connect(server.url).generate(ASK, 1024)
+    assert (done.text, done.finish_reason) == ("", "length")
+    assert [request["max_tokens"] for request in server.requests] == [1024, 9216, 33792, 66560]
+
+
+def test_detail_is_sent_and_left_out_where_it_is_refused(connect: Callable[..., Any]) -> None:
+    def serve(body: dict[str, Any]) -> ServerReply:
+        return manners.json_error(422, {"detail": [{"type": "extra_forbidden", "loc": [
+            "body", "messages", 0, "content", 2, "image_url", "detail"], "msg": "Extra inputs are not permitted"}]}
+            ) if "detail" in json.dumps(body["messages"]) else RED
+
+    with VlmServer([RED]) as server:
+        connect(server.url, image_detail="low").generate(shown(jpeg()))
+        assert server.requests[0]["messages"][0]["content"][2]["image_url"]["detail"] == "low"
+    _, requests = generated(connect, serve, shown(jpeg()), image_detail="low")
+    assert {"seed", "temperature", "response_format"} <= set(requests[-1]) and len(requests) == 3
+
+
+def test_cached_tokens_are_counted_and_cheaper(connect: Callable[..., Any]) -> None:
+    with VlmServer([completion("Red", tokens=(1000, 10), cached=600)]) as server:
+        backend = connect(server.url, price_in=2.0, price_out=0.0, price_cached=1.0)
+        backend.generate(ASK)
+    assert backend.usage.tokens_cached == 600
+    assert backend.usage.money == pytest.approx((400 * 2.0 + 600 * 1.0) / 1e6)
+
+
+def test_streams_learn_too(connect: Callable[..., Any]) -> None:
+    def serve(body: dict[str, Any]) -> ServerReply:
+        return stream("Red") if "seed" not in body else manners.error(400, message="Unknown name \"seed\"")
+
+    with VlmServer(serve) as server:
+        assert connect(server.url, stream=True).generate(ASK).text == "Red"
+    assert len(server.requests) == 2
