@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from eqa_nodes.core.model import Choice, Completion, Message, Picture, Usage, images_in
+from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, Usage, images_in
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
 from eqa_nodes.models.simulated.limits import SightLimits, read_limits
@@ -51,8 +51,9 @@ class SimulatedModel:
         """A copy of the counts so far."""
         return self._meter.usage
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
-        """Return the reply in the form that the system message asks for."""
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
+        """Return the reply in the form that the system message asks for. schema: not used."""
         self._meter.check()
         self._meter.add(1)
         request = read_request(messages, seed)

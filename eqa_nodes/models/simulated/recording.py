@@ -12,7 +12,7 @@ from threading import Lock
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.model import Completion, Mark, Message, Picture
+from eqa_nodes.core.model import Completion, Mark, Message, Picture, Schema
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.config import ModelConfig
@@ -73,9 +73,10 @@ class RecordingChat(OpenAIChat):
             raise ConfigError(f"set {FOLDER_VARIABLE} to the folder that requests are recorded in")
         self._folder, self._writing = Path(folder), Lock()
 
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0) -> Completion:
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None) -> Completion:
         """Return the model's reply after it was recorded."""
-        reply = super().generate(messages, max_tokens, seed)
+        reply = super().generate(messages, max_tokens, seed, schema)
         save(self._folder, self._writing, recorded(messages, seed), reply.text)
         return reply
 
