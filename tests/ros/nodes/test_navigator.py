@@ -16,6 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.remote import Service
 
 _ACT = interface("eqa_interfaces/srv/Act")
 
@@ -24,7 +25,7 @@ def test_a_drive_of_an_episode_that_is_over_ends(ros: Any, monkeypatch: pytest.M
     """Whoever wanted the drive died; meanwhile another episode has begun, and the robot has taken no step in it."""
     node = ros.add(NavigatorNode)
     steps = iter((7, 8, 1))
-    monkeypatch.setattr(node._act, "call", lambda deadline_s, action: _ACT.Response(
+    monkeypatch.setattr(Service, "call", lambda service, deadline_s, action: _ACT.Response(
         steps=next(steps), pose=convert.pose_msg(Pose2(1.0, 2.0, 0.0).transform())))
     node._request(_ACT.Request.STATUS)
     assert node._step(Action.MOVE_FORWARD).pose == Pose2(1.0, 2.0, 0.0)

@@ -28,6 +28,9 @@ from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.floor import FREE
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.nodes.agent import AgentNode
+from eqa_nodes.ros.latest import LatestMessages
+from eqa_nodes.ros.observation import Observations
+from eqa_nodes.ros.remote import Service
 from eqa_nodes.ros.runner import node_class
 
 WAIT_S = 60.0
@@ -172,8 +175,8 @@ def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     goal = Bag(pose=Bag(pose=Episode().start, header=Bag(frame_id="map")))
     patch.setattr(node.navigator, "go_to", catch)
     patch.setattr(node.navigator, "look_around", catch)
-    patch.setattr(node._newest, "at", catch)
-    patch.setattr(node._act, "call", catch)
+    patch.setattr(LatestMessages, "at", staticmethod(catch))
+    patch.setattr(Service, "call", staticmethod(catch))
     node._last = Episode().header
     uses: dict[str, Callable[[], Any]] = {
         "leg_deadline_s": lambda: {caught(lambda: node._look_around(None, FREE))[0][0],
@@ -194,16 +197,14 @@ def agent_(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name.startswith("agent."):
         return at(node.queue.agent.config, name.removeprefix("agent."))
     ports, question = node.ports, Question("")
-    for client in (ports.memory._client, ports.memory._past, ports.explorer._client, ports.answerer._regions,
-                   node.odometry._client, node.episodes._remote["reset_simulator"]):
-        for call in ("call", "exchange"):
-            patch.setattr(client, call, catch)
+    for call in ("call", "exchange"):
+        patch.setattr(Service, call, staticmethod(catch))
 
     def map_deadline() -> int:
         """Return until when the explorer was asked, by a clock that says 0, 1, 2 ..., while its map did not come."""
         clock = itertools.count()
         patch.setattr("eqa_nodes.ros.ports.time", Bag(monotonic=lambda: next(clock), sleep=lambda _: None))
-        patch.setattr(ports.explorer._client, "exchange", lambda *_, **__: Bag(error_code=ErrorCode.STALE))
+        patch.setattr(Service, "exchange", lambda *_, **__: Bag(error_code=ErrorCode.STALE))
         patch.setattr("eqa_nodes.ros.ports.convert.raise_remote", catch)
         caught(lambda: ports.explorer._fresh())
         return next(clock) - 2
@@ -234,7 +235,7 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
         return caught(lambda: drive.begin(None, first, 0))[0][1]
     if name.startswith("scan."):
         patch.setattr("sim_bridge.bridge_velocities.scan_of", catch)
-        patch.setattr(node._observations, "show", lambda *args, **fields: None)
+        patch.setattr(Observations, "show", lambda *args, **fields: None)
         frame = Bag(depth_m=None, intrinsics=None, base_from_camera=None)
         return at(caught(lambda: drive._show(None, frame, {}, True))[0][3], name.removeprefix("scan."))
     steps: list[float] = []
@@ -278,7 +279,7 @@ def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr("eqa_nodes.nodes.replay.time", Bag(monotonic=lambda: 0.0))
     patch.setattr(node, "_wait", lambda seconds, stop: due.append(seconds))
     patch.setattr(node, "_publish", lambda *args: None)
-    patch.setattr(node._observations, "await_observers", lambda *args: None)
+    patch.setattr(Observations, "await_observers", lambda *args: None)
     patch.setattr(node, "_report_state", lambda state: None)
     node._run(reel, Bag(is_set=lambda: False))
     assert due[0] == due[1] * 2  # twice as fast from the second frame on, counted from the first
