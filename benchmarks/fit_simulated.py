@@ -1,6 +1,6 @@
 """Fits the simulated model to recorded replies: on every other question, with the agreement on the rest.
 
-    EQA_REQUESTS=requests eqa ask "..." --scene house:7 --answerer vlm --labels \
+    EQA_REQUESTS=requests eqa ask "..." --scene house:7 --answerer vlm \
         --backend eqa_nodes.models.simulated.recording:RecordingChat
     python -m benchmarks.fit_simulated requests --tries 400 --out limits.json
 """

@@ -20,11 +20,12 @@ from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.agent.named import NamedAgent
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
-from eqa_nodes.registry import ANSWERERS, READERS
+from eqa_nodes.registry import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.ros.graph import OBSERVERS, nodes_of
 from sim_bridge.robots import DEFAULT, robot_of
@@ -152,24 +153,35 @@ class RunConfig:
 
     def _of_options(self, agent: NamedAgent, file_detects: bool) -> Parameters:
         folder, detects = self.folder.resolve(), bool(self.detector.name)
-        labels = ANSWERERS.traits(agent.answerer).labels or file_detects
+        shown = self._model_reads_labels(agent)
+        labels = ANSWERERS.traits(agent.answerer).labels or shown or file_detects
         spending = {f"agent.max_{name}": value for name, value in
                     (("tokens", self.limits.tokens), ("money", self.limits.money)) if value}
         own: Parameters = {
             "explorer": {"policy": agent.policy},
             "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model)},
-            "memory": {"labels": labels or detects, "folder": str(folder / "memory")},
+            "memory": {"labels": labels or detects, "folder": str(folder / "memory"),
+                       **({"memory.perception.caption_items": 0} if shown else {})},  # they tell what labels say
             "perception": _changed("detector", self.detector),
             "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
             SHARED: {"labels_from": "detector"} if detects else {},
             **driven_by(self.navigator)}
         return {**own, "agent": spending} if spending else own
 
+    def _model_reads_labels(self, agent: NamedAgent) -> bool:
+        """Return whether the answerer asks a model that reads the labels of views in the place of their pictures."""
+        if not ANSWERERS.traits(agent.answerer).asks_model:
+            return False
+        said = (given.get("answerer", {}).get("model.backend") for given in (self.overrides, self.from_file))
+        traits = BACKENDS.traits(next((str(name) for name in said if name), self.model.backend))
+        return isinstance(traits, BackendTraits) and traits.labels
+
     def _of_replay(self, agent: NamedAgent, file_detects: bool) -> Parameters:
         """Return what is different where a recording stands in the robot's place."""
         if self.replayed is None:
             return {}
-        labels = self.replayed.labels and ANSWERERS.traits(agent.answerer).labels
+        reads = ANSWERERS.traits(agent.answerer).labels or self._model_reads_labels(agent)
+        labels = self.replayed.labels and reads
         observers = tuple(name for name in OBSERVERS if name in nodes_of(REPLAY, self.replayed.record))
         detects = file_detects or bool(self.detector.name)
         return {"memory": {"labels": labels or detects}, "recorder": {"labels": labels},

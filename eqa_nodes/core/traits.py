@@ -54,6 +54,13 @@ class AnswererTraits(Traits):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BackendTraits(Traits):
+    """Of a model backend. labels: it reads the labels of the views behind its pictures, which memory has to keep."""
+
+    labels: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReaderTraits(Traits):
     """Of a reader of a data set.
 

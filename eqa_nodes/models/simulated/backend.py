@@ -11,6 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, Usage, images_in
+from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
 from eqa_nodes.models.simulated.limits import SightLimits, read_limits
@@ -31,6 +32,7 @@ class SimulatedModel:
     it does not know, and for pictures without a view.
     """
 
+    traits = BackendTraits(labels=True)
     privileged = ("SimulatedModel",)
 
     def __init__(self, limits: SightLimits = SightLimits(), config: ModelConfig = ModelConfig()) -> None:

@@ -14,6 +14,7 @@ from PIL import Image
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Completion, Mark, Message, Picture, Schema
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
+from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.openai_chat import OpenAIChat
@@ -64,6 +65,8 @@ def read_requests(folder: Path) -> list[tuple[RecordedRequest, str]]:
 
 class RecordingChat(OpenAIChat):
     """An OpenAI-compatible endpoint whose requests are recorded with their labels, into the folder of EQA_REQUESTS."""
+
+    traits = BackendTraits(library=OpenAIChat.traits.library, extra=OpenAIChat.traits.extra, labels=True)
 
     def __init__(self, config: ModelConfig, api_key: str = "") -> None:
         """Raises ConfigError where no folder is named, and as OpenAIChat."""

@@ -93,3 +93,12 @@ def test_a_file_that_options_complete_is_accepted(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no prices are known"):
         _ = RunConfig(params=own).parameters
     assert RunConfig(params=own, model=ModelConfig(price_in=1.0)).settings.agent.agent.max_money == 2.0
+
+
+def test_a_model_that_reads_labels_gets_them_without_captions() -> None:
+    for asked in (RunConfig(answerer="vlm", model=ModelConfig(backend="simulated")),
+                  RunConfig(answerer="vlm", overrides={"answerer": {"model.backend": "simulated"}})):
+        assert asked.settings.memory.labels and not asked.settings.memory.memory.perception.caption_items
+    assert not RunConfig(answerer="vlm").settings.memory.labels
+    assert RunConfig(answerer="label", model=ModelConfig(backend="simulated")
+                     ).settings.memory.memory.perception.caption_items
