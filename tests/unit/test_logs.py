@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fixtures.logs import Heard, logged
+from tests.fixtures.logs import LogRecorder, logged
 from tests.fixtures.paths import ROOT
 
 TESTS = ROOT / "tests"
@@ -36,7 +36,7 @@ def launch() -> Iterator[logging.Logger]:
 
 
 def test_what_is_logged_beside_launch_is_heard(launch: logging.Logger) -> None:
-    at_root = Heard()
+    at_root = LogRecorder()
     logging.root.addHandler(at_root)  # as pytest's `caplog` does
     with logged(launch.name) as heard:
         launch.warning("a %s of %d", "loss", 3)

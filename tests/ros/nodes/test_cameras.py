@@ -27,8 +27,8 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
-from tests.fixtures.camera_robot import BEGIN_NS, STEP_NS, CameraRobot, Ways, expected
-from tests.fixtures.house_views import BACK, MOUNT, WAY, shots
+from tests.fixtures.camera_robot import BEGIN_NS, STEP_NS, CameraRobot, Feed, expected
+from tests.fixtures.house_views import BACK, MOUNT, PATH, shots
 
 WAIT_S = 60.0
 
@@ -36,17 +36,17 @@ WAIT_S = 60.0
 class Walk:
     """A mapper and a memory that hear a robot, moment by moment."""
 
-    def __init__(self, ros: Any, folder: Path, ways: Ways, second: bool = False, starts_s: int = 1,
+    def __init__(self, ros: Any, folder: Path, feed: Feed, second: bool = False, starts_s: int = 1,
                  unheard: str = "", **parameters: Any) -> None:
         """starts_s: how long before its first moment the episode begins; unheard: the part that nobody listens to."""
-        told = {f"node__camera__{name}": value for name, value in asdict(ways.camera).items()}
-        told |= {f"node__second_camera__{name}": value for name, value in asdict(ways.camera).items()}
-        told |= {"node__tf__base_frame": ways.base, **parameters}
-        mapping = {name: told.pop(name) for name in ("relocated",) if name in told}
-        self.mapper = ros.add(MapperNode, **told, **mapping)
-        self.memory = ros.add(MemoryNode, folder=str(folder), **told)
+        declared = {f"node__camera__{name}": value for name, value in asdict(feed.camera).items()}
+        declared |= {f"node__second_camera__{name}": value for name, value in asdict(feed.camera).items()}
+        declared |= {"node__tf__base_frame": feed.base, **parameters}
+        mapping = {name: declared.pop(name) for name in ("relocated",) if name in declared}
+        self.mapper = ros.add(MapperNode, **declared, **mapping)
+        self.memory = ros.add(MemoryNode, folder=str(folder), **declared)
         node = ros.plain("robot")
-        self.robot = CameraRobot(node, ways, second)
+        self.robot = CameraRobot(node, feed, second)
         self._heard, self._acknowledged = threading.Condition(), dict[str, set[int]]()
         node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
                                  qos("event"))
@@ -71,7 +71,7 @@ class Walk:
     def taken(self, number: int) -> bool:
         return all(self.robot.stamp(number) in self._acknowledged.get(name, ()) for name in ("mapper", "memory"))
 
-    def go(self, begin: int = 0, end: int = len(WAY), lag: int = 0) -> None:
+    def go(self, begin: int = 0, end: int = len(PATH), lag: int = 0) -> None:
         """Show moments; each, or the one that lies `lag` before, is taken in before the next."""
         for number in range(begin, end):
             self.robot.show(number)
@@ -106,24 +106,24 @@ def agreement(a: GridMap, b: GridMap) -> tuple[float, float, float]:
 
 EXACT, ROUNDED, APART = (1.0, 1.0, 1.0), (0.999, 0.995, 1.0), (0.95, 0.9, 0.99)
 VARIANTS = {
-    "plain": (Ways(), EXACT),
-    "best effort": (Ways(reliable=False), EXACT),
-    "base_footprint": (Ways(base="base_footprint"), EXACT),
-    "unsynchronised": (Ways(CameraConfig(tolerance_s=0.02), color_late_ns=12_000_000, reliable=False), EXACT),
-    "millimetres": (Ways(depth="16UC1"), ROUNDED),
-    "quarters of a millimetre": (Ways(CameraConfig(depth_unit_m=0.00025), depth="16UC1"), ROUNDED),
-    "compressed": (Ways(CameraConfig(compressed=True, compressed_depth=True), depth="16UC1"), ROUNDED),
-    "compressed floats": (Ways(CameraConfig(compressed_depth=True)), ROUNDED),
-    "distorted": (Ways(CameraConfig(lens="distorted")), APART),
-    "unaligned": (Ways(CameraConfig(align=True)), APART),
-    "all of it": (Ways(CameraConfig(True, True, "pinhole", True, 0.0, 0.02), "16UC1", False, -9_000_000), APART),
+    "plain": (Feed(), EXACT),
+    "best effort": (Feed(reliable=False), EXACT),
+    "base_footprint": (Feed(base="base_footprint"), EXACT),
+    "unsynchronised": (Feed(CameraConfig(tolerance_s=0.02), color_late_ns=12_000_000, reliable=False), EXACT),
+    "millimetres": (Feed(depth="16UC1"), ROUNDED),
+    "quarters of a millimetre": (Feed(CameraConfig(depth_unit_m=0.00025), depth="16UC1"), ROUNDED),
+    "compressed": (Feed(CameraConfig(compressed=True, compressed_depth=True), depth="16UC1"), ROUNDED),
+    "compressed floats": (Feed(CameraConfig(compressed_depth=True)), ROUNDED),
+    "distorted": (Feed(CameraConfig(lens="distorted")), APART),
+    "unaligned": (Feed(CameraConfig(align=True)), APART),
+    "all of it": (Feed(CameraConfig(True, True, "pinhole", True, 0.0, 0.02), "16UC1", False, -9_000_000), APART),
 }
 
 
-@pytest.mark.parametrize(("ways", "least"), VARIANTS.values(), ids=VARIANTS)
-def test_map_and_memory_do_not_depend_on_how_a_camera_publishes(ros: Any, tmp_path: Path, ways: Ways,
+@pytest.mark.parametrize(("feed", "least"), VARIANTS.values(), ids=VARIANTS)
+def test_map_and_memory_do_not_depend_on_how_a_camera_publishes(ros: Any, tmp_path: Path, feed: Feed,
                                                                 least: tuple[float, ...]) -> None:
-    walk = Walk(ros, tmp_path, ways)
+    walk = Walk(ros, tmp_path, feed)
     walk.go()
     alike = agreement(walk.map, of_core(expected()))
     assert all(share >= enough for share, enough in zip(alike, least, strict=True)), alike
@@ -132,16 +132,16 @@ def test_map_and_memory_do_not_depend_on_how_a_camera_publishes(ros: Any, tmp_pa
 
 
 def test_transforms_may_come_after_the_images(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(tf_late=True))
+    walk = Walk(ros, tmp_path, Feed(tf_late=True))
     walk.go(lag=1)
-    assert not walk.taken(len(WAY) - 1)
-    walk.robot.place(len(WAY) - 1)
-    walk.until(lambda: walk.taken(len(WAY) - 1))
+    assert not walk.taken(len(PATH) - 1)
+    walk.robot.place(len(PATH) - 1)
+    walk.until(lambda: walk.taken(len(PATH) - 1))
     assert agreement(walk.map, of_core(expected())) == EXACT and not walk.mapper.counts
 
 
 def test_what_stays_without_a_transform_is_dropped_and_the_rest_goes_on(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(tf_late=True), node__tf__wait_s=0.45)
+    walk = Walk(ros, tmp_path, Feed(tf_late=True), node__tf__wait_s=0.45)
     walk.robot.show(0)
     for number in range(2, 8):  # its own transform never comes, nor one before it
         walk.robot.show(number)
@@ -151,26 +151,26 @@ def test_what_stays_without_a_transform_is_dropped_and_the_rest_goes_on(ros: Any
 
 
 def test_a_clock_that_is_set_back_is_counted_and_the_walk_goes_on(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(back_at=7))
+    walk = Walk(ros, tmp_path, Feed(back_at=7))
     walk.go(0, 7)
-    told = "time went back by 100 s: what was waiting is dropped"
+    declared = "time went back by 100 s: what was waiting is dropped"
     for number in (7, 8, 9):  # one alone could be a stray
-        assert told not in walk.mapper.counts
+        assert declared not in walk.mapper.counts
         walk.robot.show(number)
-    walk.until(lambda: all(told in node.counts for node in (walk.mapper, walk.memory)))
+    walk.until(lambda: all(declared in node.counts for node in (walk.mapper, walk.memory)))
     walk.go(10)
     frames = expected()
     assert agreement(walk.map, of_core(frames[:7] + frames[10:])) == EXACT
     for node in (walk.mapper, walk.memory):
-        assert node.counts[told] == 1
+        assert node.counts[declared] == 1
     assert [s[0] for s in walk.memory.store.sessions()] == ["walk", "walk"]
     assert len({s[2] for s in walk.memory.store.sessions()}) == 1  # of one place
 
 
 def test_messages_from_long_ago_are_dropped_alone(ros: Any, tmp_path: Path) -> None:
-    walk, stray = Walk(ros, tmp_path, Ways(), starts_s=500), CameraRobot(ros.plain("stray"), Ways(back_at=0))
+    walk, stray = Walk(ros, tmp_path, Feed(), starts_s=500), CameraRobot(ros.plain("stray"), Feed(back_at=0))
     walk.until(lambda: stray.listened_to(2))
-    for number in range(len(WAY)):
+    for number in range(len(PATH)):
         walk.go(number, number + 1)
         stray.show(number)
         walk.until(lambda at=number: walk.mapper.counts["observation from the past"] > at)
@@ -179,9 +179,9 @@ def test_messages_from_long_ago_are_dropped_alone(ros: Any, tmp_path: Path) -> N
 
 
 def test_messages_of_the_future_are_dropped_alone(ros: Any, tmp_path: Path) -> None:
-    walk, stray = Walk(ros, tmp_path, Ways(), node__tf__wait_s=2.0), CameraRobot(ros.plain("stray"), Ways(ahead=True))
+    walk, stray = Walk(ros, tmp_path, Feed(), node__tf__wait_s=2.0), CameraRobot(ros.plain("stray"), Feed(ahead=True))
     walk.until(lambda: stray.listened_to(2))
-    for number in range(len(WAY)):
+    for number in range(len(PATH)):
         stray.show(number)
         walk.until(lambda at=number: walk.mapper.counts["depth is stamped in the future"] > at)
         walk.until(lambda at=number: walk.mapper.counts["transform of 'odom' is stamped in the future"] > 2 * at + 1)
@@ -191,7 +191,7 @@ def test_messages_of_the_future_are_dropped_alone(ros: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("kept", ["new", "keep"])
 def test_a_robot_that_is_found_elsewhere_smears_no_map(ros: Any, tmp_path: Path, kept: str) -> None:
-    walk = Walk(ros, tmp_path, Ways(jump_at=8), relocated=kept)
+    walk = Walk(ros, tmp_path, Feed(jump_at=8), relocated=kept)
     walk.go()
     after = of_core(expected(8, jumped=True))
     if kept == "new":
@@ -207,20 +207,20 @@ def test_a_robot_that_is_found_elsewhere_smears_no_map(ros: Any, tmp_path: Path,
 
 
 def test_two_cameras_make_one_map(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(), second=True, node__second_camera__present=True)
+    walk = Walk(ros, tmp_path, Feed(), second=True, node__second_camera__present=True)
     walk.go(lag=2)  # a frame waits until the other camera has come as far
     frames, behind = expected(), shots(compose(BACK, MOUNT))
     later = [replace(f, stamp_ns=f.stamp_ns + STEP_NS // 2, base_from_camera=compose(BACK, MOUNT), rgb=s.rgb,
                      depth_m=s.depth_m) for f, s in zip(frames, behind, strict=True)]
     whole = of_core([frame for pair in zip(frames, later) for frame in pair][:-1])  # the last one's other is not known
-    walk.until(lambda: walk.taken(len(WAY) - 1))
+    walk.until(lambda: walk.taken(len(PATH) - 1))
     assert agreement(walk.map, whole) == EXACT
     assert len(walk.memory.store) > 9  # views ahead, and views behind
     assert not walk.mapper.counts and not walk.memory.counts
 
 
 def test_depth_from_beside_that_nobody_aligns_is_refused_by_name(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(CameraConfig(align=True)), node__camera__align=False,
+    walk = Walk(ros, tmp_path, Feed(CameraConfig(align=True)), node__camera__align=False,
                 unheard="depth_camera_info")
     walk.go(0, 2)
     for node in (walk.mapper, walk.memory):
@@ -230,7 +230,7 @@ def test_depth_from_beside_that_nobody_aligns_is_refused_by_name(ros: Any, tmp_p
 
 
 def test_a_lens_that_is_not_straight_is_told(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(CameraConfig(lens="distorted")), node__camera__lens="pinhole")
+    walk = Walk(ros, tmp_path, Feed(CameraConfig(lens="distorted")), node__camera__lens="pinhole")
     walk.go(0, 2)
     reason, = walk.mapper.counts
     assert walk.mapper.counts[reason] == 2 and reason.endswith("taken as straight: node.camera.lens")
@@ -238,7 +238,7 @@ def test_a_lens_that_is_not_straight_is_told(ros: Any, tmp_path: Path) -> None:
 
 
 def test_simulated_time_that_jumps_back_is_told_by_its_clock(ros: Any, tmp_path: Path) -> None:
-    walk = Walk(ros, tmp_path, Ways(back_at=3), use_sim_time=True)
+    walk = Walk(ros, tmp_path, Feed(back_at=3), use_sim_time=True)
     topic = TOPICS["clock"]
     clock = ros.plain("clock").create_publisher(interface(topic.type), topic.name, qos(topic.qos))
     walk.until(lambda: clock.get_subscription_count() >= 2)
@@ -250,8 +250,8 @@ def test_simulated_time_that_jumps_back_is_told_by_its_clock(ros: Any, tmp_path:
     walk.until(lambda: all(n.get_clock().now().nanoseconds > BEGIN_NS for n in (walk.mapper, walk.memory)))
     walk.go(0, 3)
     tick(3)
-    told = "time went back by 100 s: what was waiting is dropped"
-    walk.until(lambda: all(n.counts == {told: 1} for n in (walk.mapper, walk.memory)))
+    declared = "time went back by 100 s: what was waiting is dropped"
+    walk.until(lambda: all(n.counts == {declared: 1} for n in (walk.mapper, walk.memory)))
     walk.go(3, 6, lag=1)  # none is dropped
     walk.until(lambda: walk.taken(5))
     assert agreement(walk.map, of_core(expected(0, 6))) == EXACT

@@ -21,27 +21,27 @@ from eqa_nodes.cli.doctor import node_of
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
-from tests.fixtures.camera_robot import CameraRobot, Ways
-from tests.fixtures.house_views import WAY
+from tests.fixtures.camera_robot import CameraRobot, Feed
+from tests.fixtures.house_views import PATH
 
 # How a robot publishes, and line -> what its remedy names where the graph is not told.
-CASES: dict[str, tuple[Ways, dict[str, str]]] = {
-    "compressed": (Ways(CameraConfig(compressed=True, compressed_depth=True), depth="16UC1"), {
+CASES: dict[str, tuple[Feed, dict[str, str]]] = {
+    "compressed": (Feed(CameraConfig(compressed=True, compressed_depth=True), depth="16UC1"), {
         "color": "node.camera.compressed: true", "depth": "node.camera.compressed_depth: true"}),
-    "distorted": (Ways(CameraConfig(lens="distorted")), {"lens": "node.camera.lens: distorted"}),
-    "unaligned": (Ways(CameraConfig(align=True)), {"registered": "node.camera.align: true"}),
-    "unsynchronised": (Ways(CameraConfig(tolerance_s=0.02), color_late_ns=12_000_000), {
+    "distorted": (Feed(CameraConfig(lens="distorted")), {"lens": "node.camera.lens: distorted"}),
+    "unaligned": (Feed(CameraConfig(align=True)), {"registered": "node.camera.align: true"}),
+    "unsynchronised": (Feed(CameraConfig(tolerance_s=0.02), color_late_ns=12_000_000), {
         "sync": "node.camera.tolerance_s"}),
 }
 
 
 @contextmanager
-def showing(ros: Any, ways: Ways) -> Iterator[None]:
+def showing(ros: Any, feed: Feed) -> Iterator[None]:
     """Show the same moments over and over."""
-    robot, ended = CameraRobot(ros.plain("robot"), ways), threading.Event()
+    robot, ended = CameraRobot(ros.plain("robot"), feed), threading.Event()
 
     def show() -> None:
-        for number in cycle(range(len(WAY))):
+        for number in cycle(range(len(PATH))):
             if ended.wait(0.1):
                 return
             robot.show(number)
@@ -66,9 +66,9 @@ def lines(camera: CameraConfig) -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_a_camera_is_judged_by_what_the_graph_is_told(ros: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.context.get_domain_id()))
-    ways, remedies = CASES[name]
-    with showing(ros, ways), ThreadPoolExecutor(2) as pool:
-        told, untold = pool.map(lines, (ways.camera, CameraConfig()))
+    feed, remedies = CASES[name]
+    with showing(ros, feed), ThreadPoolExecutor(2) as pool:
+        told, untold = pool.map(lines, (feed.camera, CameraConfig()))
     for line in ("color", "depth", "registered", "lens", "sync"):
         assert told[line].state == "ok", told[line]
     for line, remedy in remedies.items():
@@ -78,7 +78,7 @@ def test_a_camera_is_judged_by_what_the_graph_is_told(ros: Any, monkeypatch: pyt
 def test_raw_images_are_not_what_a_graph_hears_that_is_told_of_compressed_ones(
         ros: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.context.get_domain_id()))
-    with showing(ros, Ways()):
+    with showing(ros, Feed()):
         found = lines(CameraConfig(compressed=True))
     assert found["color"].state == "error" and "node.camera.compressed: false" in found["color"].remedy
     own = tmp_path / "own.yaml"

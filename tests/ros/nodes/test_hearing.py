@@ -34,7 +34,7 @@ from eqa_nodes.testing.waiting import holds
 OFFERS = [OfferedQos(reliable, latched) for reliable in (True, False) for latched in (True, False)]
 
 
-class Ears:
+class Listeners:
     """What reaches the callbacks of nodes: marks of messages by node and key of the topic."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def _start(ros: Any, folder: Path) -> None:
         ros.add(make)
 
 
-def _heard(ears: Ears, mark: str, driver: Drivers | None = None) -> None:
+def _heard(ears: Listeners, mark: str, driver: Drivers | None = None) -> None:
     """Wait until everybody has heard a message of this mark; a driver says it again and again."""
     ears.now = mark
 
@@ -136,7 +136,7 @@ def _heard(ears: Ears, mark: str, driver: Drivers | None = None) -> None:
 
 def test_every_offer_is_heard_whoever_comes_when_with_what(ros: Any, monkeypatch: pytest.MonkeyPatch,
                                                            tmp_path: Path) -> None:
-    node, ears = ros.plain("robot"), Ears(monkeypatch)
+    node, ears = ros.plain("robot"), Listeners(monkeypatch)
     keys = set(FOREIGN) - {"scan", "cmd_vel"}  # no node of ours hears the first, a simulated robot the other
     early, late = Drivers(node, keys), Drivers(node, keys)
     early.come(OfferedQos(reliable=True, latched=True))

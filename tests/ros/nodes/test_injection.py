@@ -39,38 +39,38 @@ class _Node:
 
 
 def _heard(node: _Node, key: str = "color", count: int = 1000) -> list[int]:
-    heard: list[int] = []
-    take = node.injection().wrap(key, heard.append)
+    received: list[int] = []
+    take = node.injection().wrap(key, received.append)
     for i in range(count):
         take(i)
-    return heard
+    return received
 
 
 def test_a_share_is_lost_and_the_same_seed_loses_the_same(tmp_path: Path) -> None:
-    heard, again = (_heard(_Node(tmp_path, lose_share=0.2)) for _ in range(2))
-    assert 700 < len(heard) < 900 and heard == again != _heard(_Node(tmp_path, lose_share=0.2, seed=8))
+    received, again = (_heard(_Node(tmp_path, lose_share=0.2)) for _ in range(2))
+    assert 700 < len(received) < 900 and received == again != _heard(_Node(tmp_path, lose_share=0.2, seed=8))
 
 
 def test_a_share_comes_twice(tmp_path: Path) -> None:
-    heard = _heard(_Node(tmp_path, duplicate_share=0.5))
-    assert 1400 < len(heard) < 1600 and sorted(set(heard)) == list(range(1000))
+    received = _heard(_Node(tmp_path, duplicate_share=0.5))
+    assert 1400 < len(received) < 1600 and sorted(set(received)) == list(range(1000))
 
 
 def test_late_messages_come_after_those_that_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    node, heard = _Node(tmp_path, late_share=0.3, late_s=1.0), []
-    take = node.injection().wrap("color", heard.append)
+    node, received = _Node(tmp_path, late_share=0.3, late_s=1.0), []
+    take = node.injection().wrap("color", received.append)
     for i in range(100):
         take(i)
-    in_time = list(heard)
+    in_time = list(received)
     node.tick()
-    assert 50 < len(in_time) < 90 and heard == in_time
+    assert 50 < len(in_time) < 90 and received == in_time
     now[0] = 1.0
     node.tick()
-    assert sorted(heard) == list(range(100)) and heard[:len(in_time)] == in_time
+    assert sorted(received) == list(range(100)) and received[:len(in_time)] == in_time
     node.tick()
-    assert len(heard) == 100
+    assert len(received) == 100
 
 
 def test_only_transforms_are_delayed(tmp_path: Path) -> None:
@@ -79,14 +79,14 @@ def test_only_transforms_are_delayed(tmp_path: Path) -> None:
 
 
 def test_shares_can_be_set_while_it_runs(tmp_path: Path) -> None:
-    node, heard = _Node(tmp_path), []
-    take = node.injection().wrap("color", heard.append)
+    node, received = _Node(tmp_path), []
+    take = node.injection().wrap("color", received.append)
     take(1)
     node.set(lose_share=1.0)
     take(2)
     node.set()
     take(3)
-    assert heard == [1, 3]
+    assert received == [1, 3]
 
 
 def test_a_slow_node_sleeps_before_its_callbacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,8 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.environment import ros_environment
 from eqa_nodes.ros.run import LAUNCH, RUN, HeldName
 from eqa_nodes.testing.waiting import gone, holds, until
-from tests.fixtures.camera_robot import CameraRobot, Ways
-from tests.fixtures.house_views import WAY
+from tests.fixtures.camera_robot import CameraRobot, Feed
+from tests.fixtures.house_views import PATH
 from tests.fixtures.paths import ROOT
 
 NO_ODOM = "no odometry has come on odom"
@@ -45,11 +45,11 @@ def test_ready_says_what_the_robot_lacks_until_an_episode_has_begun(ros: Any,
     assert holds(lambda: NO_ODOM in needs.waits and "no transform from map to base_link" in needs.waits)
     assert "nothing came on /camera/color/camera_info (mapper), /camera/depth/image_raw (mapper)" in needs.waits
     node, moment = ros.plain("robot"), iter(range(10**6))
-    robot = CameraRobot(node, Ways(camera=CameraConfig(tolerance_s=0.02)))
+    robot = CameraRobot(node, Feed(camera=CameraConfig(tolerance_s=0.02)))
     out = node.create_publisher(Odometry, "odom", 10)
 
     def drive(camera: bool) -> None:
-        number = next(moment) % len(WAY)
+        number = next(moment) % len(PATH)
         out.publish(Odometry(header=convert.header(robot.stamp(number), convert.ODOM)))
         (robot.show if camera else robot.place)(number)
 

@@ -22,7 +22,7 @@ from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
-from tests.fixtures.camera_robot import BEGIN_NS, CameraRobot, Ways
+from tests.fixtures.camera_robot import BEGIN_NS, CameraRobot, Feed
 from tests.fixtures.house_views import shots
 
 WAIT_S = 60.0
@@ -31,13 +31,13 @@ WAIT_S = 60.0
 class Taping:
     """A recorder that hears a robot."""
 
-    def __init__(self, ros: Any, folder: Path, ways: Ways, **parameters: Any) -> None:
+    def __init__(self, ros: Any, folder: Path, feed: Feed, **parameters: Any) -> None:
         told = {f"node__{which}__{name}": value for which in ("camera", "second_camera")
-                for name, value in asdict(ways.camera).items()}
+                for name, value in asdict(feed.camera).items()}
         self.recorder = ros.add(RecorderNode, folder=str(folder), **told,
                                 **parameters)
         self._node = ros.plain("robot")
-        self.robot = CameraRobot(self._node, ways, second="node__second_camera__present" in parameters)
+        self.robot = CameraRobot(self._node, feed, second="node__second_camera__present" in parameters)
         self._heard, self.taken = threading.Condition(), set[int]()
         self._node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
                                        qos("event"))
@@ -65,8 +65,8 @@ class Taping:
 
 
 def test_compressed_images_of_two_cameras_are_kept_as_they_came(ros: Any, tmp_path: Path) -> None:
-    ways = Ways(CameraConfig(True, True, tolerance_s=0.02), "16UC1", False, 7_000_000)
-    taping = Taping(ros, tmp_path, ways, node__second_camera__present=True)
+    feed = Feed(CameraConfig(True, True, tolerance_s=0.02), "16UC1", False, 7_000_000)
+    taping = Taping(ros, tmp_path, feed, node__second_camera__present=True)
     taping.show(*range(5))
     taping.begin("")
     with AnyReader([tmp_path / "walk"]) as bag:
@@ -83,7 +83,7 @@ def test_compressed_images_of_two_cameras_are_kept_as_they_came(ros: Any, tmp_pa
 
 
 def test_a_clock_that_is_set_back_begins_another_bag(ros: Any, tmp_path: Path) -> None:
-    taping = Taping(ros, tmp_path, Ways(CameraConfig(tolerance_s=0.02), back_at=3))
+    taping = Taping(ros, tmp_path, Feed(CameraConfig(tolerance_s=0.02), back_at=3))
     taping.show(0, 1, 2)
     for number in (3, 4):
         taping.robot.show(number)

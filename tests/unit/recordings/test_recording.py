@@ -29,7 +29,7 @@ IMAGE = np.zeros((1000, 1000, 3), np.uint8)  # 3 MB
 SMALL = np.zeros((8, 8, 3), np.uint8)
 
 
-class Heard(Listener):
+class RecordingListener(Listener):
     def __init__(self) -> None:
         self.reasons: list[str] = []
         self.lost: list[Any] = []
@@ -118,9 +118,9 @@ class _Disk:
 
 def test_a_slow_disk_costs_the_oldest_images_and_nothing_small(cdr: Cdr, tmp_path: Path,
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
-    disk, heard = _Disk(monkeypatch), Heard()
+    disk, listener = _Disk(monkeypatch), RecordingListener()
     recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=10.0), {},
-                             heard)
+                             listener)
     recording.put("/question", 0, cdr.text("first"))
     assert disk.reached.wait(WAIT_S)  # the first message is being written: all others wait
     for i in range(1, 9):
@@ -132,8 +132,8 @@ def test_a_slow_disk_costs_the_oldest_images_and_nothing_small(cdr: Cdr, tmp_pat
         found = [(c.topic, stamp) for c, stamp, _ in reader.messages()]
     assert [s for topic, s in found if topic == "/question"] == list(range(9))
     assert [s for topic, s in found if topic == COLOR] == [6, 7, 8]
-    assert heard.lost == [1, 2, 3, 4, 5] and recording.dropped == {COLOR: 5} and recording.counts[COLOR] == 3
-    assert len(heard.reasons) == 5 and "slower than what comes in" in heard.reasons[0]
+    assert listener.lost == [1, 2, 3, 4, 5] and recording.dropped == {COLOR: 5} and recording.counts[COLOR] == 3
+    assert len(listener.reasons) == 5 and "slower than what comes in" in listener.reasons[0]
 
 
 def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr, tmp_path: Path,
@@ -141,7 +141,7 @@ def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr
     monkeypatch.setattr(recording_module, "ROOM_S", 0.3)
     disk = _Disk(monkeypatch)
     recording = BagRecording(tmp_path / "bag", topics_of(COLOR, "/question"), RecordingConfig(buffer_mb=8.0), {},
-                             Heard())
+                             RecordingListener())
     text = cdr.text("x" * 3_000_000)
     recording.put("/question", 0, text)
     assert disk.reached.wait(WAIT_S)
@@ -158,11 +158,11 @@ def test_a_small_message_waits_for_room_and_is_named_when_there_is_none(cdr: Cdr
 
 def test_durable_is_said_when_it_is_on_the_disk(cdr: Cdr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording_module, "FLUSH_S", 1e6)  # so that only what is urgent is flushed
-    heard = Heard()
-    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
+    listener = RecordingListener()
+    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, listener)
     recording.put("/question", 1, cdr.text("a"))
     recording.put("/question", 2, cdr.text("b"), tag="urgent")
-    assert heard.durable_.wait(WAIT_S)
+    assert listener.durable_.wait(WAIT_S)
     with recording.bag.file.open("rb") as stream:  # what another process would find there now
         found = []
         with pytest.raises(McapError):  # it has no end yet
@@ -180,21 +180,22 @@ def test_small_messages_alone_are_flushed_each_second(cdr: Cdr, tmp_path: Path) 
 
 
 def test_images_that_cannot_be_compressed_are_kept_as_they_are(cdr: Cdr, tmp_path: Path) -> None:
-    heard = Heard()
-    recording = BagRecording(tmp_path / "bag", topics_of(COLOR), RecordingConfig(color="jpeg"), {COLOR: "color"}, heard)
+    listener = RecordingListener()
+    recording = BagRecording(tmp_path / "bag", topics_of(COLOR), RecordingConfig(color="jpeg"), {COLOR: "color"},
+                             listener)
     recording.put(COLOR, 1, cdr.image(SMALL, "rgb8", SECOND))
     recording.put(COLOR, 2, cdr.image(SMALL, "yuv422_yuy2", SECOND))
     recording.put(COLOR, 3, cdr.image(SMALL, "yuv422_yuy2", SECOND))
     recording.close()
     assert {c.topic: c.msgcount for c in _connections(tmp_path / "bag")} == {f"{COLOR}/compressed": 1, COLOR: 2}
-    assert len(heard.reasons) == 2 and "yuv422_yuy2" in heard.reasons[0]
+    assert len(listener.reasons) == 2 and "yuv422_yuy2" in listener.reasons[0]
 
 
 def test_a_disk_that_fails_is_told_and_the_bag_ends(cdr: Cdr, tmp_path: Path) -> None:
-    heard = Heard()
-    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, heard)
+    listener = RecordingListener()
+    recording = BagRecording(tmp_path / "bag", topics_of("/question"), RecordingConfig(), {}, listener)
     recording.put("/question", 1, cdr.text("a"), tag="urgent")
-    assert heard.durable_.wait(WAIT_S)
+    assert listener.durable_.wait(WAIT_S)
 
     with room_for(recording.bag.file.stat().st_size + 100_000):
         recording.put("/question", 2, cdr.text(noise_of(1 << 20)), tag="urgent")

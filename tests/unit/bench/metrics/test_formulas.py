@@ -60,8 +60,8 @@ def test_what_makes_no_sense_is_refused(call: Callable[[], object], why: str) ->
 
 
 @given(MARKS, LENGTHS, LENGTHS)
-def test_efficiency_never_exceeds_correctness(sigma: float, reference: float, taken: float) -> None:
-    assert 0 <= metrics.openeqa_e(sigma, reference, taken) <= metrics.openeqa_c(sigma) <= 1
+def test_efficiency_never_exceeds_correctness(sigma: float, reference: float, driven: float) -> None:
+    assert 0 <= metrics.openeqa_e(sigma, reference, driven) <= metrics.openeqa_c(sigma) <= 1
 
 
 @given(MARKS, LENGTHS, LENGTHS, LENGTHS)
@@ -108,21 +108,21 @@ def test_same_seed_same_interval() -> None:
 
 @given(MARKS, st.sampled_from([0.0, 0.5, 1.0]), LENGTHS, LENGTHS, st.floats(0.01, 100))
 def test_every_score_is_a_share_and_no_unit_of_length_matters(sigma: float, delta: float, reference: float,
-                                                              taken: float, unit: float) -> None:
-    whole = (metrics.openeqa_e(sigma, reference, taken), metrics.express_e_path(sigma, delta, reference, taken),
-             metrics.weighted_confidence((sigma - 1) / 4, reference, taken), metrics.spl(True, reference, taken),
-             metrics.path_ratio(reference, taken))
-    scaled = (metrics.openeqa_e(sigma, unit * reference, unit * taken),
-              metrics.express_e_path(sigma, delta, unit * reference, unit * taken),
-              metrics.weighted_confidence((sigma - 1) / 4, unit * reference, unit * taken),
-              metrics.spl(True, unit * reference, unit * taken), metrics.path_ratio(unit * reference, unit * taken))
+                                                              driven: float, unit: float) -> None:
+    whole = (metrics.openeqa_e(sigma, reference, driven), metrics.express_e_path(sigma, delta, reference, driven),
+             metrics.weighted_confidence((sigma - 1) / 4, reference, driven), metrics.spl(True, reference, driven),
+             metrics.path_ratio(reference, driven))
+    scaled = (metrics.openeqa_e(sigma, unit * reference, unit * driven),
+              metrics.express_e_path(sigma, delta, unit * reference, unit * driven),
+              metrics.weighted_confidence((sigma - 1) / 4, unit * reference, unit * driven),
+              metrics.spl(True, unit * reference, unit * driven), metrics.path_ratio(unit * reference, unit * driven))
     assert all(0 <= value <= 1 for value in whole)
     assert scaled == pytest.approx(whole, abs=1e-9)
 
 
 @given(MARKS, LENGTHS, LENGTHS)
-def test_grounding_orders_express_scores(sigma: float, reference: float, taken: float) -> None:
-    none, half, full = (metrics.express_e_path(sigma, delta, reference, taken) for delta in (0.0, 0.5, 1.0))
+def test_grounding_orders_express_scores(sigma: float, reference: float, driven: float) -> None:
+    none, half, full = (metrics.express_e_path(sigma, delta, reference, driven) for delta in (0.0, 0.5, 1.0))
     assert none == 0 and half == pytest.approx(full / 2) and full <= metrics.express_c_star(sigma)
     assert metrics.express_c(sigma, 1.0) == metrics.express_c_star(sigma) >= metrics.openeqa_c(sigma)
 

@@ -38,9 +38,9 @@ def looking(number: int) -> Frame:
 
 
 def remember(store: MemoryStore, number: int) -> Keyframe:
-    taken = store.take(looking(number), LABELS)
-    assert taken is not None
-    return taken
+    stored = store.take(looking(number), LABELS)
+    assert stored is not None
+    return stored
 
 
 def sql(path: Path, script: str) -> list[tuple[int]]:
@@ -58,12 +58,12 @@ def cells_of(view: Keyframe) -> np.ndarray:
 
 def test_a_view_comes_back_with_its_geometry(path: Path) -> None:
     with closing(MemoryStore(path)) as store:
-        taken = remember(store, 1)
-        assert taken.geometry == geometry_of(looking(1))
-        assert store.keyframe(taken.id) == taken and store.since(0) == [taken]
+        stored = remember(store, 1)
+        assert stored.geometry == geometry_of(looking(1))
+        assert store.keyframe(stored.id) == stored and store.since(0) == [stored]
     for write in (True, False):
         with closing(MemoryStore(path, write=write)) as again:
-            assert again.keyframe(taken.id) == taken
+            assert again.keyframe(stored.id) == stored
 
 
 def test_what_is_masked_has_no_depth(path: Path) -> None:
@@ -89,8 +89,8 @@ def test_a_new_beginning_has_no_geometries(path: Path) -> None:
     with closing(MemoryStore(path)) as store:
         remember(store, 1), remember(store, 2)
         store.reset("anew")
-        taken = remember(store, 3)
-        assert taken.id == 1 and store.since(0) == [taken]
+        stored = remember(store, 3)
+        assert stored.id == 1 and store.since(0) == [stored]
     assert sql(path, "") == [(1,)]
 
 
@@ -119,12 +119,12 @@ def test_a_file_of_an_earlier_version_has_views_without_geometry(path: Path) -> 
 def test_the_place_of_a_pixel_follows_when_maps_are_aligned(path: Path) -> None:
     with closing(MemoryStore(path)) as store:
         store.reset("first", map_name="home")
-        taken = remember(store, 1)
-        x, y, z = point_at(taken, 20.0, 20.0) or (math.nan,) * 3
+        stored = remember(store, 1)
+        x, y, z = point_at(stored, 20.0, 20.0) or (math.nan,) * 3
         store.reset("second", keep=True, map_name="other")
         store.align("other", "home", Transform((10.0, 2.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))))
-        moved = store.keyframe(taken.id)
-        assert moved is not None and moved.geometry == taken.geometry
+        moved = store.keyframe(stored.id)
+        assert moved is not None and moved.geometry == stored.geometry
         assert point_at(moved, 20.0, 20.0) == pytest.approx((y - 2.0, -(x - 10.0), z), abs=1e-6)
 
 

@@ -171,20 +171,20 @@ def _bytes_of(store: MemoryStore) -> bytes:
 
 def test_what_was_forgotten_is_in_no_file(store: MemoryStore) -> None:
     _tour(store, NOON)
-    taken = store.take(frame(NOON + HOUR, Pose2(8.0, 0.0, 0.0), {9: (10, 10, 40, 40)}), {9: SECRET})
-    assert taken is not None
+    stored = store.take(frame(NOON + HOUR, Pose2(8.0, 0.0, 0.0), {9: (10, 10, 40, 40)}), {9: SECRET})
+    assert stored is not None
     before = _bytes_of(store)
-    assert b"xylophone" in before and taken.jpeg[-120:] in before
+    assert b"xylophone" in before and stored.jpeg[-120:] in before
     kept = len(store)
     assert store.forget(ForgetSelection(kind="xylophone")) == (1, 1)
     after = _bytes_of(store)
-    assert b"xylophone" not in after and b"mauve" not in after and taken.jpeg[-120:] not in after
+    assert b"xylophone" not in after and b"mauve" not in after and stored.jpeg[-120:] not in after
     assert len(store) == kept - 1
     assert store.recall(RecallQuery("xylophone")) == []
-    assert store.keyframe(taken.id) is None
+    assert store.keyframe(stored.id) is None
     assert store.objects("xylophone") == []
     again = store.take(frame(NOON + 2 * HOUR, Pose2(8.0, 0.0, 0.0), {9: (10, 10, 40, 40)}), {9: SECRET})
-    assert again is not None and again.id > taken.id  # a number is never given twice
+    assert again is not None and again.id > stored.id  # a number is never given twice
 
 
 @pytest.mark.parametrize(("selection", "left"), [

@@ -42,21 +42,21 @@ def _ids(store: MemoryStore, *query: object, **conditions: object) -> list[int]:
 
 
 def test_what_was_taken_comes_back_as_it_was(store: MemoryStore) -> None:
-    taken = store.take(frame(5, Pose2(1.0, 2.0, 0.3), {1: (0, 0, 12, 12), 2: (12, 0, 50, 30)}), LABELS)
-    assert taken is not None
-    assert (taken.id, taken.stamp_ns, taken.region) == (1, 5, "kitchen")
-    assert taken.caption == "kitchen: white stone counter, red kettle on counter (on)"
-    assert taken.jpeg.startswith(b"\xff\xd8")
-    assert store.since(0) == [taken]
+    stored = store.take(frame(5, Pose2(1.0, 2.0, 0.3), {1: (0, 0, 12, 12), 2: (12, 0, 50, 30)}), LABELS)
+    assert stored is not None
+    assert (stored.id, stored.stamp_ns, stored.region) == (1, 5, "kitchen")
+    assert stored.caption == "kitchen: white stone counter, red kettle on counter (on)"
+    assert stored.jpeg.startswith(b"\xff\xd8")
+    assert store.since(0) == [stored]
     store.close()
     again = MemoryStore(store.path)
-    assert again.since(0) == [taken]
+    assert again.since(0) == [stored]
     again.close()
 
 
 def test_only_new_views_are_kept_and_ids_count_up(store: MemoryStore) -> None:
-    taken = [store.take(frame(i, Pose2(0.2 * i, 0.0, 0.0)), {}) for i in range(11)]
-    assert [k.id for k in taken if k] == [1, 2, 3, 4]
+    stored = [store.take(frame(i, Pose2(0.2 * i, 0.0, 0.0)), {}) for i in range(11)]
+    assert [k.id for k in stored if k] == [1, 2, 3, 4]
     assert [k.id for k in store.since(2)] == [3, 4]
     assert len(store) == 4
 

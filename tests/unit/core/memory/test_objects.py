@@ -132,9 +132,9 @@ def _second_day(store: MemoryStore) -> None:
 def test_what_changed_since_yesterday(store: MemoryStore) -> None:
     _second_day(store)
     for question in ("What has changed since yesterday?", "What changed?"):  # all there is; since this session began
-        told = _ask(store, question)
-        assert "the red kettle was moved: in the kitchen, on the counter, now in the study, on the desk" in told.text
-        stamps = [e.stamp_ns for e in told.evidence]
+        reply = _ask(store, question)
+        assert "the red kettle was moved: in the kitchen, on the counter, now in the study, on the desk" in reply.text
+        stamps = [e.stamp_ns for e in reply.evidence]
         assert max(stamps) >= NOON + DAY and min(stamps) < NOON + DAY  # how it is and how it was
 
 
@@ -165,9 +165,9 @@ def test_nothing_changed_is_said_too(store: MemoryStore) -> None:
     _look(store, 0, KETTLE)
     store.reset("second", keep=True, map_name="home")
     _look(store, DAY / SECOND, KETTLE)
-    told = store.recollect("Did anything change?")
-    assert told is not None and told.text.startswith("nothing that I have seen since today at")
-    assert told.evidence
+    reply = store.recollect("Did anything change?")
+    assert reply is not None and reply.text.startswith("nothing that I have seen since today at")
+    assert reply.evidence
 
 
 def test_a_state_that_changed(store: MemoryStore) -> None:
@@ -175,14 +175,14 @@ def test_a_state_that_changed(store: MemoryStore) -> None:
     store.reset("second", keep=True, map_name="home")
     lit = {3: LABELS[3]._replace(attributes={"state": "on", "support": "desk", "relation": "on"})}
     _look(store, DAY / SECOND, {3: (20, 10, 44, 40)}, labels=lit)
-    told = store.recollect("What is different since this morning?")
-    assert told is not None and "table lamp in the study, on the desk: off, now on" in told.text
+    reply = store.recollect("What is different since this morning?")
+    assert reply is not None and "table lamp in the study, on the desk: off, now on" in reply.text
 
 
 def _ask(store: MemoryStore, question: str) -> Recollection:
-    told = store.recollect(question)
-    assert told is not None, question
-    return told
+    reply = store.recollect(question)
+    assert reply is not None, question
+    return reply
 
 
 def test_when_and_where_are_told_with_stamp_place_and_picture(store: MemoryStore) -> None:
@@ -191,15 +191,15 @@ def test_when_and_where_are_told_with_stamp_place_and_picture(store: MemoryStore
     _look(store, DAY / SECOND, {4: (0, 10, 60, 40)}, Pose2(20.0, 0.0, 0.0))
     for question in ("When did you last see the red kettle?", "When was the kettle last seen?",
                      "When was the last time you saw my kettle?", "When did you see the kettle last?"):
-        told = _ask(store, question)
-        assert told.text.startswith("yesterday at ") and told.text.endswith("in the kitchen, on the counter")
-        assert told.evidence[0].stamp_ns == NOON
-        assert not told.verify
+        reply = _ask(store, question)
+        assert reply.text.startswith("yesterday at ") and reply.text.endswith("in the kitchen, on the counter")
+        assert reply.evidence[0].stamp_ns == NOON
+        assert not reply.verify
     for question in ("Where did I leave the kettle?", "Where did you last see my kettle?",
                      "Where did I put the kettle?", "Where was the kettle last seen?"):
-        told = _ask(store, question)
-        assert told.text.startswith("in the kitchen, on the counter (yesterday at ")
-        assert told.verify and told.evidence[0].pose == Pose2(0.0, 0.0, 0.0)
+        reply = _ask(store, question)
+        assert reply.text.startswith("in the kitchen, on the counter (yesterday at ")
+        assert reply.verify and reply.evidence[0].pose == Pose2(0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("question", ["Is the kettle on?", "When was the kettle bought?", "When were they last washed?",
@@ -215,9 +215,9 @@ def test_a_thing_of_an_unknown_map_is_told_without_a_place_to_drive_to(store: Me
     _look(store, 0, {**KETTLE, **COUNTER})
     store.reset("elsewhere", keep=True)
     _look(store, DAY / SECOND, {4: (0, 10, 60, 40)})
-    told = _ask(store, "Where did I leave the kettle?")
-    assert "in a map whose place is not known here" in told.text
-    assert not told.verify
+    reply = _ask(store, "Where did I leave the kettle?")
+    assert "in a map whose place is not known here" in reply.text
+    assert not reply.verify
     store.align("elsewhere", "home", Transform((0.0, 5.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
     assert _ask(store, "Where did I leave the kettle?").verify
 
