@@ -213,7 +213,7 @@ def test_a_closed_door_shuts_a_room_and_opens_again() -> None:
 def test_what_cannot_be_done_says_why() -> None:
     simulator, lamp = reached("floor lamp")
     sofa = next((t for t in world(simulator.seed).house.objects if t.kind in ("sofa", "bed")), None)
-    for verb, why in (("open", "nothing to open"), ("pick", "cannot be picked up"), ("place", "holds nothing")):
+    for verb, why in (("open", "cannot be opened"), ("pick", "cannot be picked up"), ("place", "holds nothing")):
         handled = simulator.handle(verb, lamp.id)
         assert (handled.done, why in handled.message) == (False, True), handled.message
     far = [t for t in world(simulator.seed).house.objects
