@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.core.model import Backend
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.registry import BACKENDS
+
+if TYPE_CHECKING:  # it needs numpy, which help texts must not load
+    from eqa_nodes.core.model import Backend
 
 
 def make_backend(name: str, api_key: str = "", **options: Any) -> Backend:
