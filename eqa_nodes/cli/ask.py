@@ -58,6 +58,7 @@ class Ask:
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: not written)",
                                    metavar="DIR", writes=FOLDER)
+    json: bool = flag("print the answer, its cost and the model's name as JSON")
     recording: RecordingOptions = group(RecordingOptions)
     scans: ScanOptions = group(ScanOptions, "scans")
     chain: ChainOptions = group(ChainOptions)
@@ -69,11 +70,12 @@ class Ask:
         from eqa_nodes.bench.running.runner import EpisodeResult
         from eqa_nodes.cli.printing import print_answer, shown
         from eqa_nodes.core.answerers.common import check_question
+        from eqa_nodes.core.storage.codec import dumps
 
         check_question(self.question)
         self._check()
         self.scans.set_environment()
-        console = Console()
+        console = Console(stderr=self.json)
         with console.status("starting") as status:
             def show(p: Progress) -> None:
                 waits = f" at place {p.place}" if p.place else f", {p.steps} steps, {p.metres:.1f} m. {shown(p.reason)}"
@@ -85,10 +87,17 @@ class Ask:
                 result = self._about_history(lambda text: status.update(shown(text)))
             else:
                 result = self._own_graph(show)
-        print_answer(console, result.answer)
+        if self.json:
+            print(dumps({"question": self.question, "model": self._model(), "answer": result.answer}))
+        else:
+            print_answer(console, result.answer)
         if self.evidence:
             _write_evidence(result, self.evidence)
         return 1 if result.answer.error else 0
+
+    def _model(self) -> str:
+        """Return the name of the model that is asked; a graph that was there before does not tell its own."""
+        return "" if self.attach else self.config.model_name
 
     @cached_property
     def config(self) -> RunConfig:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from eqa_nodes.cli import names
 from eqa_nodes.cli.limits import NONE, UNLIMITED, measure_or_none, whole_or_none
 from eqa_nodes.cli.options import FOLDER, flag, group, option
-from eqa_nodes.models.config import CASSETTE_MODES, ModelConfig
+from eqa_nodes.models.config import CASSETTE_MODES, DETAILS, ModelConfig
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the fo
 SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
 FORMATS = "bag, openeqa, sens, scannet, redwood (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
+_FIELDS = {"sample_seed": "seed", "image_side": "image_side_px", "timeout": "timeout_s", "deadline": "deadline_s"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +38,19 @@ class ModelOptions:
     temperature: float | None = option(None, "sampling temperature; a value below 0 is not sent (default: 0)",
                                        metavar="N")
     sample_seed: int | None = option(None, "added to the seed of each call (default: 0)", metavar="N")
+    image_side: int | None = option(None, "longest side of a picture for the model, pixels; 0 = as stored (default: "
+                                    "512)", metavar="N")
+    image_detail: str | None = option(None, "how closely the server looks at pictures: low, high, auto (default: not "
+                                      "sent)", choices=DETAILS[1:])
+    timeout: float | None = option(None, "timeout of one request to the model, seconds (default: 60)", metavar="S")
+    deadline: float | None = option(None, "deadline of one call to the model with its retries, seconds (default: 180)",
+                                    metavar="S")
     stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts")
     rate_calls: int | None = option(None, "maximum calls per minute; 0 = no limit (default: 0)", metavar="N")
     rate_tokens: int | None = option(None, "maximum tokens per minute; 0 = no limit (default: 0)", metavar="N")
     price_in: float | None = option(None, "price per million input tokens; 0 = unknown (default: 0)", metavar="N")
+    price_cached: float | None = option(None, "price per million input tokens from the server's cache; 0 = as "
+                                        "price-in (default: 0)", metavar="N")
     price_out: float | None = option(None, "price per million output tokens; 0 = unknown (default: 0)", metavar="N")
     budget_calls: int | None = option(None, "maximum calls of the run; 0 = no limit (default: 0)", metavar="N")
     budget_tokens: int | None = option(None, "maximum tokens of the run; 0 = no limit (default: 0)", metavar="N")
@@ -56,7 +66,7 @@ class ModelOptions:
 
     def named(self) -> dict[str, Any]:
         """Return the fields of ModelConfig that were named, with their values."""
-        values = {"seed" if name == "sample_seed" else name: value for name, value in vars(self).items()
+        values = {_FIELDS.get(name, name): value for name, value in vars(self).items()
                   if value is not None and value is not False}
         if self.cassette is not None:
             values["cassette"] = str(self.cassette.resolve())  # nodes run in folders of their own

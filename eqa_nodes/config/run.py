@@ -23,7 +23,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.config import ModelConfig, named_model
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.registry import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
@@ -99,6 +99,13 @@ class RunConfig:
         return replace(agent, answerer=self.answerer or answerer, policy=self.policy or policy,
                        frames=self.frames or agent.frames, k=agent.k if self.k is None else self.k,
                        k_active=agent.k_active if self.k is None else self.k)
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model that is asked, from options, file or environment; "" where none is. Raises ConfigError."""
+        if not ANSWERERS.traits(self.named.answerer).asks_model:
+            return ""
+        return named_model(self.settings.answerer.model)
 
     @property
     def robot_body(self) -> RobotModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
@@ -62,3 +63,8 @@ class ModelConfig:
             raise ConfigError(unknown("model.image_detail", self.image_detail, DETAILS))
         if self.cassette_mode not in CASSETTE_MODES:
             raise ConfigError(unknown("model.cassette_mode", self.cassette_mode, CASSETTE_MODES))
+
+
+def named_model(config: ModelConfig) -> str:
+    """Return the name of the model that is asked, also where the environment names it; else that of the backend."""
+    return config.model or os.environ.get("EQA_VLM_MODEL", "") or config.backend

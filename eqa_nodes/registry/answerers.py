@@ -24,7 +24,8 @@ def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int
     pictures. Raises ConfigError for an unknown name, and for settings that the backend lacks; MissingExtra,
     StorageError.
     """
-    made: Answerer = ANSWERERS.make(name, AnswererOptions(partial(open_model, model), max_images, folder))
+    made: Answerer = ANSWERERS.make(name, AnswererOptions(partial(open_model, model), max_images, folder,
+                                                              model.image_side_px))
     return made
 
 

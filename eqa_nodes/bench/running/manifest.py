@@ -30,7 +30,7 @@ class RunManifest:
 
     config: what decides the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} where there is none.
     sessions: how often the run was started (2 = resumed once); earlier_commits: those that it was started from before
-    this one.
+    this one. asked: name of the model that was asked, "" = none, or a run of an earlier version.
     """
 
     dataset: str
@@ -54,11 +54,12 @@ class RunManifest:
     judge_sha256: str = ""
     task: str = ACTIVE
     run: Mapping[str, object] = field(default_factory=dict)
+    asked: str = ""
 
 
 def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
                    config: Mapping[str, object] | None = None, task: str = ACTIVE,
-                   run: Mapping[str, object] | None = None) -> RunManifest:
+                   run: Mapping[str, object] | None = None, asked: str = "") -> RunManifest:
     """Write the manifest of a run that starts or continues.
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
@@ -66,10 +67,11 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
     commit, dirty = git_state()
     now = RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
                    eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
-                   platform.platform(), list(sys.argv), utc_now(), task=task, run=dict(run or {}))
+                   platform.platform(), list(sys.argv), utc_now(), task=task, run=dict(run or {}), asked=asked)
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in _SAME if _meant(getattr(before, name)) != _meant(getattr(now, name))]
+        changed += ["asked"] if before.asked and before.asked != asked else []
         if changed:
             raise ConfigError(f"{out} holds a run with another {', '.join(changed)}: resume it as it was, "
                               "or choose a new directory")

@@ -119,7 +119,7 @@ def ask_questions(run: BenchmarkRun) -> int:
         engine = _engine(run, prepared.source_of, bar, stack)
         summary = run_with(engine, samples, out, bar.asked, dataset=config.dataset, seed=run.seed,
                            model=config.agent or config.named.answerer, config=deciding(run), run=encode(config),
-                           task=run.task, retry_failed=run.retry_failed,
+                           task=run.task, retry_failed=run.retry_failed, asked=config.model_name,
                            preflight=prepared.source_of or prepared.scenes)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)

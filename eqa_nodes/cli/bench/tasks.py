@@ -115,6 +115,7 @@ class Tasks:
         from eqa_nodes.embodied.runner import TaskRunner
         from eqa_nodes.embodied.tasks import check_doable
         from eqa_nodes.embodied.world import SimulatedWorld
+        from eqa_nodes.models.config import named_model
 
         model, scenes = self.model.config(), ScenePreflight()
         agent, world = make_agent(self.agent, model), SimulatedWorld()
@@ -143,5 +144,6 @@ class Tasks:
                                 listener=lambda text: bar.update(task, description=shown(text[:80])))
             return run_benchmark(samples, runner, out, ended, dataset=self.dataset, seed=self.seed,
                                  model=model.model if self.agent == MODEL else self.agent,
+                                 asked=named_model(model) if self.agent == MODEL else "",
                                  config={"agent": self.agent, "max_steps": self.max_steps, **asks}, blind=False,
                                  retry_failed=self.retry_failed, task=TASKS, preflight=preflight)

@@ -15,12 +15,13 @@ class AnswererOptions(NamedTuple):
     """open_model: opens the model of the run's settings, or raises ConfigError or MissingExtra.
 
     max_images: shown to the model in one call, 0 = the answerer's own default. folder: where an answerer may keep what
-    a model said of images, None = in memory.
+    a model said of images, None = in memory. max_side_px: longest side of a picture for the model, 0 = as stored.
     """
 
     open_model: Callable[[], Backend]
     max_images: int = 0
     folder: Path | None = None
+    max_side_px: int = 512
 
     def captions(self) -> CaptionStore:
         """Return where captions are kept. Raises StorageError."""

@@ -26,12 +26,15 @@ from eqa_nodes.core.types.views import Keyframe
 @dataclass(frozen=True)
 class SnapshotsConfig:
     """classes: kinds of objects that remain after filtering by the question; within_m: an object is kept by a view
-    that shows it from so near; max_images: shown in one call."""
+    that shows it from so near; max_images: shown in one call; max_side_px: longer sides of pictures are scaled
+    down to it, 0 = as stored.
+    """
 
     classes: int = 10
     within_m: float = 3.5
     max_images: int = 16
     embedder: str = "auto"
+    max_side_px: int = 0
 
 
 class SnapshotAnswerer(AcceptsAnyQuestion):
@@ -47,13 +50,14 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
     def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
         self._config = config or SnapshotsConfig()
         self._asker = MeteredModel(backend)
-        self._judge = VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images))
+        self._judge = VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images,
+                                                    max_side_px=self._config.max_side_px))
         self._embedder = make_embedder(self._config.embedder)
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> SnapshotAnswerer:
         """Return it as the registry makes it. Raises as opening its model does."""
-        return cls(options.open_model())
+        return cls(options.open_model(), SnapshotsConfig(max_side_px=options.max_side_px))
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far."""
@@ -83,7 +87,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         parts: list[str | bytes] = []
         for i, snapshot in enumerate(kept, 1):
             names = ", ".join(dict.fromkeys(obj.kind for obj in snapshot.objects))
-            parts += [heading(i, replace(snapshot.view, caption=names), {}), picture(snapshot.view, {})]
+            parts += [heading(i, replace(snapshot.view, caption=names), {}), picture(snapshot.view, {}, c.max_side_px)]
         reply = self._asker.ask("answer_snapshots", question, parts,
                                 partial(read_answer, question=question, views=len(kept)), views)
         return reply, [snapshot.view for snapshot in kept]

@@ -57,7 +57,8 @@ class VlmAnswerer(AcceptsAnyQuestion):
     @classmethod
     def from_options(cls, options: AnswererOptions) -> VlmAnswerer:
         """Return it as the registry makes it. Raises as opening its model does."""
-        return cls(options.open_model(), VlmConfig(max_images=options.max_images) if options.max_images else None)
+        most = options.max_images or VlmConfig.max_images
+        return cls(options.open_model(), VlmConfig(max_images=most, max_side_px=options.max_side_px))
 
     def spent(self) -> Receipt:
         """Return calls and tokens of this answerer so far, those of failed calls included."""
