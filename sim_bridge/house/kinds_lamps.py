@@ -6,16 +6,22 @@ from sim_bridge.house.kinds import Look, at, box, kind
 from sim_bridge.house.scene import Part
 
 SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
+WARM, COLD = "#ffe7b0", "#a9a8a2"  # a bulb that is on, and one that is off
+
+
+def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> Part:
+    """A bulb: white-hot when the lamp is on, gray when it is off."""
+    on = look.state == "on"
+    return at("sphere", x, 0, z, (size, size, tall), WARM if on else COLD, glow=1.0 if on else 0.0)
 
 
 def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
-    """A lamp shade; its colour glows when the lamp is on, and a bright bulb shows below."""
-    on = look.state == "on"
-    out = [at("frustum", 0, 0, z, (width, width, height), look.colour, "fabric", glow=0.75 if on else 0.0)]
-    return [
-        *out,
-        at("sphere", 0, 0, z - 0.03, (0.08, 0.08, 0.08), "#fff1c8" if on else "#c9c6bd", glow=1.0 if on else 0.0),
-    ]
+    """A lamp shade with a bulb below; when the lamp is on it lets the light through, most where the bulb is."""
+    size = (width, width, height)
+    bulb = _bulb(look, 0, z - 0.03, 0.08, 0.08)
+    if look.state != "on":
+        return [at("frustum", 0, 0, z, size, look.colour, "fabric"), bulb]
+    return [at("frustum", 0, 0, z, size, look.colour, "lampshade", glow=1.0), bulb]
 
 
 @kind(
@@ -54,7 +60,7 @@ def table_lamp(look: Look) -> list[Part]:
 )
 def desk_lamp(look: Look) -> list[Part]:
     """Foot, upright, arm and a cone."""
-    d, w, h, on = look.depth, look.width, look.height, look.state == "on"
+    d, w, h = look.depth, look.width, look.height
     x = look.back + 0.1
     head = look.front - 0.1
     return [
@@ -62,15 +68,7 @@ def desk_lamp(look: Look) -> list[Part]:
         at("cylinder", x, 0, 0.02, (0.025, 0.025, h - 0.06), look.colour, "metal"),
         box((x + head) / 2, 0, h - 0.05, (d - 0.2, 0.025, 0.025), look.colour, "metal"),
         at("frustum", head, 0, h - 0.16, (w, w, 0.13), look.colour, "metal"),
-        at(
-            "sphere",
-            head,
-            0,
-            h - 0.2,
-            (w * 0.66, w * 0.66, 0.08),
-            "#fff1c0" if on else "#d8d6ce",
-            glow=1.0 if on else 0.0,
-        ),
+        _bulb(look, head, h - 0.2, w * 0.66, 0.08),
     ]
 
 
@@ -96,7 +94,7 @@ def ceiling_lamp(look: Look) -> list[Part]:
             0,
             (look.depth * 0.92, look.width * 0.92, look.height - 0.03),
             "white",
-            "plain",
+            "plain" if on else "ceramic",
             glow=1.0 if on else 0.0,
         ),
     ]
@@ -114,12 +112,12 @@ def ceiling_lamp(look: Look) -> list[Part]:
 )
 def pendant_lamp(look: Look) -> list[Part]:
     """A shade on a cable."""
-    h, w, on = look.height, look.width, look.state == "on"
+    h, w = look.height, look.width
     return [
         at("cylinder", 0, 0, 0.24, (0.02, 0.02, h - 0.24), "black"),
         at("cylinder", 0, 0, h - 0.03, (0.12, 0.12, 0.03), "black"),
-        at("frustum", 0, 0, 0.03, (w, w, 0.24), look.colour, "metal", glow=0.25 if on else 0.0),
-        at("sphere", 0, 0, 0.0, (w * 0.4, w * 0.4, 0.12), "#fff0c0" if on else "#b8b6b0", glow=1.0 if on else 0.0),
+        at("frustum", 0, 0, 0.03, (w, w, 0.24), look.colour, "metal", glow=0.12 if look.state == "on" else 0.0),
+        _bulb(look, 0, 0.0, w * 0.4, 0.12),
     ]
 
 
@@ -140,6 +138,13 @@ def wall_lamp(look: Look) -> list[Part]:
         box(look.back + 0.01, 0, h * 0.2, (0.02, 0.09, h * 0.5), "gold", "metal"),
         box(0, 0, h * 0.3, (look.depth - 0.04, 0.025, 0.025), "gold", "metal"),
         at(
-            "frustum", 0.02, 0, h * 0.36, (look.depth - 0.04, w - 0.02, h * 0.64), look.colour, glow=0.85 if on else 0.0
+            "frustum",
+            0.02,
+            0,
+            h * 0.36,
+            (look.depth - 0.04, w - 0.02, h * 0.64),
+            look.colour,
+            "lampshade" if on else "ceramic",
+            glow=1.0 if on else 0.0,
         ),
     ]

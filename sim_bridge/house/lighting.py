@@ -23,7 +23,10 @@ SHARE_M = 0.06  # samples of one part that are closer than this and face the sam
 GATHER, GATHER_OBJECTS, BOUNCES = 32, 16, 3  # directions per sample of the building and of objects; reflections
 SKY = np.array([4.6, 5.0, 5.6])  # radiance of the sky as seen from indoors
 SUN, SUN_GRID = np.array([3.4, 3.1, 2.6]), 2  # irradiance / pi of the sun; rays per side of its (softened) disc
-LAMP, LARGEST_LAMP_M2 = 11.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
+LAMP, LARGEST_LAMP_M2 = 14.0, 0.16  # radiance of a part that glows fully; screens count as no larger than this
+REFLECTORS = {"desk lamp": 6.0, "pendant lamp": 6.0}  # opaque shades send the light of a small bulb down
+OWN_TINT = 0.3  # share of a shade's own colour in its light; the rest is that of the bulb or of a screen
+WARM, WHITE = np.array([1.0, 0.84, 0.60]), np.array([0.88, 0.95, 1.0])
 BRIGHT = 4.0  # most light per reflected sample: with few directions, brighter ones would show as spots
 BAND = 2048  # samples in one unit of work
 
@@ -185,13 +188,15 @@ def _lamps(house: House, room: Room) -> list[Lamp]:
     lamps = []
     windows = {o.object_id for o in house.openings if o.kind == "window"}
     for obj in (t for t in house.objects if t.room == room.id and t.id not in windows):
+        strength = LAMP * REFLECTORS.get(obj.kind, 1.0)
         for part in (p for p in obj.parts if p.glow > 0.2):
             _, b, c = sorted(part.size)
             if b * c < 0.002:
                 continue
             colour = np.array(linear_rgb(part.colour))
-            colour = 0.5 * colour / colour.max() + 0.5 * np.array([1.0, 0.86, 0.66])
-            lamps.append(Lamp(placed_at(obj, part.centre), colour * part.glow * LAMP, min(b * c, LARGEST_LAMP_M2),
+            base = WHITE if part.texture == "screen" else WARM
+            colour = OWN_TINT * colour / colour.max() + (1.0 - OWN_TINT) * base
+            lamps.append(Lamp(placed_at(obj, part.centre), colour * part.glow * strength, min(b * c, LARGEST_LAMP_M2),
                               max(part.size) / 2 + 0.03))
     return lamps
 

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
+from sim_bridge.house.gloss import gloss_of, texture_of
 from sim_bridge.house.scene import PALETTE, House, HouseObject, Part
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, shell_of
 from sim_bridge.house.solids import SHAPES, Patch, joined
@@ -31,7 +32,7 @@ class QuadMesh:
     corners, normals: (n, 4, 3) float32; uv: (n, 3, 2) float32, texture coordinates at (0,0), their steps along s and t;
     colour: (n, 3) float32; variant: (n,) int32 row of the texture atlas; instance: (n,) int32, 0 = the building itself;
     glow: (n,) float32; cell_m: (n,) float32 spacing of baked light; see: (n,) int8, OPAQUE, OUTDOORS, CLEAR or MIRROR;
-    part: (n,) int32, quads of one part have one number.
+    part: (n,) int32, quads of one part have one number; gloss: (n, 3) float32, the fields of Gloss.
     """
 
     corners: np.ndarray
@@ -44,6 +45,7 @@ class QuadMesh:
     cell_m: np.ndarray
     see: np.ndarray
     part: np.ndarray
+    gloss: np.ndarray
 
     def triangles(self) -> np.ndarray:
         """Return (2 n, 3, 3) float32 triangle corners."""
@@ -79,7 +81,7 @@ def _surface(obj: HouseObject, part: Part, in_window: bool) -> QuadStyle:
     if part.texture == "glass":
         clear = part.glow == 0.0 and sum(linear_rgb(part.colour)) / 3 > CLEAR_ABOVE
         see = OUTDOORS if in_window else MIRROR if obj.kind == "mirror" else CLEAR if clear else OPAQUE
-    return QuadStyle(part.colour, part.texture, obj.id, part.glow, see=see)
+    return QuadStyle(part.colour, texture_of(obj, part), obj.id, part.glow, see=see)
 
 
 @lru_cache(maxsize=4096)
@@ -133,18 +135,19 @@ class _Soup:
             np.array([row[6] for row in rows]), count, axis=0)[:, None])
         return QuadMesh(whole.corners.astype(np.float32), whole.normals.astype(np.float32), _affine(uv),
                         each(0, np.float32), each(1, np.int32), each(2, np.int32), each(3, np.float32),
-                        each(4, np.float32), each(5, np.int8), np.repeat(np.arange(len(count), dtype=np.int32), count))
+                        each(4, np.float32), each(5, np.int8), np.repeat(np.arange(len(count), dtype=np.int32), count),
+                        each(8, np.float32))
 
 
 def _look(surface: QuadStyle) -> tuple:
-    """Return the columns of a surface: colour, variant, instance, glow, cell, see, tile_m, fitted."""
+    """Return the columns of a surface: colour, variant, instance, glow, cell, see, tile_m, fitted, gloss."""
     texture = TEXTURES[surface.texture]
     own = np.asarray(linear_rgb(surface.colour))
     colour = own * texture.tint + 0.5 * (1.0 - texture.tint)  # a texel of 255 doubles: images show their own colours
     variant = texture_row(surface.texture, surface.instance)
     fitted = [metres == 0.0 for metres in texture.tile_m]
     return (colour, variant, surface.instance, surface.glow, surface.cell_m, surface.see,
-            [metres or 1.0 for metres in texture.tile_m], fitted)
+            [metres or 1.0 for metres in texture.tile_m], fitted, gloss_of(surface.texture))
 
 
 def _affine(uv: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.types.robot import CameraModel
+from sim_bridge.house.gloss import bend_of
 from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.shading import shade
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE
@@ -38,6 +39,7 @@ class Renderer:
         self._instance = mesh.instance.astype(np.uint16)
         self._look = _looks(mesh)
         self._see = mesh.see
+        self._bend = bend_of(mesh.normals)
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; rgb has smoothed edges."""
@@ -87,7 +89,7 @@ class Renderer:
         """
         hit = self._rays.hits(origins, directions)
         shade(directions, hit["primID"], hit["u"], hit["v"], hit["tfar"], self._look, self._light.grid,
-              self._light.values, self._variant, self._instance, self._texels, pixel_rad, max_range, *out)
+              self._light.values, self._variant, self._instance, self._texels, self._bend, pixel_rad, max_range, *out)
         quad = hit["primID"] >> 1
         see = np.where(quad >= 0, self._see[quad], OPAQUE)
         on = np.nonzero(see >= CLEAR)[0]
@@ -124,7 +126,7 @@ def instances_seen(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from
 
 
 def _looks(mesh: QuadMesh) -> np.ndarray:
-    """Return (n, 15) float32: colour 0-2, glow 3, uv 4-9, unit normal 10-12, texels per metre 13, see 14."""
+    """Return (n, 18) float32: colour 0-2, glow 3, uv 4-9, normal 10-12, texels per metre 13, see 14, Gloss 15-17."""
     s, t = mesh.corners[:, 1] - mesh.corners[:, 0], mesh.corners[:, 3] - mesh.corners[:, 0]
     diagonals = np.cross(mesh.corners[:, 2] - mesh.corners[:, 0], mesh.corners[:, 3] - mesh.corners[:, 1])
     normal = diagonals / np.maximum(np.linalg.norm(diagonals, axis=1, keepdims=True), 1e-12)
@@ -132,4 +134,4 @@ def _looks(mesh: QuadMesh) -> np.ndarray:
              for i, edge in ((1, s), (2, t))]
     density = SIZE * np.maximum(*rates)
     return np.concatenate([mesh.colour, mesh.glow[:, None], mesh.uv.reshape(-1, 6), normal, density[:, None],
-                           mesh.see[:, None]], axis=1).astype(np.float32)
+                           mesh.see[:, None], mesh.gloss], axis=1).astype(np.float32)

@@ -28,7 +28,7 @@ SHAPES = (
 TEXTURES = (
     "plain", "wood", "planks", "tile", "small_tile", "carpet", "rug", "fabric", "metal", "glass", "brick", "marble",
     "leather", "leaves", "books", "painting", "screen", "paper", "plaster", "wallpaper_stripes", "wallpaper_dots",
-    "concrete", "wicker",
+    "concrete", "wicker", "ceramic", "plastic", "lampshade",
 )
 
 # sRGB of the colour words that parts, walls and floors use beside #rrggbb; the colour of a HouseObject is one of them.

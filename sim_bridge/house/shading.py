@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from eqa_nodes.core.kernels import njit
+from sim_bridge.house.gloss import highlight, reflected, surroundings
 from sim_bridge.house.shell import OUTDOORS
 from sim_bridge.house.textures import LEVELS, SIZE, level_offsets
 
@@ -83,11 +84,12 @@ def _texel_at(texels: np.ndarray, row: int, u: float, v: float, footprint: float
 @njit(nogil=True)
 def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth_in: np.ndarray,
           look: np.ndarray, grid: np.ndarray, light: np.ndarray, variant: np.ndarray, instance: np.ndarray,
-          texels: np.ndarray, pixel_rad: float, max_range: float,
+          texels: np.ndarray, bend: np.ndarray, pixel_rad: float, max_range: float,
           rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray) -> None:
     """Fill rgb, depth and labels of k rays (directions (k, 3), optical z component 1) from their hits.
 
-    look: see render._looks; grid, light: see LightMap; variant, instance: per quad; texels: see textures.atlas.
+    look: see render._looks; grid, light: see LightMap; variant, instance: per quad; texels: see textures.atlas;
+    bend: see gloss.bend_of.
     """
     for i in range(triangle.shape[0]):
         dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
@@ -111,6 +113,16 @@ def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.n
                                    look[q, 5] + s * look[q, 7] + t * look[q, 9], footprint)
             glow = look[q, 3]
             r, g, b = tr * look[q, 0] * (lr + glow), tg * look[q, 1] * (lg + glow), tb * look[q, 2] * (lb + glow)
+            if look[q, 15] + look[q, 16] > 0.0 and glow == 0.0:
+                x, y, up, facing = reflected(dx, dy, dz, bend[q, 0] + s * bend[q, 3] + t * bend[q, 6],
+                                             bend[q, 1] + s * bend[q, 4] + t * bend[q, 7],
+                                             bend[q, 2] + s * bend[q, 5] + t * bend[q, 8])
+                mirror = look[q, 15]
+                factor = 1.0 - mirror
+                if mirror > 0.0:
+                    factor += mirror * surroundings(x, y, up)
+                coat = look[q, 16] * highlight(x, y, up, facing, int(look[q, 17])) * min((lr + lg + lb) / 3.0, 1.5)
+                r, g, b = r * factor + coat, g * factor + coat, b * factor + coat
         scale = LUT_SIZE / LUT_RANGE
         rgb[i, 0] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(r, 0.0)) * scale))]
         rgb[i, 1] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(g, 0.0)) * scale))]

@@ -67,7 +67,7 @@ def _dots(seed: int) -> np.ndarray:
 def _wood(seed: int) -> np.ndarray:
     """Grain along u: sine rings bent by slow noise, with fine fibres."""
     rings = np.sin(2 * np.pi * (5 * _V + 0.22 * _smooth(seed, 60, 12)))
-    return _shift(0.07 * rings + 0.05 * _smooth(seed + 1, 40, 0.8), (0.9, 1.1, 1.4))
+    return _shift(0.12 * rings + 0.08 * _smooth(seed + 1, 40, 0.9), (0.9, 1.1, 1.4))
 
 
 def _boards(seed: int, rows: int, joint: float) -> np.ndarray:
@@ -103,8 +103,8 @@ def _carpet(seed: int) -> np.ndarray:
 
 
 def _fabric(seed: int) -> np.ndarray:
-    weave = np.sin(2 * np.pi * 64 * _U) * np.sin(2 * np.pi * 64 * _V)
-    return _grey(1.0 + 0.06 * weave + 0.05 * _smooth(seed, 1.2, 1.2) + 0.03 * _smooth(seed + 1, 14, 14))
+    weave = np.sin(2 * np.pi * 20 * _U) * np.sin(2 * np.pi * 20 * _V)
+    return _grey(1.0 + 0.18 * weave + 0.05 * _smooth(seed, 1.2, 1.2) + 0.03 * _smooth(seed + 1, 14, 14))
 
 
 def _rug(seed: int) -> np.ndarray:
@@ -123,16 +123,32 @@ def _marble(seed: int) -> np.ndarray:
 
 
 def _metal(seed: int) -> np.ndarray:
-    return _grey(1.0 + 0.05 * _smooth(seed, 40, 0.7))
+    return _grey(1.0 + 0.05 * _smooth(seed, 60, 0.8))
 
 
-def _leather(seed: int) -> np.ndarray:
+def _plastic(seed: int) -> np.ndarray:
+    return _grey(1.0 + 0.025 * np.tanh(_smooth(seed, 0.8, 0.8)))
+
+
+def _lampshade(seed: int) -> np.ndarray:
+    """A shade with light behind it: brightest a little above its lower rim; fits one face."""
+    light = np.clip(1.9 - 2.4 * (_V - 0.25) ** 2 + 0.03 * _smooth(seed, 1.2, 1.2), 0.8, 1.95)
+    return light[:, :, None] * (1.0, 0.94, 0.82)
+
+
+def _concrete(seed: int) -> np.ndarray:
     return _grey(1.0 + 0.05 * np.tanh(_smooth(seed, 2, 2)) + 0.04 * _smooth(seed + 1, 20, 20))
 
 
+def _leather(seed: int) -> np.ndarray:
+    """Dark creases between worn, paler patches."""
+    crease = np.exp(-5.0 * np.abs(_smooth(seed, 9, 9) + 0.3 * _smooth(seed + 1, 2, 2)))
+    return _grey(1.06 - 0.30 * crease + 0.09 * _smooth(seed + 2, 22, 22))
+
+
 def _wicker(seed: int) -> np.ndarray:
-    a = np.sin(2 * np.pi * 16 * _U) * np.where(np.sin(2 * np.pi * 8 * _V) > 0, 1, -1)
-    return _grey(0.95 + 0.22 * a + 0.04 * _smooth(seed, 1, 1))
+    a = np.sin(2 * np.pi * 12 * _U) * np.where(np.sin(2 * np.pi * 6 * _V) > 0, 1, -1)
+    return _grey(0.95 + 0.34 * a + 0.04 * _smooth(seed, 1, 1))
 
 
 def _leaves(seed: int) -> np.ndarray:
@@ -207,16 +223,19 @@ TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
     "fabric": Texture(_fabric, (0.3, 0.3)),
     "rug": Texture(_rug, (0.0, 0.0)),
     "marble": Texture(_marble, (1.1, 1.1)),
-    "concrete": Texture(_leather, (1.5, 1.5)),
+    "concrete": Texture(_concrete, (1.5, 1.5)),
     "metal": Texture(_metal, (0.4, 0.4)),
     "glass": Texture(_plain, (0.7, 0.7)),
-    "leather": Texture(_leather, (0.3, 0.3)),
+    "leather": Texture(_leather, (0.6, 0.6)),
     "paper": Texture(_plain, (0.4, 0.4)),
     "wicker": Texture(_wicker, (0.3, 0.3)),
     "leaves": Texture(_leaves, (0.35, 0.35)),
     "books": Texture(_books, (0.55, 0.0), 0.35),
     "painting": Texture(_painting, (0.0, 0.0), 0.0, PICTURES),
     "screen": Texture(_screen, (0.0, 0.0), 0.0, PICTURES),
+    "ceramic": Texture(_plain, (0.7, 0.7)),
+    "plastic": Texture(_plastic, (0.25, 0.25)),
+    "lampshade": Texture(_lampshade, (0.0, 0.0), 0.85),
 }
 
 
