@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.models import make_backend
+from eqa_nodes.models.dialect import forget_all
 from tests.fixtures.foreign_bags import Scene, StandardCdr
 from tests.fixtures.repetition import EXAMPLES
 
@@ -85,6 +86,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """Return a function that makes backends of a model server's URL, which are closed at the end."""
     made = []
+    forget_all()  # a port may have been another server's
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
     def make(url: str, **options: Any) -> Any:

@@ -6,7 +6,7 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
@@ -14,11 +14,12 @@ from typing import NamedTuple, Protocol, TypeVar
 from PIL import Image
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
+from eqa_nodes.core.forms import NUMBER, an_object
+from eqa_nodes.core.forms import Schema as Schema
 from eqa_nodes.core.storage.text import plain, printable
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
-Schema = Mapping[str, object]  # a JSON schema of a reply; core.forms writes those that all servers take
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
 MOST_TOKENS = 10_000_000  # that one call can have read or written: no model takes more
 _MAX_DIGITS = 18  # of a whole number in a reply
@@ -272,4 +273,5 @@ def choose_verbalised(backend: Backend, messages: Sequence[Message], options: Se
 
     ask = (f"The options are:\n{menu}\nReply with one JSON object that gives each option's name the "
            "probability (0 to 1) that it is the right answer.")
-    return ask_json(backend, [*messages, Message("user", (ask,))], read, max_tokens=64 + 24 * len(options), seed=seed)
+    return ask_json(backend, [*messages, Message("user", (ask,))], read, max_tokens=64 + 24 * len(options), seed=seed,
+                    schema=an_object(**dict.fromkeys(names, NUMBER)))

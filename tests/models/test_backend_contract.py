@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
+from eqa_nodes.core.forms import TEXT, an_object
 from eqa_nodes.core.model import Backend, Choice, Message, Usage, ask_json, generate_many
 from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import Cassette
@@ -109,6 +110,12 @@ def test_a_turn_is_text_with_what_it_cost(opened: Opener) -> None:
     assert isinstance(done.text, str) and done.finish_reason in ("stop", "length")
     assert done.tokens_in > 0 < done.tokens_out
     assert backend.usage == Usage(1, done.tokens_in, done.tokens_out)
+
+
+def test_a_schema_is_a_help_that_may_be_ignored(opened: Opener) -> None:
+    backend = opened()
+    plain = backend.generate(ASK, 8)
+    assert type(backend.generate(ASK, 8, 0, an_object(answer=TEXT))) is type(plain)
 
 
 def test_the_same_request_gets_the_same_reply(opened: Opener) -> None:

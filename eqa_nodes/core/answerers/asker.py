@@ -12,7 +12,7 @@ from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, REGIONS, Reply, read_answer
 from eqa_nodes.core.errors import LimitReached
-from eqa_nodes.core.model import Backend, Message, Usage, ask_json
+from eqa_nodes.core.model import Backend, Message, Schema, Usage, ask_json
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
@@ -37,11 +37,15 @@ class MeteredModel:
         return _receipt(self.backend.usage - self._before, self._privileged)
 
     def ask(self, prompt: str, question: Question, parts: Sequence[str | bytes],
-            read: Callable[[dict[str, object]], T], views: Sequence[Keyframe] = ()) -> T:
-        """Ask by a prompt of eqa_nodes/prompts and return what `read` makes of the reply. views: what parts tell of."""
+            read: Callable[[dict[str, object]], T], views: Sequence[Keyframe] = (),
+            schema: Schema | None = None) -> T:
+        """Ask by a prompt of eqa_nodes/prompts and return what `read` makes of the reply. views: what parts tell of.
+
+        schema: of the reply (core.forms), for servers that hold a model to one.
+        """
         self._privileged = self._privileged or labelled(views)
         messages = (Message("system", (prompt_text(prompt),)), Message("user", (_as_data(question), *parts)))
-        return ask_json(self.backend, messages, read, self._max_tokens, question.seed)
+        return ask_json(self.backend, messages, read, self._max_tokens, question.seed, schema)
 
     def settle(self, question: Question, views: Sequence[Keyframe],
                look: Callable[[], tuple[Reply, Sequence[Keyframe]]]) -> Answer:

@@ -17,6 +17,7 @@ from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, Usage
 from eqa_nodes.models import make_backend
+from eqa_nodes.models.dialect import forget_all
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -28,6 +29,7 @@ ASK = (Message("user", ("What color is the sofa?",)),)
 def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """Return a function that makes backends, which are closed at the end."""
     made = []
+    forget_all()  # a port may have been another server's
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
     def make(url: str, **options: Any) -> Any:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.model import Message, Usage, ask_json
 from eqa_nodes.models import make_backend
+from eqa_nodes.models.dialect import forget_all
 from eqa_nodes.models.openai_wire import content_of, first_choice, joined, letter_weights
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
 
@@ -27,6 +28,7 @@ MENU = ("red", "blue")
 def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """Return a function that makes backends, which are closed at the end."""
     made = []
+    forget_all()  # a port may have been another server's
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
     def make(server: VlmServer, **options: Any) -> Any:
