@@ -38,7 +38,7 @@ class Answers:
         """
         weighed = self._weighed(answer)
         if not weighed.abstained:
-            self.last = weighed
+            weighed = self.last = replace(weighed, confidence=self._stop.agreeing(weighed, self._views.in_order()))
         return weighed
 
     def _weighed(self, answer: Answer) -> Answer:

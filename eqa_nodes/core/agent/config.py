@@ -26,7 +26,7 @@ class AgentConfig:
     risk: Share = setting(0.0,
         "Accepted share of wrong answers (0 to 1). Above 0 it replaces enough, and less certain answers abstain.")
     recall_limit: Counted = setting(12, "Maximum number of views that an answer is made from.")
-    consult: bool = setting(False,
+    consult: bool = setting(True,
         "Show a model few pictures with the policy's options drawn in, and let it answer and say where to go in one "
         "call. It needs an answerer and a policy that can (vlm, best); without it each view is judged by itself.")
     pictures: Counted = setting(5, "Maximum number of pictures that one such call shows.")

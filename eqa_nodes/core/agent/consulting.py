@@ -10,6 +10,7 @@ from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.picking import pick
+from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.protocols import Adviser, Explorer, Memory, Odometry
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Decision, WeighedOption
@@ -18,6 +19,8 @@ from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
 _NOTES = 6  # of earlier calls that the model is reminded of
 _HERE_M = 0.5  # views from so near were taken where the robot stands
 _SAME_M = 1.0  # a goal so near to an option is that option
+_EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
+_WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
 _PROOF = 2  # pictures named as evidence that are shown again
 
 
@@ -35,6 +38,7 @@ class Consulting:
         self._memory, self._odometry, self._config = memory, odometry, config
         self._views, self._answers, self._bounds = views, answers, bounds
         self.advice: Sequence[WeighedOption] = ()
+        self._said = Answer(abstained=True)  # with the newest advice
         self._notes: list[str] = []
         self._visited: list[str] = []
         views.judged_one_by_one = False
@@ -52,8 +56,15 @@ class Consulting:
         return said is not None and self._answers.enough(self._taken(said, brief))
 
     def still_stands(self) -> bool:
-        """Ask again with what the second look showed; where it showed nothing new, the answer stands."""
-        return not self._views.anything_new() or self.answered()
+        """Ask again with what the second look showed; the answer stands unless another one, or none, is given now."""
+        before = self._answers.last
+        if not self._views.anything_new() or self.answered():
+            return True
+        after = self._said
+        agrees = before is not None and not after.abstained and canonical(after.text) == canonical(before.text)
+        if agrees:
+            self._answers.last = before
+        return agrees
 
     def went(self, decision: Decision) -> None:
         """Note which option the robot was sent to."""
@@ -64,7 +75,8 @@ class Consulting:
             return
         room = chosen.room or chosen.option.room
         if self._notes:
-            self._notes[-1] += f" The robot then went to the {chosen.option.kind}{f' ({room})' if room else ''}."
+            kind = _WENT.get(chosen.option.kind, chosen.option.kind)
+            self._notes[-1] += f" The robot then went for {kind}{f' ({room})' if room else ''}."
         if room and room not in self._visited:
             self._visited.append(room)
 
@@ -72,6 +84,7 @@ class Consulting:
         self._views.add(said.assessments, brief.views)
         self.advice = said.weighed(brief.options)
         self._notes = [*self._notes, _note(said)][-_NOTES:]
+        self._said = said.answer
         return self._answers.weigh(said.answer)
 
     def _brief(self) -> Brief | None:
@@ -82,7 +95,9 @@ class Consulting:
         options = tuple(self._explorer.options(self._question, self._views.in_order()) or ())
         here = self._odometry.last()[1]
         now = tuple(view.id for view in new if view.pose.distance(here) <= _HERE_M)
-        views = pick(new, options, self._config.pictures, now, self._views.proof()[:_PROOF])
+        earlier = self._memory.since(0)[-_EARLIER:]
+        shown = [view for view in earlier if view.id < new[0].id]
+        views = pick(new, options, self._config.pictures, now, self._views.proof()[:_PROOF], shown)
         limits = self._question.limits
         return Brief(views, options, now, tuple(self._visited), tuple(self._notes),
                      calls_left=self._bounds.calls_left() if limits.calls else -1)

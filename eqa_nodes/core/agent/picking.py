@@ -13,26 +13,29 @@ from eqa_nodes.core.types.views import Keyframe
 _APART_M = 2.0  # views so far from each other show different things, whatever their direction
 _TURNED_RAD = math.radians(72)  # where the camera of a view is not known: of one that sees 90 degrees
 _OVERLAP = 0.8  # of the field of view by which two views differ enough
-_OPTION = 0.5  # what showing one more option is worth; a view that shares nothing with the others is worth 1
+_OPTION = 0.4  # what showing one more option is worth; a view that shares nothing with the others is worth 1
 _NOW = 0.3  # and one from where the robot stands
 _OPEN_M = 1.5  # a view of something nearer than that, most often a wall, is worth less
 _LEAST = 0.55
 
 
 def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: Collection[int] = (),
-         kept: Sequence[Keyframe] = ()) -> tuple[Keyframe, ...]:
+         kept: Sequence[Keyframe] = (), shown: Sequence[Keyframe] = ()) -> tuple[Keyframe, ...]:
     """Return at most `most` views, oldest first: the kept ones, and of the others those that add most.
 
     now: ids of those taken where the robot stands. A view adds what no chosen one shows: another direction or place,
-    and options that can be seen in it. Fewer are returned where the rest adds too little, but never none.
+    and options that can be seen in it. shown: views that were shown before, which add options only. Fewer are returned
+    where the rest adds too little, but never none.
     """
     chosen = list(kept)[:most]
-    rest = [view for view in views if view.id not in {k.id for k in chosen}]
+    rest = [view for view in (*shown, *views) if view.id not in {k.id for k in chosen}]
     seen = {view.id: _options_in(view, options) for view in (*chosen, *rest)}
+    stale = {view.id for view in shown}
     while rest and len(chosen) < most:
         covered = set().union(*(seen[view.id] for view in chosen))
-        gain, _, best = max(((_novelty(view, chosen) + _OPTION * len(seen[view.id] - covered)
-                              + _NOW * (view.id in now)), view.id, view) for view in rest)
+        gain, _, best = max(((_novelty(view, chosen) * (view.id not in stale)
+                              + _OPTION * len(seen[view.id] - covered) + _NOW * (view.id in now)), view.id, view)
+                            for view in rest)
         if chosen and gain < _LEAST + _NOW * (best.id in now):
             break
         chosen.append(best)

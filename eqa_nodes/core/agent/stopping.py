@@ -141,6 +141,18 @@ class Stop(NamedTuple):
             return 0.0 if answer.abstained else answer.confidence
         return self.calibration.probability(support_of(answer, assessments))
 
+    def agreeing(self, answer: Answer, assessments: Sequence[ViewAssessment]) -> float:
+        """Return how likely an answer is right that a model has given from several places, 0..1.
+
+        p = 1 - (1 - c) ^ (1 + (looks - 1) * agreement / 2): c is the confidence, and each further place from which it
+        says the same counts for half a look of its own, for its mistakes are alike. A calibration says it better.
+        """
+        if answer.abstained or self.calibration is not None:
+            return answer.confidence
+        support = support_of(answer, assessments)
+        further = max(0, support.looks - 1) * support.agreement / 2
+        return 1.0 - (1.0 - answer.confidence) ** (1.0 + further)
+
 
 def load_calibration(name: str) -> Calibration:
     """Return a calibration by name (of those in the package) or path. Raises ConfigError."""

@@ -7,7 +7,7 @@ without any of the parts is a ValueError, and asked for again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from eqa_nodes.core.answerers.vlm_views import numbered_picture
 from eqa_nodes.core.model import Mark, Picture
 from eqa_nodes.core.perception.projection import point_at, visible_pixel
 from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.floor import Option
+from eqa_nodes.core.types.floor import UNSEEN, Option
 from eqa_nodes.core.types.questions import Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
@@ -25,9 +25,9 @@ _PARTS = ("reasons", "answer", "confidence", "evidence", "missing", "go_to", "ro
 _NO_MARKERS = str.maketrans("<>", "()")
 _MOST_ENTRIES = 100  # of a list in a reply that are looked at
 _APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
+_WHAT = 40  # characters of the name of what a picture shows
 _UNSTATED = 0.5  # confidence of an answer for which the model stated none
-_KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited",
-          "object": "a closer look at what was named before"}
+_KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
 
 FORM = {
     "type": "object", "additionalProperties": False, "required": ["reasons", "answer", "confidence", "evidence",
@@ -35,8 +35,9 @@ FORM = {
     "properties": {
         "reasons": {"type": "string"}, "answer": {"type": "string"}, "confidence": {"type": "number"},
         "evidence": {"type": "array", "items": {
-            "type": "object", "additionalProperties": False, "required": ["picture", "point"],
-            "properties": {"picture": {"type": "integer"}, "point": {"type": "array", "items": {"type": "number"}}}}},
+            "type": "object", "additionalProperties": False, "required": ["picture", "what", "point"],
+            "properties": {"picture": {"type": "integer"}, "what": {"type": "string"},
+                           "point": {"type": "array", "items": {"type": "number"}}}}},
         "missing": {"type": "string"},
         "go_to": {"type": "array", "items": {
             "type": "object", "additionalProperties": False, "required": ["number", "chance", "room"],
@@ -114,25 +115,32 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
     sure = _share(reply.get("confidence"), _UNSTATED) if text else 0.0
     points = _evidence(reply.get("evidence"), pictures)
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
-    weights, rooms = _go_to(reply, len(brief.options))
-    proof = [brief.views[i] for i, _ in points] or ([brief.views[-1]] if brief.views else [])
+    weights, rooms = _go_to(reply, len(brief.options), {mark.number for p in pictures for mark in p.marks})
+    proof = [brief.views[named.picture] for named in points] or ([brief.views[-1]] if brief.views else [])
     unanswered = "; ".join(filter(None, ("the pictures do not answer the question", missing)))
     answer = Answer(text, sure, not text, evidence_from(proof, reasons[:200]) if text else (),
                     message="" if text else unanswered)
     return Advice(answer, reasons, missing, weights, rooms,
-                  tuple(_assessment(brief.views[i], point, pictures[i], text, sure, rank)
-                        for rank, (i, point) in enumerate(points)))
+                  tuple(_assessment(brief.views[named.picture], named, text, sure, rank)
+                        for rank, named in enumerate(points)))
 
 
-def _assessment(view: Keyframe, point: tuple[float, float] | None, picture: Picture, text: str, sure: float,
-                rank: int) -> ViewAssessment:
+class _Named(NamedTuple):
+    """A picture named as evidence, from 0: what it shows, and where in it, as shares; None where that is unclear."""
+
+    picture: int
+    what: str
+    point: tuple[float, float] | None
+
+
+def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int) -> ViewAssessment:
     """Return what naming a view as evidence says of it; the first one named is the most relevant."""
     target = None
-    if point is not None and view.geometry is not None:
+    if named.point is not None and view.geometry is not None:
         camera = view.geometry.intrinsics
-        target = point_at(view, point[0] * camera.width, point[1] * camera.height)
+        target = point_at(view, named.point[0] * camera.width, named.point[1] * camera.height)
     return ViewAssessment(view.id, view.stamp_ns, relevance=1.0 - 0.1 * rank, enough=sure, region=view.region,
-                          pose=view.pose, target=target[:2] if target else None, says=text,
+                          note=named.what, pose=view.pose, target=target[:2] if target else None, says=text,
                           z=view.map_from_base.xyz[2])
 
 
@@ -145,16 +153,17 @@ def _answer_text(value: object, question: Question) -> str:
     return "" if index is None else question.choices[index]
 
 
-def _evidence(value: object, pictures: Sequence[Picture]) -> list[tuple[int, tuple[float, float] | None]]:
-    """Return the indices of the pictures named, each once, with the point in it as shares, None where it is unclear."""
-    found: dict[int, tuple[float, float] | None] = {}
+def _evidence(value: object, pictures: Sequence[Picture]) -> list[_Named]:
+    """Return the pictures named, each once, the best first."""
+    found: dict[int, _Named] = {}
     for entry in _entries(value):
         named = entry.get("picture", entry.get("image")) if isinstance(entry, dict) else entry
         number = _whole(named)
         if number is not None and 1 <= number <= len(pictures):
-            point = _point(entry.get("point"), pictures[number - 1]) if isinstance(entry, dict) else None
-            found.setdefault(number - 1, point)
-    return list(islice(found.items(), MAX_EVIDENCE))
+            said = entry if isinstance(entry, dict) else {}
+            point = _point(said.get("point"), pictures[number - 1])
+            found.setdefault(number, _Named(number - 1, _words(said.get("what"))[:_WHAT], point))
+    return list(islice(found.values(), MAX_EVIDENCE))
 
 
 def _point(value: object, picture: Picture) -> tuple[float, float] | None:
@@ -174,9 +183,10 @@ def _point(value: object, picture: Picture) -> tuple[float, float] | None:
     return (x, y) if x <= 1.0 and y <= 1.0 else None
 
 
-def _go_to(reply: Mapping[str, object], count: int) -> tuple[tuple[float, ...], tuple[str, ...]]:
+def _go_to(reply: Mapping[str, object], count: int,
+           drawn: Collection[int]) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """Return the chance and the room of each of `count` options, from a list of objects or from two mappings."""
-    weights, rooms = [0.0] * count, [""] * count
+    weights, rooms = [0.0 if i + 1 in drawn else UNSEEN for i in range(count)], [""] * count
     named, said = reply.get("go_to"), reply.get("rooms")
     entries = [{"number": key, "chance": value} for key, value in islice(named.items(), _MOST_ENTRIES)] \
         if isinstance(named, dict) else [e for e in _entries(named) if isinstance(e, dict)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from eqa_nodes.core.answerers.advice import read_advice, shown
+from eqa_nodes.core.answerers.advice import FORM, read_advice, shown
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.options import AnswererOptions
@@ -86,7 +86,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
         """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
         given = shown(brief, self._config.brief_side_px)
         read = partial(read_advice, question=question, brief=brief, pictures=given.pictures)
-        return self._asker.ask("decide", question, given.parts, read, brief.views)
+        return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         return self._ask("assess", question, [(view, lettered(view)) for view in views],

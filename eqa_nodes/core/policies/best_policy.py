@@ -26,6 +26,7 @@ from eqa_nodes.core.types.robot import RobotModel
 _FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
+_LITTLE = 0.15  # doubt for which nothing is looked at again
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
 
@@ -68,8 +69,8 @@ class BestConfig:
     listed: Counted = setting(8, "Maximum number of options that a model is shown.")
     floor_m: Positive = setting(2.5,
         "Minimum distance in metres from where the robot has been at which floor that it has seen is an option.")
-    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model does not name.")
-    advised_fixed_m: Positive = setting(4.0, "Fixed cost of each drive in metres of path where a model is asked.")
+    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model saw and did not name.")
+    advised_fixed_m: Positive = setting(2.0, "Fixed cost of each drive in metres of path where a model is asked.")
     advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
     gain_m: Positive = setting(12.0,
         "Maximum length of a drive to look again, in metres, per unit of doubt that is left (where a model is asked).")
@@ -168,7 +169,8 @@ class BestPolicy:
         place = viewpoint(reach, best, self._c.near_m, self._c.far_m)
         if place is None:
             return Decision(None, "the answer stands: there is no place to see it from")
-        if self._listed and place.distance_m > self._c.gain_m * (1.0 - best.enough):
+        doubt = 1.0 - best.enough
+        if self._visited and (doubt < _LITTLE or place.distance_m > self._c.gain_m * doubt):
             return Decision(None, "the answer stands: looking again is not worth the drive")
         what = best.says or "the thing asked about"
         return Decision(place.pose, f"looks again from {place.distance_m:.1f} m away whether it is {what}",
@@ -197,6 +199,8 @@ class BestPolicy:
                 continue
             self._belief.add(option.x, option.y, weighed.room, 1.0)
             value = weighed.weight or self._c.unnamed * own.value
+            if weighed.weight < 0:  # it could not be seen
+                value = own.value
             options.append(own._replace(value=value, score=self._score(
                 situation.pose, own.place, value, self._c.advised_fixed_m)))
         return [o for o in options if o.score > 0]
@@ -204,7 +208,7 @@ class BestPolicy:
     def _as_option(self, situation: Situation, own: _Option, frontier: Frontier | None = None) -> Option:
         """Return an option as a model is shown it, with the room that views have recognised there."""
         x, y, yaw = own.place.pose
-        kind = {"look": "object"}.get(own.kind, own.kind)
+        kind = own.what if own.kind == "look" else own.kind
         if frontier is not None:
             x, y, yaw = frontier.x, frontier.y, frontier.heading
             kind = "doorway" if frontier.length_m < self._c.doorway_m else "frontier"
@@ -294,7 +298,9 @@ class BestPolicy:
             spot = viewpoint(reach, a, self._c.near_m, self._c.far_m)
             if spot is not None and self._targets.open(spot.pose) and not self._shows(situation, a):
                 value = self._c.thin * a.relevance
-                options.append(_Option(spot, value, "look", "see more clearly what it saw from afar",
+                named = self._visited and a.note  # by a model that is shown the options
+                what = f"a closer look at {a.note}" if named else "see more clearly what it saw from afar"
+                options.append(_Option(spot, value, "look", what,
                                        self._score(situation.pose, spot, value)))
         return options
 

@@ -32,8 +32,8 @@ class Advice(NamedTuple):
 
     answer: abstained where the pictures and the notes do not answer yet; reasons: in two sentences; missing: what has
     still to be seen, "" for nothing; weights: of each option in the brief's order, 0..1, how likely going there leads
-    to the answer; rooms: the kind of room that each option leads into, "" unknown; assessments: one of each view that
-    the model named as evidence, its target from the point given and the view's depth.
+    to the answer, or UNSEEN; rooms: the kind of room that each option leads into, "" unknown; assessments: one of each
+    view that the model named as evidence, its target from the point given and the view's depth.
     """
 
     answer: Answer

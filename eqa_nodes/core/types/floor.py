@@ -84,8 +84,9 @@ class Candidate(NamedTuple):
 class Option(NamedTuple):
     """A place where the robot could go next, map frame. Its number in a brief is its position there, from 1.
 
-    kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited) |
-    object (something seen from afar). heading: where it looks to, radians. distance_m: length of the path, metres.
+    kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited), or
+    what is there, in words: "a closer look at the bowl". heading: where it looks to, radians. distance_m: length of the
+    path, metres.
     room: the kind of room that the map believes it leads into, "" unknown. value: what the policy itself expects, 0..1.
     """
 
@@ -98,8 +99,14 @@ class Option(NamedTuple):
     value: float = 0.0
 
 
+UNSEEN = -1.0  # weight of an option that no picture shows, and of which a model says nothing
+
+
 class WeighedOption(NamedTuple):
-    """An option as a model weighs it: how likely going there leads to the answer, 0..1, and the room it sees there."""
+    """An option as a model weighs it: how likely going there leads to the answer, 0..1, and the room it sees there.
+
+    weight: UNSEEN where it could not judge.
+    """
 
     option: Option
     weight: float

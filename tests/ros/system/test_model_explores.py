@@ -72,12 +72,12 @@ def explored(runner: EpisodeRunner, server: VlmServer,
 
 def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = Limits(steps=40)
+    limits, extra = Limits(steps=40), {**EXTRA, "agent": {"agent.consult": False}}
     with VlmServer(model) as server:
         for name, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             monkeypatch.setenv(f"EQA_VLM_{name}", value)
-        here, asked = explored(InProcessRunner(parameters(tmp_path / "here", EXTRA), limits), server)
-        there, asked_there = explored(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", EXTRA), limits),
+        here, asked = explored(InProcessRunner(parameters(tmp_path / "here", extra), limits), server)
+        there, asked_there = explored(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", extra), limits),
                                       server)
     assert course(here) == course(there)
     assert asked == asked_there
@@ -88,12 +88,12 @@ def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Pa
 
 def test_one_call_a_decision_is_the_same_in_process_and_through_the_graph(tmp_path: Path,
                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
-    limits, extra = Limits(steps=60, calls=5), {**EXTRA, "agent": {"agent.consult": True}}
+    limits = Limits(steps=60, calls=5)
     with VlmServer(model) as server:
         for name, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             monkeypatch.setenv(f"EQA_VLM_{name}", value)
-        here, asked = explored(InProcessRunner(parameters(tmp_path / "here", extra), limits), server)
-        there, asked_there = explored(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", extra), limits),
+        here, asked = explored(InProcessRunner(parameters(tmp_path / "here", EXTRA), limits), server)
+        there, asked_there = explored(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", EXTRA), limits),
                                       server)
     assert course(here) == course(there)
     assert asked == asked_there and len(here.trace.decisions) > 1

@@ -66,7 +66,7 @@ def test_the_model_is_told_what_it_said_and_where_the_robot_went() -> None:
     world = Consulted({})
     world.ask()
     assert world.briefs[0].notes == () and world.briefs[0].visited == ()
-    assert world.briefs[2].notes[0] == "Reasons 1. Missing: the stove. The robot then went to the doorway (kitchen)."
+    assert world.briefs[2].notes[0] == "Reasons 1. Missing: the stove. The robot then went for a doorway (kitchen)."
     assert len(world.briefs[2].notes) == 2 and world.briefs[2].visited == ("kitchen",)
 
 

@@ -193,8 +193,8 @@ def test_the_rooms_that_the_model_names_are_known_the_next_time() -> None:
 
 def test_what_was_named_as_evidence_from_afar_may_be_looked_at_more_closely() -> None:
     grid = corridor()
-    far = ViewAssessment(1, 1, 1.0, 0.0, pose=HERE, target=(9.0, 1.25))
-    assert "object" in {option.kind for option in listed(BestPolicy(), grid, far)}
+    far = ViewAssessment(1, 1, 1.0, 0.0, pose=HERE, target=(9.0, 1.25), note="mug")
+    assert "a closer look at mug" in {option.kind for option in listed(BestPolicy(), grid, far)}
 
 
 def test_a_second_look_is_not_worth_a_long_drive_for_little_doubt() -> None:
