@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, evidence_from, match_choice
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
 from eqa_nodes.core.answerers.vlm_views import numbered_picture
+from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Mark, Picture
 from eqa_nodes.core.perception.projection import point_at, visible_pixel
 from eqa_nodes.core.types.advice import Advice, Brief
@@ -29,20 +30,10 @@ _WHAT = 40  # characters of the name of what a picture shows
 _UNSTATED = 0.5  # confidence of an answer for which the model stated none
 _KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
 
-FORM = {
-    "type": "object", "additionalProperties": False, "required": ["reasons", "answer", "confidence", "evidence",
-                                                                  "missing", "go_to"],
-    "properties": {
-        "reasons": {"type": "string"}, "answer": {"type": "string"}, "confidence": {"type": "number"},
-        "evidence": {"type": "array", "items": {
-            "type": "object", "additionalProperties": False, "required": ["picture", "what", "point"],
-            "properties": {"picture": {"type": "integer"}, "what": {"type": "string"},
-                           "point": {"type": "array", "items": {"type": "number"}}}}},
-        "missing": {"type": "string"},
-        "go_to": {"type": "array", "items": {
-            "type": "object", "additionalProperties": False, "required": ["number", "chance", "room"],
-            "properties": {"number": {"type": "integer"}, "chance": {"type": "number"}, "room": {"type": "string"}}}},
-    }}
+FORM = an_object(
+    reasons=TEXT, answer=TEXT, confidence=NUMBER,
+    evidence=list_of(an_object(picture=WHOLE, what=TEXT, point=list_of(NUMBER))), missing=TEXT,
+    go_to=list_of(an_object(number=WHOLE, chance=NUMBER, room=TEXT)))
 
 
 class Shown(NamedTuple):

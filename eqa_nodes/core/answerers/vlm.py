@@ -27,13 +27,12 @@ T = TypeVar("T")
 class VlmConfig:
     """max_images: per call; max_side_px: longer images are scaled down, 0 = sent as they are stored.
 
-    max_tokens: of a reply; an assessed view takes about 100. brief_side_px: as max_side_px, of the pictures of a brief.
+    max_tokens: of a reply; an assessed view takes about 100.
     """
 
     max_images: int = 16  # a look round (13 views) and any leg fit into one call
     max_side_px: int = 0
     max_tokens: int = 2048
-    brief_side_px: int = 512
 
 
 class VlmAnswerer(AcceptsAnyQuestion):
@@ -84,7 +83,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     def advise(self, question: Question, brief: Brief) -> Advice:
         """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
-        given = shown(brief, self._config.brief_side_px)
+        given = shown(brief, self._config.max_side_px)
         read = partial(read_advice, question=question, brief=brief, pictures=given.pictures)
         return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
 
