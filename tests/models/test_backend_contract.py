@@ -13,7 +13,7 @@ import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.forms import TEXT, an_object
-from eqa_nodes.core.model import Backend, Choice, Message, Usage, ask_json, generate_many
+from eqa_nodes.core.model import Backend, Choice, Message, Usage, ask_json, generate_many, images_in
 from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import Cassette
 from eqa_nodes.models.config import ModelConfig
@@ -109,7 +109,7 @@ def test_a_turn_is_text_with_what_it_cost(opened: Opener) -> None:
     done = backend.generate(ASK, max_tokens=8)
     assert isinstance(done.text, str) and done.finish_reason in ("stop", "length")
     assert done.tokens_in > 0 < done.tokens_out
-    assert backend.usage == Usage(1, done.tokens_in, done.tokens_out)
+    assert backend.usage == Usage(1, done.tokens_in, done.tokens_out, images=images_in(ASK))
 
 
 def test_a_schema_is_a_help_that_may_be_ignored(opened: Opener) -> None:
