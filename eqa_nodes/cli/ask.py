@@ -68,6 +68,7 @@ class Ask:
         from rich.console import Console
 
         from eqa_nodes.bench.running.runner import EpisodeResult
+        from eqa_nodes.cli.calls import CallPrinter
         from eqa_nodes.cli.printing import print_answer, shown
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.storage.codec import dumps
@@ -76,8 +77,11 @@ class Ask:
         self._check()
         self.scans.set_environment()
         console = Console(stderr=self.json)
+        calls = CallPrinter(console)
         with console.status("starting") as status:
             def show(p: Progress) -> None:
+                if calls.printed(p):
+                    return
                 waits = f" at place {p.place}" if p.place else f", {p.steps} steps, {p.metres:.1f} m. {shown(p.reason)}"
                 status.update(p.phase + waits)
 
@@ -151,12 +155,12 @@ class Ask:
 
         ensure_ros()
         from eqa_nodes.ros.client import GraphClient
-        from eqa_nodes.runners.in_graph import progress_of
+        from eqa_nodes.runners.in_graph import calls_to, progress_of
 
         question = Question(self.question, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
-        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, namespace=self.namespace,
-                         remap=remapping(self.recording.bag.remap)) as client:
+        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, calls_to(show),
+                         namespace=self.namespace, remap=remapping(self.recording.bag.remap)) as client:
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
             return client.ask(question, lambda feedback: show(progress_of(feedback)))

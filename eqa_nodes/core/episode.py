@@ -15,6 +15,7 @@ from eqa_nodes.core.agent.drives import Drives
 from eqa_nodes.core.agent.judging import Judging, Looking
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.agent.limits import check_limits, with_limit
+from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.agent.recollecting import Recollecting
 from eqa_nodes.core.agent.showing import show
@@ -22,6 +23,7 @@ from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.protocols import Ports, adviser_of
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Answer, Question
 
@@ -31,8 +33,10 @@ class Episode:
 
     def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
                  listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
+        ports = ports._replace(answerer=NotedAnswerer(ports.answerer, ports.odometry, self._note))
         self.ports, self.config, self.question = ports, config, question
-        self._listener, self._begun = listener, False
+        self._listener, self._begun, self._phase = listener, False, "queued"
+        self._earlier: list[ModelCall] = []  # calls that were made while the question waited
         self._asking = config.explore == ASKING
         self.cost = CostTracker(ports.odometry, ports.answerer)
         self.bounds = Bounds(question.limits, self.cost, canceled)
@@ -49,6 +53,7 @@ class Episode:
     def run(self) -> Answer:
         """Return the answer. A failure is an answer with its code, its message and what was found."""
         self._begun = True
+        self._tell_earlier()
         try:
             check_question(self.question.text)
             check_limits(self.question.limits)
@@ -127,6 +132,19 @@ class Episode:
 
     def _report(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:
         """Tell the listener; while the question waits in the queue, that one tells it."""
+        self._phase = phase
         if self._begun:
             self._listener(Progress(phase, *self.cost.update(), self.views.best, decision,
                                     decision.reason if decision else "", weighed))
+
+    def _note(self, call: ModelCall) -> None:
+        """Tell the listener what a model was asked; what it was asked while the question waited, when it begins."""
+        if self._begun:
+            self._listener(Progress(self._phase, *self.cost.travelled, self.views.best, call=call))
+        else:
+            self._earlier.append(call)
+
+    def _tell_earlier(self) -> None:
+        earlier, self._earlier = self._earlier, []
+        for call in earlier:
+            self._note(call)

@@ -75,7 +75,9 @@ class AgentNode(EqaNode[AgentSettings]):
                 self.send("answer", String(data=dumps(earlier)))
 
     def _show(self, feedback: Any, progress: Progress) -> None:
-        """Complete feedback with the decision, and publish that for recorder, console and RViz."""
+        """Complete feedback with the decision; publish that and calls of a model for recorder, console and RViz."""
+        if progress.call is not None:
+            self.send("model_calls", String(data=dumps(progress.call)))
         decision = progress.decision
         if decision is None or decision.goal is None:
             return

@@ -10,6 +10,7 @@ from typing import Any
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.storage.codec import decode, loads
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer
@@ -19,13 +20,14 @@ from eqa_nodes.recordings.poses import Poses, all_poses
 from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.ros import messages
 
-_KEYS = ("question", "answer", "decision", "frontiers", "keyframes", "map", "explored")
+_KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", "map", "explored")
 
 
 def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
     """Return what happened; what a bag does not hold stays empty. With several questions: the last one's answer.
 
-    Raises StorageError when the bag cannot be read, or has an answer or decision that nobody of this project wrote.
+    Raises StorageError when the bag cannot be read, or has an answer, a decision or a call of a model that nobody of
+    this project wrote.
     """
     trace = EpisodeTrace()
     last: dict[str, Any] = {}
@@ -40,6 +42,8 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
                 trace.answer = decode(Answer, _parsed(message.data, bag))
             elif key == "decision":
                 trace.decisions.append(_decision(message, last.get("frontiers"), bag))
+            elif key == "model_calls":
+                trace.calls.append(decode(ModelCall, _parsed(message.data, bag)))
             elif key == "keyframes":
                 trace.keyframes.append(messages.keyframe_of(message))
         if (color := opened.last("color")) is not None:

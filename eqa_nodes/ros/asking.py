@@ -47,6 +47,8 @@ class Goal:
             phase=progress.phase, steps=progress.steps, metres=progress.metres, confidence=float(progress.confidence),
             place=progress.place)
         self._show(feedback, progress)
+        if progress.call is not None:
+            return  # it has a topic of its own, and the phase is the one before
         with suppress(RCLError, InvalidHandle):  # the end has taken the publisher away, or its queue is full
             self.handle.publish_feedback(feedback)
 

@@ -237,7 +237,8 @@ def assessment_msg(a: questions.ViewAssessment, question_id: str = "") -> eqa.Vi
                               relevance=float(a.relevance), enough=float(a.enough), region=a.region, note=a.note,
                               position=Point(x=a.pose.x, y=a.pose.y, z=a.z), heading=a.pose.yaw, worth=float(a.worth),
                               places=[candidate_msg(p) for p in a.places], has_target=a.target is not None,
-                              target=Point(x=a.target[0], y=a.target[1]) if a.target else Point(), says=a.says)
+                              target=Point(x=a.target[0], y=a.target[1], z=float(a.target_z)) if a.target else Point(),
+                              says=a.says)
 
 
 def ranked_region_msg(r: questions.RankedRegion) -> eqa.RankedRegion:

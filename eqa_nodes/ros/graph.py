@@ -93,6 +93,7 @@ TOPICS: dict[str, Topic] = {
     "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),
     "goal": Topic("goal_pose", "geometry_msgs/msg/PoseStamped", "event"),
     "decision": Topic("decision", "std_msgs/msg/String", "event"),
+    "model_calls": Topic("model_calls", "std_msgs/msg/String", "event"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
     "answer": Topic("answer", "std_msgs/msg/String", "event"),
     "replay_status": Topic("replay/status", "diagnostic_msgs/msg/DiagnosticStatus", "latched"),
@@ -219,12 +220,13 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
-                    "question", "answer",
+                    "model_calls", "question", "answer",
                     # to know what to mask; a simulator's are recorded, too, where answers are made from them
                     "labels", "label_table", "detected", "detected_table"),
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
-        "eqa_nodes.nodes.agent:AgentNode", publishes=("episode", "goal", "decision", "question", "answer"),
+        "eqa_nodes.nodes.agent:AgentNode",
+        publishes=("episode", "goal", "decision", "model_calls", "question", "answer"),
         subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
         serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",

@@ -179,7 +179,8 @@ def assessment_of(m: Any) -> ViewAssessment:
     pose = Pose2(float(m.position.x), float(m.position.y), float(m.heading))
     return ViewAssessment(int(m.keyframe_id), stamp_of(m), float(m.relevance), float(m.enough), str(m.region),
                           str(m.note), pose, float(m.worth),
-                          tuple(map(candidate_of, m.places)), target, str(m.says), float(m.position.z))
+                          tuple(map(candidate_of, m.places)), target, str(m.says), float(m.position.z),
+                          float(m.target.z))
 
 
 def option_of(m: Any) -> Option:

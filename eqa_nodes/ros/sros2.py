@@ -48,11 +48,11 @@ class Client(NamedTuple):
 # By enclave: `eqa ask`, `eqa bench run` and `eqa replay`; `eqa console`; `eqa record`; live histories.
 CLIENTS: dict[str, Client] = {
     "eqa_client": Client("eqa_client", NodeSpec("eqa_nodes.ros.client:GraphClient", calls=_ASKING,
-                                                subscribes=("replay_status", "diagnostics"))),
+                                                subscribes=("replay_status", "diagnostics", "model_calls"))),
     "eqa_console": Client("eqa_client", NodeSpec(
         "eqa_nodes.ros.client:GraphClient", frames=("color",), calls=_ASKING, subscribes=(
             "replay_status", "map", "explored", "frontiers", "episode", "question", "answer", "decision",
-            "keyframes"))),
+            "model_calls", "keyframes"))),
     "eqa_record": Client("eqa_record", NodeSpec("eqa_nodes.ros.tap:Tap", subscribes=("odom",),
                                                 frames=("color", "depth", "camera_info"))),
     "eqa_live_history": Client("eqa_live_history", NodeSpec(

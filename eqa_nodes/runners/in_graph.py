@@ -12,12 +12,15 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.recover import recover
 from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.recordings.writer import free_name
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.runner import RunningGraph
 
 
@@ -41,7 +44,7 @@ class GraphRunner:
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(RunningGraph(own or folder, merged(None, parameters, folders),
                                                             isolate=isolate))
-        self.client = self._exit.enter_context(GraphClient(self.graph.environment))
+        self.client = self._exit.enter_context(GraphClient(self.graph.environment, calls_to(listener)))
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode. Raises what the graph reports."""
@@ -73,6 +76,28 @@ def _trace(bag: Path) -> EpisodeTrace:
     except StorageError:
         recover(bag)
         return trace_of(bag)
+
+
+def calls_to(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
+    """Return what subscribes a client's node to calls of a model, and tells the listener of each (GraphClient.listen).
+
+    A message that nobody of this project wrote is told as what the agent does now.
+    """
+    def take(message: Any) -> None:
+        try:
+            call = decode(ModelCall, loads(message.data))
+        except (StorageError, ValueError) as error:
+            listener(Progress("answering", reason=f"a call of the model cannot be shown: {error}"))
+        else:
+            listener(Progress("answering", call=call))
+
+    def listen(node: Any) -> None:
+        from eqa_nodes.ros.interfaces import interface, qos
+
+        topic = TOPICS["model_calls"]
+        node.create_subscription(interface(topic.type), topic.name, take, qos(topic.qos))
+
+    return listen
 
 
 def progress_of(feedback: Any) -> Progress:

@@ -163,6 +163,8 @@ class InProcessRunner:
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:
                     body.trace.weighed.append((body.last()[0], progress.weighed))
+                if progress.call is not None:
+                    body.trace.calls.append(progress.call)
                 self._listener(progress)
 
             agent = Agent(self._ports(body), own.agent.agent, listen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from eqa_nodes.core.agent.answers import Answers
@@ -13,12 +12,12 @@ from eqa_nodes.core.agent.picking import pick
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.protocols import Adviser, Explorer, Memory, Odometry
 from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.calls import option_at
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
 
 _NOTES = 6  # of earlier calls that the model is reminded of
 _HERE_M = 0.5  # views from so near were taken where the robot stands
-_SAME_M = 1.0  # a goal so near to an option is that option
 _EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
 _PROOF = 2  # pictures named as evidence that are shown again
@@ -68,11 +67,10 @@ class Consulting:
 
     def went(self, decision: Decision) -> None:
         """Note which option the robot was sent to."""
-        goal = decision.goal
-        near = [w for w in self.advice if goal is not None and math.dist((w.option.x, w.option.y), goal[:2]) < _SAME_M]
-        chosen = max(near, key=lambda w: w.weight, default=None)
-        if chosen is None:
+        number = option_at(self.advice, decision.goal) if decision.goal is not None else 0
+        if not number:
             return
+        chosen = self.advice[number - 1]
         room = chosen.room or chosen.option.room
         if self._notes:
             kind = _WENT.get(chosen.option.kind, chosen.option.kind)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.core.agent.stopping import WeighedAnswer
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
 
 
 class Progress(NamedTuple):
     """What the agent is doing now; phase: queued | remembering | looking | exploring | driving | answering | showing.
 
-    place: of a queued question, 1 = the next one.
+    place: of a queued question, 1 = the next one; call: what a model was just asked, which nothing else tells.
     """
 
     phase: str
@@ -22,6 +23,7 @@ class Progress(NamedTuple):
     reason: str = ""
     weighed: WeighedAnswer | None = None
     place: int = 0
+    call: ModelCall | None = None
 
 
 class ProgressReport(Protocol):

@@ -132,7 +132,7 @@ def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int
         target = point_at(view, named.point[0] * camera.width, named.point[1] * camera.height)
     return ViewAssessment(view.id, view.stamp_ns, relevance=1.0 - 0.1 * rank, enough=sure, region=view.region,
                           note=named.what, pose=view.pose, target=target[:2] if target else None, says=text,
-                          z=view.map_from_base.xyz[2])
+                          z=view.map_from_base.xyz[2], target_z=target[2] if target else 0.0)
 
 
 def _answer_text(value: object, question: Question) -> str:

@@ -59,13 +59,13 @@ def _drawn(view: Keyframe, discs: Mapping[str, tuple[float, float]], max_side_px
         raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
     if max_side_px:
         image.thumbnail((max_side_px, max_side_px))
-    _draw(image, discs, image.width / stored.width)
+    draw_discs(image, discs, image.width / stored.width)
     out = io.BytesIO()
     image.save(out, "JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()
 
 
-def _draw(image: Image.Image, discs: Mapping[str, tuple[float, float]], scale: float) -> None:
+def draw_discs(image: Image.Image, discs: Mapping[str, tuple[float, float]], scale: float) -> None:
     """Draw black letters or numbers on white discs with a black rim: seen on any floor.
 
     discs: pixels of the stored image by what is written. A disc at the border is moved inside.

@@ -55,7 +55,8 @@ class ViewAssessment(NamedTuple):
 
     worth: is it worth to explore on from what this view shows (the global semantic value of EXPRESS-Bench)?
     places: the keyframe's places; weight: the local semantic value, they sum to 1; label: the region there, "" unknown.
-    target: where the object asked about stands, map frame, metres; None where this view does not show it.
+    target: where the object asked about stands, map frame, metres; None where this view does not show it;
+    target_z: its height there, where a model pointed at it in the picture.
     says: what this view alone answers, "" for nothing.
     """
 
@@ -71,6 +72,7 @@ class ViewAssessment(NamedTuple):
     target: tuple[float, float] | None = None
     says: str = ""
     z: float = 0.0  # height of the base when the view was taken, map frame, metres
+    target_z: float = 0.0
 
 
 class RankedRegion(NamedTuple):

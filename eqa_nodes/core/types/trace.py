@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eqa_nodes.core.agent.stopping import WeighedAnswer
+from eqa_nodes.core.types.calls import ModelCall, option_at
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
@@ -31,6 +33,7 @@ class EpisodeTrace:
     grid is the last map, None where none was made; answer None: the episode ended before one was given.
     refused: how many frames could not be used, by who refused them; empty: none, or nobody counted.
     view: JPEG of the last observation, of a question about a recording the best evidence; empty: there was none.
+    calls: what a model was asked, in order; its pictures are among the keyframes.
     """
 
     question: str = ""
@@ -42,3 +45,23 @@ class EpisodeTrace:
     answer: Answer | None = None
     refused: dict[str, int] = field(default_factory=dict)
     view: bytes = b""
+    calls: list[ModelCall] = field(default_factory=list)
+
+
+class Destination(NamedTuple):
+    """Where the robot was sent after a call. option: number of the model's option that this is, 0 for none of them."""
+
+    option: int
+    decision: TraceDecision
+
+
+def destinations(trace: EpisodeTrace) -> list[Destination | None]:
+    """Return where each call of a trace sent the robot: the first decision on it, None where none followed."""
+    found: list[Destination | None] = [None] * len(trace.calls)
+    stamps = [call.stamp_ns for call in trace.calls]
+    for decision in trace.decisions:
+        last = bisect_right(stamps, decision.stamp_ns) - 1
+        if last >= 0 and found[last] is None:
+            option = option_at(trace.calls[last].options, decision.goal) if decision.goal is not None else 0
+            found[last] = Destination(option, decision)
+    return found

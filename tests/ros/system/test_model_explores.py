@@ -17,7 +17,9 @@ import pytest
 
 from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.trace import destinations
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
@@ -101,3 +103,13 @@ def test_one_call_a_decision_is_the_same_in_process_and_through_the_graph(tmp_pa
     assert all('"go_to"' in prompt for prompt in prompts[:-1]) and len(asked) <= 5
     texts = [str(part["text"]) for body in asked for part in body["messages"][1]["content"] if "text" in part]
     assert any("number 1 is" in text for text in texts) and any("You said before: scripted" in text for text in texts)
+    assert timeless(here) == timeless(there) and len(here.trace.calls) == len(asked)
+    assert all(call.kind == "decide" and call.reasons == "scripted" for call in here.trace.calls[:-1])
+    assert any(p.marks for p in here.trace.calls[0].pictures) and any(p.points for p in here.trace.calls[0].pictures)
+    went = destinations(here.trace)
+    assert went[0] is not None and went[0].option and went == destinations(there.trace)
+
+
+def timeless(result: EpisodeResult) -> list[ModelCall]:
+    """Return the calls without what differs from run to run."""
+    return [call._replace(seconds=0.0) for call in result.trace.calls]

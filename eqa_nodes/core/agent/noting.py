@@ -1,0 +1,141 @@
+"""An answerer whose calls of a model are noted: what was shown, what was said, what it cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from eqa_nodes.core.answerers.advice import marks_in
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.model import Mark
+from eqa_nodes.core.perception.projection import pixel_of
+from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
+from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.floor import Option, WeighedOption
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
+
+T = TypeVar("T")
+
+
+class NotedAnswerer:
+    """Hands every call on, and tells `note` of those for which a model was asked. Implements Answerer, Adviser."""
+
+    def __init__(self, answerer: Answerer, odometry: Odometry, note: Callable[[ModelCall], None]) -> None:
+        """note: is called by the thread that asks."""
+        self._answerer, self._odometry, self._note = answerer, odometry, note
+
+    def spent(self) -> Receipt:
+        """Return what the answerer has spent."""
+        return self._answerer.spent()
+
+    def objection(self, question: Question) -> str:
+        """Return the answerer's objection, which costs nothing."""
+        return self._answerer.objection(question)
+
+    @property
+    def advises(self) -> bool:
+        """Whether the answerer takes briefs."""
+        return adviser_of(self._answerer) is not None
+
+    def regions(self, question: Question) -> list[RankedRegion]:
+        """Return the answerer's regions."""
+        def said(call: ModelCall, regions: Sequence[RankedRegion]) -> ModelCall:
+            return call._replace(reasons=", ".join(f"{r.name} {r.weight:.2f}" for r in regions))
+
+        return self._noted("regions", question, (), lambda: self._answerer.regions(question), said)
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        """Let the answerer judge views."""
+        def said(call: ModelCall, assessments: Sequence[ViewAssessment]) -> ModelCall:
+            notes = {a.keyframe_id: _of_view(a) for a in assessments}
+            best = max(assessments, key=lambda a: a.enough, default=None)
+            if best is not None and best.says:
+                call = call._replace(answer=best.says, confidence=best.enough, evidence=(best.keyframe_id,))
+            return call._replace(pictures=tuple(p._replace(note=notes.get(p.keyframe_id, "")) for p in call.pictures))
+
+        return self._noted("assess", question, _pictures(views), lambda: self._answerer.assess(question, views), said)
+
+    def advise(self, question: Question, brief: Brief) -> Advice:
+        """Let the answerer advise. Raises TypeError for one that takes no briefs."""
+        adviser = adviser_of(self._answerer)
+        if adviser is None:
+            raise TypeError("this answerer takes no briefs")
+        shown = tuple(CallPicture(view.id, _marks(view, brief.options), now=view.id in brief.now)
+                      for view in brief.views)
+        unweighed = tuple(WeighedOption(option, 0.0) for option in brief.options)
+
+        def said(call: ModelCall, advice: Advice) -> ModelCall:
+            points = _points(advice.assessments, {view.id: view for view in brief.views})
+            return _answered(call, advice.answer)._replace(
+                reasons=advice.reasons, missing=advice.missing, options=tuple(advice.weighed(brief.options)),
+                pictures=tuple(p._replace(points=points.get(p.keyframe_id, ())) for p in call.pictures))
+
+        return self._noted("decide", question, shown, lambda: adviser.advise(question, brief), said, unweighed)
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        """Let the answerer answer."""
+        def said(call: ModelCall, answer: Answer) -> ModelCall:
+            why = next((e.note for e in answer.evidence if e.note), "")
+            return _answered(call, answer)._replace(reasons=why or answer.message)
+
+        shown = _pictures([item.keyframe for item in items])
+        return self._noted("answer", question, shown, lambda: self._answerer.answer(question, items), said)
+
+    def _noted(self, kind: str, question: Question, shown: tuple[CallPicture, ...], ask: Callable[[], T],
+               said: Callable[[ModelCall, T], ModelCall], options: tuple[WeighedOption, ...] = ()) -> T:
+        """Return what `ask` returns, and note it where it cost a call; a call that failed is noted with its error."""
+        before, began_s = self._answerer.spent(), time.monotonic()
+
+        def call(error: str = "") -> ModelCall:
+            now = self._answerer.spent()
+            return ModelCall(*self._odometry.last(), question.text, kind, shown, options,
+                             requests=now.calls - before.calls, tokens_in=now.tokens_in - before.tokens_in,
+                             tokens_out=now.tokens_out - before.tokens_out, money=now.money - before.money,
+                             seconds=round(time.monotonic() - began_s, 3), error=error)
+
+        try:
+            result = ask()
+        except Exception as error:
+            if self._answerer.spent().calls > before.calls:
+                self._note(call(str(error) or type(error).__name__))
+            raise
+        if self._answerer.spent().calls > before.calls:
+            self._note(said(call(), result))
+        return result
+
+
+def _pictures(views: Sequence[Keyframe]) -> tuple[CallPicture, ...]:
+    return tuple(CallPicture(view.id) for view in views)
+
+
+def _answered(call: ModelCall, answer: Answer) -> ModelCall:
+    return call._replace(answer=answer.text, confidence=answer.confidence,
+                         evidence=tuple(e.keyframe_id for e in answer.evidence))
+
+
+def _of_view(a: ViewAssessment) -> str:
+    """Return what a model said of one view, in words."""
+    return "; ".join(filter(None, (f"says: {a.says} ({a.enough:.2f})" if a.says else "", a.note)))
+
+
+def _marks(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
+    try:
+        return marks_in(view, options)
+    except BadFrame:  # an answerer that needs the depth of this view says so itself
+        return ()
+
+
+def _points(assessments: Sequence[ViewAssessment],
+            views: Mapping[int, Keyframe]) -> dict[int, tuple[tuple[float, float], ...]]:
+    """Return where in the views the model saw its evidence, by keyframe id; a point without depth is unknown."""
+    found: dict[int, tuple[tuple[float, float], ...]] = {}
+    for a in assessments:
+        if a.target is not None and a.keyframe_id in views:
+            pixel = pixel_of(views[a.keyframe_id], *a.target, a.target_z)
+            if pixel is not None:
+                found[a.keyframe_id] = (*found.get(a.keyframe_id, ()), pixel[:2])
+    return found
