@@ -73,7 +73,7 @@ class DecisionSection(NamedTuple):
 def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> DecisionSection:
     """Return the decisions of an episode with their images; `name` is unique on the page."""
     box = extent(trace.grid, [pose for _, pose in trace.poses], target)
-    shown = set(_spread(len(trace.decisions))) if box is not None else set()
+    shown = set(spread(len(trace.decisions))) if box is not None else set()
     so_far = _Travel(trace)
     pictures = _Pictures(trace, box, name, target) if box is not None else None
     choices = []
@@ -88,8 +88,8 @@ def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> DecisionSect
                            tuple(LegendEntry(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
 
 
-def _spread(count: int) -> list[int]:
-    """Return which of `count` decisions are pictured: the first ones, the last, and others evenly between."""
+def spread(count: int) -> list[int]:
+    """Return which of `count` decisions or calls are pictured: the first ones, the last, and others evenly between."""
     if count <= SHOWN:
         return list(range(count))
     rest = SHOWN - _FIRST - 1

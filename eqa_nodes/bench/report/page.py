@@ -17,6 +17,7 @@ from PIL import Image
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.reference import sentences
+from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
@@ -63,7 +64,10 @@ class CardImage:
 
 @dataclass(frozen=True)
 class Card:
-    """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown."""
+    """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown.
+
+    calls: of a model, whose name is `model`; None where none was asked, or the trace is of an earlier version.
+    """
 
     number: int
     sample: Sample
@@ -75,6 +79,8 @@ class Card:
     strip: tuple[CardImage, ...]
     why: DecisionSection | None
     trouble: str
+    calls: CallsSection | None = None
+    model: str = ""
 
     @property
     def mark(self) -> str:
@@ -93,10 +99,11 @@ def write_report(run: Path) -> Path:
     marks = {q.id: q for q in scores.questions} if scores else {}
     asked = [s for s in samples if s.id in predictions]
     embed = len(asked) <= EMBED_UP_TO
-    images = _Images(run, embed)
+    images, model = _Images(run, embed), read_manifest(run).model
     lines = [episode_row(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
              for n, s in enumerate(asked, 1)]
-    each = (_card(n, s, predictions[s.id], marks.get(s.id), run, images) for n, s in enumerate(asked, 1))
+    each = (replace(_card(n, s, predictions[s.id], marks.get(s.id), run, images), model=model)
+            for n, s in enumerate(asked, 1))
     templates, cards = _templates(), list(each) if embed else []
     for card in each:
         page = templates.get_template("episode.html.j2").render(
@@ -151,7 +158,8 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
         evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
     why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None
-    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble)
+    calls = calls_of(trace, images.address) if trace else None
+    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls)
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
@@ -191,11 +199,15 @@ class _Images:
             data = shrunk(view.jpeg, width)
         except BadFrame as error:
             return CardImage("", f"{caption}: image cannot be read ({error})", proves)
+        return CardImage(self.address(data), caption, proves)
+
+    def address(self, data: bytes) -> str:
+        """Return the address by which a page shows a JPEG."""
         if self._embed:
-            return CardImage("data:image/jpeg;base64," + base64.b64encode(data).decode(), caption, proves)
+            return "data:image/jpeg;base64," + base64.b64encode(data).decode()
         name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
         write_bytes(self._run / PAGES / name, data)
-        return CardImage(name, caption, proves)
+        return name
 
 
 def shrunk(jpeg: bytes, width: int) -> bytes:

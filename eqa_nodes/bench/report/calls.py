@@ -1,0 +1,151 @@
+"""What a model was asked in an episode, for pages: small pictures with their numbers, its words, and what it cost."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from PIL import ImageDraw
+
+from eqa_nodes.bench.report.drawing_why import spread
+from eqa_nodes.core.answerers.vlm_views import draw_discs
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.trace import Destination, EpisodeTrace, destinations
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.files import decode_image
+
+THUMB_PX, _QUALITY = 240, 72
+MOST = 6  # pictures shown of a call; one that judges views has more
+_RING, _RING_PX = (245, 158, 11), 11  # where the model saw its evidence
+_TITLES = {"decide": "Decides", "regions": "Names rooms", "assess": "Judges views", "answer": "Answers"}
+_NOT_KEPT = "this picture is not kept in the episode"
+
+Keep = Callable[[bytes], str]  # a JPEG -> the address by which the page shows it
+
+
+class CallThumb(NamedTuple):
+    """A picture of a call. src: "" = it is not shown, and the caption says why."""
+
+    src: str
+    caption: str
+    now: bool
+    proves: bool
+
+
+class OptionLine(NamedTuple):
+    """An option as the page lists it. room: as the model says, else as the map believes; went: the robot went there."""
+
+    number: int
+    kind: str
+    room: str
+    distance_m: float
+    weight: float
+    went: bool
+
+
+class CallCard(NamedTuple):
+    """One call. seconds_in: since the episode began; more: pictures that are not shown; others: options likewise.
+
+    went: where it sent the robot, where that is none of its options; "" for nowhere.
+    """
+
+    number: int
+    title: str
+    call: ModelCall
+    seconds_in: float
+    pictures: tuple[CallThumb, ...]
+    more: int
+    options: tuple[OptionLine, ...]
+    others: int
+    went: str
+
+
+class CallsSection(NamedTuple):
+    """All calls of an episode, and their sums."""
+
+    cards: tuple[CallCard, ...]
+    requests: int
+    pictures: int
+    tokens_in: int
+    tokens_out: int
+    money: float
+    seconds: float
+
+
+def calls_of(trace: EpisodeTrace, keep: Keep) -> CallsSection | None:
+    """Return the calls of an episode; None where no model was asked. Of many calls some show no pictures."""
+    calls = trace.calls
+    if not calls:
+        return None
+    views = {view.id: view for view in trace.keyframes}
+    pictured, begin = set(spread(len(calls))), trace.poses[0][0] if trace.poses else calls[0].stamp_ns
+    cards = tuple(card_of(n + 1, call, views, went, keep if n in pictured else None, begin)
+                  for n, (call, went) in enumerate(zip(calls, destinations(trace), strict=True)))
+    return CallsSection(cards, sum(c.requests for c in calls), sum(len(c.pictures) for c in calls),
+                        sum(c.tokens_in for c in calls), sum(c.tokens_out for c in calls),
+                        sum(c.money for c in calls), sum(c.seconds for c in calls))
+
+
+def card_of(number: int, call: ModelCall, views: Mapping[int, Keyframe], went: Destination | None, keep: Keep | None,
+            begin_ns: int) -> CallCard:
+    """Return one call for a page; keep: None = without its pictures."""
+    chosen = chosen_pictures(call) if keep is not None else ()
+    shown = tuple(_thumb(p, views.get(p.keyframe_id), p.keyframe_id in call.evidence, keep)
+                  for p in chosen if keep is not None)
+    option = went.option if went else 0
+    listed = tuple(line for line in _lines(call, option) if line.weight > 0.0 or line.went)
+    return CallCard(number, _TITLES.get(call.kind, call.kind), call, (call.stamp_ns - begin_ns) / 1e9, shown,
+                    len(call.pictures) - len(shown), listed, len(call.options) - len(listed),
+                    went.decision.reason if went and not option else "")
+
+
+def chosen_pictures(call: ModelCall) -> tuple[CallPicture, ...]:
+    """Return the pictures of a call that are shown, in order: of many those that the model said something of."""
+    if len(call.pictures) <= MOST:
+        return call.pictures
+    matter = sorted(range(len(call.pictures)), key=lambda i: (
+        call.pictures[i].keyframe_id not in call.evidence, not call.pictures[i].note.startswith("says"), -i))
+    return tuple(call.pictures[i] for i in sorted(matter[:MOST]))
+
+
+def thumb(view: Keyframe, picture: CallPicture, width: int = THUMB_PX) -> bytes:
+    """Return a small JPEG of a view with its numbers, and rings where the model saw evidence. Raises BadFrame."""
+    stored = decode_image(view.jpeg, f"of keyframe {view.id}")
+    image = stored.convert("RGB")
+    image.thumbnail((width, width))
+    scale = image.width / stored.width
+    draw_discs(image, {str(m.number): (m.u, m.v) for m in picture.marks if _finite(m.u, m.v)}, scale)
+    draw = ImageDraw.Draw(image)
+    for u, v in picture.points:
+        if _finite(u, v):
+            for radius, colour, line in ((_RING_PX, "black", 5), (_RING_PX - 1, _RING, 3)):
+                draw.ellipse((u * scale - radius, v * scale - radius, u * scale + radius, v * scale + radius),
+                             None, colour, line)
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=_QUALITY, optimize=True)
+    return out.getvalue()
+
+
+def _thumb(picture: CallPicture, view: Keyframe | None, proves: bool, keep: Keep) -> CallThumb:
+    if view is None:
+        return CallThumb("", _NOT_KEPT, picture.now, proves)
+    try:
+        src = keep(thumb(view, picture))
+    except BadFrame as error:
+        return CallThumb("", f"this picture cannot be shown: {error}", picture.now, proves)
+    return CallThumb(src, picture.note, picture.now, proves)
+
+
+def _lines(call: ModelCall, went: int) -> Sequence[OptionLine]:
+    """Return all options, the heaviest first."""
+    lines = [OptionLine(n, w.option.kind, w.room or w.option.room, w.option.distance_m, w.weight, n == went)
+             for n, w in enumerate(call.options, 1)]
+    return sorted(lines, key=lambda line: (-line.weight, line.number))
+
+
+def _finite(u: float, v: float) -> bool:
+    """Say whether a pixel can be drawn: a trace may come from anywhere."""
+    return math.isfinite(u) and math.isfinite(v) and max(abs(u), abs(v)) < 1e6
