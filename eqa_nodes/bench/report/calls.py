@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from PIL import ImageDraw
@@ -27,8 +27,9 @@ Keep = Callable[[bytes], str]  # a JPEG -> the address by which the page shows i
 
 
 class CallThumb(NamedTuple):
-    """A picture of a call. src: "" = it is not shown, and the caption says why."""
+    """A picture of a call. src: "" = it is not shown, and the caption says why; number: as the model knows it."""
 
+    number: int
     src: str
     caption: str
     now: bool
@@ -93,8 +94,8 @@ def card_of(number: int, call: ModelCall, views: Mapping[int, Keyframe], went: D
             begin_ns: int) -> CallCard:
     """Return one call for a page; keep: None = without its pictures."""
     chosen = chosen_pictures(call) if keep is not None else ()
-    shown = tuple(_thumb(p, views.get(p.keyframe_id), p.keyframe_id in call.evidence, keep)
-                  for p in chosen if keep is not None)
+    proofs = {*call.evidence, *(p.keyframe_id for p in call.pictures if p.points)}
+    shown = tuple(_thumb(i, call.pictures[i], views, proofs, keep) for i in chosen if keep is not None)
     option = went.option if went else 0
     listed = tuple(line for line in _lines(call, option) if line.weight > 0.0 or line.went)
     return CallCard(number, _TITLES.get(call.kind, call.kind), call, (call.stamp_ns - begin_ns) / 1e9, shown,
@@ -102,13 +103,13 @@ def card_of(number: int, call: ModelCall, views: Mapping[int, Keyframe], went: D
                     went.decision.reason if went and not option else "")
 
 
-def chosen_pictures(call: ModelCall) -> tuple[CallPicture, ...]:
-    """Return the pictures of a call that are shown, in order: of many those that the model said something of."""
+def chosen_pictures(call: ModelCall) -> Sequence[int]:
+    """Return which pictures of a call are shown, in order: of many those that the model said something of."""
     if len(call.pictures) <= MOST:
-        return call.pictures
+        return range(len(call.pictures))
     matter = sorted(range(len(call.pictures)), key=lambda i: (
         call.pictures[i].keyframe_id not in call.evidence, not call.pictures[i].note.startswith("says"), -i))
-    return tuple(call.pictures[i] for i in sorted(matter[:MOST]))
+    return sorted(matter[:MOST])
 
 
 def thumb(view: Keyframe, picture: CallPicture, width: int = THUMB_PX) -> bytes:
@@ -129,14 +130,15 @@ def thumb(view: Keyframe, picture: CallPicture, width: int = THUMB_PX) -> bytes:
     return out.getvalue()
 
 
-def _thumb(picture: CallPicture, view: Keyframe | None, proves: bool, keep: Keep) -> CallThumb:
+def _thumb(index: int, picture: CallPicture, views: Mapping[int, Keyframe], proofs: Set[int], keep: Keep) -> CallThumb:
+    view, proves = views.get(picture.keyframe_id), picture.keyframe_id in proofs
     if view is None:
-        return CallThumb("", _NOT_KEPT, picture.now, proves)
+        return CallThumb(index + 1, "", _NOT_KEPT, picture.now, proves)
     try:
         src = keep(thumb(view, picture))
     except BadFrame as error:
-        return CallThumb("", f"this picture cannot be shown: {error}", picture.now, proves)
-    return CallThumb(src, picture.note, picture.now, proves)
+        return CallThumb(index + 1, "", f"this picture cannot be shown: {error}", picture.now, proves)
+    return CallThumb(index + 1, src, picture.note, picture.now, proves)
 
 
 def _lines(call: ModelCall, went: int) -> Sequence[OptionLine]:
