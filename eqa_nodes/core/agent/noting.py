@@ -70,9 +70,11 @@ class NotedAnswerer:
 
         def said(call: ModelCall, advice: Advice) -> ModelCall:
             points = _points(advice.assessments, {view.id: view for view in brief.views})
+            notes = {a.keyframe_id: a.note for a in advice.assessments}
             return _answered(call, advice.answer)._replace(
                 reasons=advice.reasons, missing=advice.missing, options=tuple(advice.weighed(brief.options)),
-                pictures=tuple(p._replace(points=points.get(p.keyframe_id, ())) for p in call.pictures))
+                pictures=tuple(p._replace(points=points.get(p.keyframe_id, ()), note=notes.get(p.keyframe_id, ""))
+                               for p in call.pictures))
 
         return self._noted("decide", question, shown, lambda: adviser.advise(question, brief), said, unweighed)
 

@@ -18,9 +18,9 @@ from eqa_nodes.core.model import Mark
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.floor import Option, WeighedOption
 from eqa_nodes.core.types.trace import EpisodeTrace
-from tests.fixtures.synthetic_run import WAY, answers, samples, trace
+from tests.fixtures.synthetic_run import PATH, answers, samples, trace
 
-DOOR = WeighedOption(Option(*WAY[2], 0.8, "doorway", 2.4, "hallway"), 0.7, "kitchen")
+DOOR = WeighedOption(Option(*PATH[2], 0.8, "doorway", 2.4, "hallway"), 0.7, "kitchen")
 DULL = WeighedOption(Option(0.0, 0.0, 0.0, "floor", 5.0), 0.0)
 
 
