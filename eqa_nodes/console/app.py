@@ -16,7 +16,7 @@ from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.gate import Gate
 from eqa_nodes.console.guard import AccessRules
 from eqa_nodes.console.past import Past
-from eqa_nodes.console.pictures import map_picture
+from eqa_nodes.console.pictures import call_picture, map_picture
 from eqa_nodes.console.questions import Questions
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
@@ -58,6 +58,7 @@ class Console:
             "/": lambda _: page("index.html"),
             "/live/camera.jpg": lambda _: picture("image/jpeg", self._picture(self._camera)),
             "/live/map.svg": lambda _: picture("image/svg+xml", self._picture(self._map)),
+            "/live/call/{n:int}/{k:int}.jpg": self._call_picture,
             "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
             "/runs": lambda _: Json(self.past.listing()),
             "/runs/{run}": lambda r: Json(self.past.episodes(r.path_params["run"])),
@@ -81,6 +82,11 @@ class Console:
         if made is None:
             raise RequestRefused("the robot is still starting", 404)
         return made.get()
+
+    def _call_picture(self, request: Request) -> Response:
+        if self.robot is None:
+            raise RequestRefused("the robot is still starting", 404)
+        return picture("image/jpeg", call_picture(self.robot.live, request.path_params["n"], request.path_params["k"]))
 
     def _proof(self, request: Request) -> Response:
         entry, k = self.questions.entry(request.path_params["id"]), request.path_params["k"]

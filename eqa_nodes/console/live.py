@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 
-POSES, DECISIONS, VIEWS = 4000, 400, 200  # are kept of a question; more are thinned out
+POSES, DECISIONS, VIEWS, CALLS = 4000, 400, 200, 100  # are kept of a question; more are thinned out
 _STEP_M, _STEP_RAD = 0.04, math.radians(8)  # less is no new pose
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ class Live:
         self._ring, self._lock = ring, threading.Lock()
         self.version = 0  # of all that the map shows
         self.running = False  # a question is being answered
+        self.calls = 0  # of a model, for the newest question
         self._trace = self._before = EpisodeTrace()
         self._pose: tuple[int, Pose2] | None = None
 
@@ -32,7 +34,7 @@ class Live:
         with self._lock:
             self._before, self._trace = self._trace, EpisodeTrace(question)
             self._trace.poses = [self._pose] if self._pose and question else []
-            self.running = bool(question)
+            self.running, self.calls = bool(question), 0
         self.changed()
 
     def moved(self, stamp_ns: int, pose: Pose2) -> None:
@@ -50,6 +52,13 @@ class Live:
         with self._lock:
             thinned(self._trace.decisions, decision, DECISIONS)
         self.changed()
+
+    def called(self, call: ModelCall) -> None:
+        """Take in a call of a model."""
+        with self._lock:
+            thinned(self._trace.calls, call, CALLS)
+            self.calls += 1
+        self._ring()
 
     def saw(self, keyframe: Keyframe) -> None:
         """Take in a view that memory keeps."""
@@ -82,7 +91,7 @@ class Live:
             now = self._before if earlier else self._trace
             poses = list(now.poses) or ([self._pose] if self._pose else [])
             return EpisodeTrace(now.question, poses, list(now.decisions), list(now.keyframes), answer=now.answer,
-                                refused=dict(now.refused))
+                                refused=dict(now.refused), calls=list(now.calls))
 
 
 def thinned(items: list[T], item: T, limit: int) -> None:

@@ -11,11 +11,15 @@ from importlib import resources
 import numpy as np
 from PIL import Image
 
+from eqa_nodes.bench.report.calls import thumb
 from eqa_nodes.bench.report.drawing import extent, map_svg, robot
 from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
+from eqa_nodes.console.live import Live
+from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 CAMERA_PX, _QUALITY = 960, 80
+_CALL_PX = 320
 _NOTHING = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"/>'
 
 
@@ -50,6 +54,18 @@ def camera_picture(rgb: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=_QUALITY)
     return buffer.getvalue()
+
+
+def call_picture(live: Live, number: int, index: int) -> bytes:
+    """Return a picture of the newest call of a model with its numbers, as JPEG. Raises RequestRefused, BadFrame."""
+    trace = live.trace()
+    if number != live.calls or not trace.calls or index >= len(trace.calls[-1].pictures):
+        raise RequestRefused(f"the newest call has no picture {number}/{index}", 404)
+    shown = trace.calls[-1].pictures[index]
+    view = next((view for view in trace.keyframes if view.id == shown.keyframe_id), None)
+    if view is None:
+        raise RequestRefused("this picture is of an earlier session, or was not received", 404)
+    return thumb(view, shown, _CALL_PX)
 
 
 @cache

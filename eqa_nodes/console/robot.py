@@ -20,6 +20,7 @@ from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import NodeLost, StorageError
 from eqa_nodes.core.storage.codec import decode
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
@@ -107,7 +108,8 @@ class RosRobot:
         adaptive = AdaptiveSubscriptions(node)
         callbacks: dict[str, Callable[[Any], None]] = {
             "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
-            "decision": self._decision, "episode": self._episode, "keyframes": self._keyframe}
+            "decision": self._decision, "model_calls": self._call, "episode": self._episode,
+            "keyframes": self._keyframe}
         callbacks |= {key: partial(self._put, key) for key in _NEWEST}
         for key, callback in callbacks.items():
             topic = TOPICS[key]
@@ -177,6 +179,9 @@ class RosRobot:
         raw = self._newest.get("frontiers")
         frontiers = messages.frontiers_of(_message("frontiers", raw)) if raw else ()
         self.live.decided(decode(TraceDecision, json.loads(message.data))._replace(frontiers=frontiers))
+
+    def _call(self, message: Any) -> None:
+        self.live.called(decode(ModelCall, json.loads(message.data)))
 
     def _episode(self, message: Any) -> None:
         self.place = str(message.scene) or self.place

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from eqa_nodes.bench.report.calls import card_of, chosen_pictures
 from eqa_nodes.bench.report.page import Outline
 from eqa_nodes.console.values import Entry, Proof, WatchedRobot
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.core.types.trace import TraceDecision
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 
 GOALS = 40  # newest decisions that are sent
 Plain = Mapping[str, Any]
@@ -23,7 +24,7 @@ def shown_live(robot: WatchedRobot | None) -> Plain:
     trace = robot.live.trace()
     return {"ready": True, "place": robot.place, "camera": robot.pictures, "map": robot.live.version,
             "question": trace.question, "running": robot.live.running, "goals": shown_decisions(trace.decisions),
-            "refused": trace.refused}
+            "call": shown_call(trace, robot.live.calls), "refused": trace.refused}
 
 
 def shown_entry(entry: Entry) -> Plain:
@@ -51,6 +52,24 @@ def shown_decisions(decisions: Sequence[TraceDecision]) -> list[Plain]:
     """Return the newest decisions, numbered as the map numbers them."""
     first = max(0, len(decisions) - GOALS)
     return [{"n": n, "reason": d.reason} for n, d in enumerate(decisions[first:], first + 1)]
+
+
+def shown_call(trace: EpisodeTrace, number: int) -> Plain | None:
+    """Return the newest call of a model, numbered from 1, with the sums of all that are kept; None where there is none.
+    """
+    if not trace.calls:
+        return None
+    call, calls = trace.calls[-1], trace.calls
+    card = card_of(number, call, {}, destinations(trace)[-1], None, call.stamp_ns)
+    proofs = {*call.evidence, *(p.keyframe_id for p in call.pictures if p.points)}
+    pictures = [{"k": k, "now": call.pictures[k].now, "note": call.pictures[k].note,
+                 "proves": call.pictures[k].keyframe_id in proofs} for k in chosen_pictures(call)]
+    return {"n": number, "title": card.title, "pictures": pictures, "count": len(call.pictures),
+            "reasons": call.reasons, "answer": call.answer, "confidence": call.confidence, "missing": call.missing,
+            "options": [line._asdict() for line in card.options], "went": card.went, "error": call.error,
+            "tokens": call.tokens_in + call.tokens_out, "money": call.money, "seconds": round(call.seconds, 1),
+            "all": {"tokens": sum(c.tokens_in + c.tokens_out for c in calls), "money": sum(c.money for c in calls),
+                    "pictures": sum(len(c.pictures) for c in calls)}}
 
 
 def shown_outlines(outlines: Iterable[Outline]) -> list[Plain]:

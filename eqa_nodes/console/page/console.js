@@ -1,10 +1,10 @@
-import { answerOf, ask, costOf, el, fixed, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
+import { answerOf, ask, callOf, costOf, el, fixed, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
 import { showPast } from "./past.js";
 
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
 const map = new Picture(el("map"), 400);
-let live = { ready: false }, questions = [], drawn = "", lost = false, events = null, heartbeat = null;
+let live = { ready: false }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
 
 // A page that nobody sees listens to nothing: a browser opens six connections to one console, and a stop needs one.
 function connect() {
@@ -51,11 +51,21 @@ function showLive() {
     el("goals").scrollTop = 0;
     el("no-goals").hidden = live.goals.length > 0;
   }
+  showCall();
   const refused = Object.entries(live.refused).map(([what, count]) => `${count} × ${what}`);
   const notes = [live.dead_man.trouble, refused.length ? "could not be used: " + refused.join("; ") : ""].filter(Boolean);
   el("refused").hidden = !notes.length;
   el("refused").textContent = notes.join("; ");
   elsewhere();
+}
+
+// The newest call of the running question; what has not changed stays, so that its pictures do not load again.
+function showCall() {
+  const call = live.running ? live.call : null, now = JSON.stringify(call);
+  el("call").hidden = !call;
+  if (!call || now === called) return;
+  called = now;
+  el("call").replaceChildren(...callOf(call));
 }
 
 // A question that another client asks is watched here too; the stop button stops it.
