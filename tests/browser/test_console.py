@@ -16,6 +16,7 @@ from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
 from tests.fixtures.console_server import ANSWER, DESK, STORY, ended, serving
+from tests.unit.bench.report.test_report_calls import asked
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>' + "W" * 300
 NO_ANSWER = Answer(abstained=True, message="nothing was seen that bears on the question; no way leads further")
@@ -91,3 +92,27 @@ def test_a_page_that_has_lost_the_console_still_shows_the_stop(tmp_path: Path) -
         page.wait_for_selector(".link.lost")
         page.click("#stop")
         assert robot.stopped.wait(WAIT_S)
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_the_newest_call_of_the_model_is_shown_while_the_question_runs(tmp_path: Path, size: tuple[int, int]) -> None:
+    story, faults = asked(), list[str]()
+    with serving(tmp_path) as (server, _, robot), browser() as chromium:
+        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(1000 * WAIT_S)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        assert page.is_hidden("#call")
+        robot.live.began("Where is the cup?")
+        for view in story.keyframes:
+            robot.live.saw(view)
+        robot.live.called(story.calls[0]._replace(reasons=HOSTILE))
+        page.wait_for_selector("#call blockquote:has-text('onerror')")
+        page.wait_for_function("[...document.querySelectorAll('#call img')].every(i => i.complete && i.naturalWidth)")
+        assert page.locator("#call img").count() == 2 and page.locator("#call .proves").count() == 1
+        robot.live.decided(story.decisions[0])
+        page.wait_for_selector("#call .went:has-text('the robot goes here')")
+        assert overflow(page) <= 0 and not faults
+        robot.live.answered(NO_ANSWER)
+        page.wait_for_selector("#call", state="hidden")
