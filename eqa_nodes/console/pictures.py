@@ -19,7 +19,7 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 CAMERA_PX, _QUALITY = 960, 80
-_CALL_PX = 320
+_CALL_PX = 208
 _NOTHING = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"/>'
 
 

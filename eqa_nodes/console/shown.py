@@ -66,7 +66,8 @@ def shown_call(trace: EpisodeTrace, number: int) -> Plain | None:
                  "proves": call.pictures[k].keyframe_id in proofs} for k in chosen_pictures(call)]
     return {"n": number, "title": card.title, "pictures": pictures, "count": len(call.pictures),
             "reasons": call.reasons, "answer": call.answer, "confidence": call.confidence, "missing": call.missing,
-            "options": [line._asdict() for line in card.options], "went": card.went, "error": call.error,
+            "options": [line._asdict() for line in card.options], "offered": len(call.options),
+            "went": card.went, "error": call.error,
             "tokens": call.tokens_in + call.tokens_out, "money": call.money, "seconds": round(call.seconds, 1),
             "all": {"tokens": sum(c.tokens_in + c.tokens_out for c in calls), "money": sum(c.money for c in calls),
                     "pictures": sum(len(c.pictures) for c in calls)}}

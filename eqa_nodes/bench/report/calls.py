@@ -17,7 +17,7 @@ from eqa_nodes.core.types.trace import Destination, EpisodeTrace, destinations
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.files import decode_image
 
-THUMB_PX, _QUALITY = 240, 72
+THUMB_PX, _QUALITY = 200, 76  # on a smaller picture numbers are larger
 MOST = 6  # pictures shown of a call; one that judges views has more
 _RING, _RING_PX = (245, 158, 11), 11  # where the model saw its evidence
 _TITLES = {"decide": "Decides", "regions": "Names rooms", "assess": "Judges views", "answer": "Answers"}

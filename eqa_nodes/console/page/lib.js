@@ -122,7 +122,7 @@ export function callOf(call) {
   const options = call.options.map(o => make("li", { className: o.went ? "went" : "" }, make("b", { textContent: o.number }),
     [o.kind, o.room].filter(Boolean).join(", "), make("meter", { min: 0, max: 1, value: o.weight ?? 0, title: `weight ${fixed(o.weight, 2)}` }),
     o.went ? make("em", { textContent: "the robot goes here" }) : null));
-  if (call.went) options.push(make("li", { className: "went" }, make("em", { textContent: "the robot goes elsewhere" }), call.went));
+  if (call.went) options.push(make("li", { className: "went" }, make("em", { textContent: call.offered ? "the robot goes elsewhere" : "then" }), call.went));
   const verdict = make("p", { className: "verdict" }, call.answer ? "Answer so far: " : "No answer yet.",
     call.answer ? make("b", { textContent: call.answer }) : null, call.answer ? `, ${percent(call.confidence)} sure.` : null,
     call.missing ? " Missing: " : null, call.missing ? make("b", { textContent: call.missing }) : null);

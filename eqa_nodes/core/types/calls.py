@@ -28,7 +28,7 @@ class CallPicture(NamedTuple):
 
 
 class ModelCall(NamedTuple):
-    """One turn of a model. stamp_ns, pose: of the robot's last observation before it, map frame.
+    """One turn of a model. stamp_ns, pose: of the robot's last observation when it ended, map frame.
 
     kind: decide | regions | assess | answer, what the model was asked for; pictures: oldest first; options: where the
     robot could go, numbered from 1 in their order, as the model weighs them; answer: "" where it gave none; confidence:

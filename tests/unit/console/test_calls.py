@@ -63,8 +63,8 @@ def test_its_pictures_come_with_their_numbers_and_others_are_refused(tmp_path: P
         begun(robot).called(FIRST)
         reply = browser.ask("/live/call/1/0.jpg")
         image = Image.open(io.BytesIO(reply.body)).convert("RGB")
-        assert reply.headers["content-type"] == "image/jpeg" and image.width == 320
-        assert min(image.getpixel((160 - 7, 200))) > 220  # type: ignore[type-var]  # the disc of option 1
+        assert reply.headers["content-type"] == "image/jpeg" and image.width == 208
+        assert min(image.getpixel((104 - 6, 130))) > 220  # type: ignore[type-var]  # the disc of option 1
         assert [browser.ask(f"/live/call/{path}.jpg").status for path in ("1/2", "2/0", "0/0", "1/99")] == [404] * 4
         robot.live.called(SECOND)
         lost = browser.ask("/live/call/2/0.jpg")

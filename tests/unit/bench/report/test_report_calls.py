@@ -73,7 +73,7 @@ def test_pictures_are_small_and_carry_their_numbers_and_rings() -> None:
     view = asked().keyframes[0]
     plain, drawn = (Image.open(io.BytesIO(thumb(view, CallPicture(0, marks, points)))).convert("RGB")
                     for marks, points in (((), ()), ((Mark(1, 320.0, 400.0),), ((100.0, 100.0),))))
-    assert drawn.size == (THUMB_PX, 180)
+    assert drawn.size == (THUMB_PX, 150)
     scale = THUMB_PX / 640
     disc = round(320 * scale) - 6, round(400 * scale)
     assert min(drawn.getpixel(disc)) > 220 > min(plain.getpixel(disc))  # type: ignore[type-var]
