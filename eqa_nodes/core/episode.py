@@ -79,7 +79,7 @@ class Episode:
             return self.answers.final()
         self._looking = self._consulting() or self.judging
         ended = self._explore()
-        return self.answers.best() if ended is None else self.answers.final(ended)
+        return self.answers.best() if ended is None else self.answers.final(ended, self._looking.closing())
 
     def _explore(self) -> str | None:
         """Observe, decide and drive until the views answer the question.

@@ -56,13 +56,16 @@ class Answers:
         """Return the last answer as it is given, or ask for one."""
         return self.worth_giving(self.last) if self.last is not None else self.final()
 
-    def final(self, ended: str = "") -> Answer:
+    def final(self, ended: str = "", closing: Answer | None = None) -> Answer:
         """Answer from all that is known. Without any view there is no evidence: abstain unless a guess is wanted.
 
-        ended: why exploration ended, for the message of an abstention.
+        ended: why exploration ended, for the message of an abstention; closing: what was said last, where that was
+        asked for already.
         """
         items = self._views.items()
-        if not items and not self._question.force_guess:
+        if closing is not None and not (closing.abstained and self._question.force_guess):
+            answer = self.worth_giving(closing)
+        elif not items and not self._question.force_guess:
             answer = Answer(abstained=True, message="nothing was seen that bears on the question")
         else:
             answer = self.worth_giving(self.ask(items))

@@ -20,6 +20,7 @@ _NOTES = 6  # of earlier calls that the model is reminded of
 _HERE_M = 0.5  # views from so near were taken where the robot stands
 _EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
+_REPEATED = 3  # calls in a row with the same answer, after which it is given
 _PROOF = 2  # pictures named as evidence that are shown again
 
 
@@ -38,6 +39,7 @@ class Consulting:
         self._views, self._answers, self._bounds = views, answers, bounds
         self.advice: Sequence[WeighedOption] = ()
         self._said = Answer(abstained=True)  # with the newest advice
+        self._last_text, self._repeated = "", 0  # the answer of the last calls, and how many of them gave it
         self._notes: list[str] = []
         self._visited: list[str] = []
         views.judged_one_by_one = False
@@ -52,7 +54,21 @@ class Consulting:
         if brief is None:
             return False
         said = self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None)
-        return said is not None and self._answers.enough(self._taken(said, brief))
+        if said is None:
+            return False
+        answer = self._taken(said, brief)
+        return self._answers.enough(answer) or self._insists(answer)
+
+    def closing(self) -> Answer | None:
+        """Ask once more, with the pictures that show most and nowhere to go; None where nothing may be asked."""
+        views = pick(self._memory.since(0)[-_EARLIER:], (), self._config.pictures, (), self._views.proof()[:_PROOF])
+        brief = Brief(views, (), (), tuple(self._visited), tuple(self._notes))
+        said = self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None, keep=False) \
+            if views else None
+        if said is None:
+            return self._answers.last
+        answer = self._taken(said, brief)
+        return self._answers.last or answer if answer.abstained else answer
 
     def still_stands(self) -> bool:
         """Ask again with what the second look showed; the answer stands unless another one, or none, is given now."""
@@ -77,6 +93,15 @@ class Consulting:
             self._notes[-1] += f" The robot then went for {kind}{f' ({room})' if room else ''}."
         if room and room not in self._visited:
             self._visited.append(room)
+
+    def _insists(self, answer: Answer) -> bool:
+        """Say whether the model gives the same answer again and again: more of the same would not make it surer."""
+        if answer.abstained:
+            return False
+        text = canonical(answer.text)
+        self._repeated = self._repeated + 1 if text == self._last_text else 1
+        self._last_text = text
+        return self._repeated >= _REPEATED and answer.confidence >= self._config.promise
 
     def _taken(self, said: Advice, brief: Brief) -> Answer:
         self._views.add(said.assessments, brief.views)

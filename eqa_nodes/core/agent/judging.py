@@ -11,7 +11,7 @@ from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import ASKING, AgentConfig
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.floor import Decision, WeighedOption
-from eqa_nodes.core.types.questions import Question, RankedRegion
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
 
 
 class Looking(Protocol):
@@ -31,6 +31,9 @@ class Looking(Protocol):
 
     def went(self, decision: Decision) -> None:
         """Note where the robot was sent."""
+
+    def closing(self) -> Answer | None:
+        """Return the answer to give when exploration has ended without a sure one; None to ask as without drives."""
 
 
 class Judging:
@@ -60,6 +63,10 @@ class Judging:
 
     def went(self, decision: Decision) -> None:
         """Nothing to note: the views tell."""
+
+    def closing(self) -> Answer | None:
+        """Leave it to the best of all views."""
+        return None
 
     def _asked(self) -> bool:
         return self._answers.enough(self._answers.ask(self._views.items()))

@@ -25,21 +25,28 @@ def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: C
 
     now: ids of those taken where the robot stands. A view adds what no chosen one shows: another direction or place,
     and options that can be seen in it. shown: views that were shown before, which add options only. Fewer are returned
-    where the rest adds too little, but never none.
+    where the rest adds too little, but one of `views` at least: the newest, where they are alike.
     """
-    chosen = list(kept)[:most]
-    rest = [view for view in (*shown, *views) if view.id not in {k.id for k in chosen}]
+    chosen = list(kept)[:most - 1]
+    ids = {view.id for view in chosen}
+    new = [view for view in views if view.id not in ids]
+    rest = [*(view for view in shown if view.id not in ids), *new]
     seen = {view.id: _options_in(view, options) for view in (*chosen, *rest)}
     stale = {view.id for view in shown}
-    while rest and len(chosen) < most:
-        covered = set().union(*(seen[view.id] for view in chosen))
-        gain, _, best = max(((_novelty(view, chosen) * (view.id not in stale)
-                              + _OPTION * len(seen[view.id] - covered) + _NOW * (view.id in now)), view.id, view)
-                            for view in rest)
-        if chosen and gain < _LEAST + _NOW * (best.id in now):
+
+    def gain(view: Keyframe) -> float:
+        covered = set().union(*(seen[other.id] for other in chosen))
+        novelty = 0.0 if view.id in stale else _novelty(view, chosen)
+        return novelty + _OPTION * len(seen[view.id] - covered) + _NOW * (view.id in now)
+
+    candidates = new or rest  # the first one is new, however little it adds: it shows where the robot is
+    while candidates and len(chosen) < most:
+        best = max(candidates, key=lambda view: (gain(view), view.id))
+        if candidates is rest and chosen and gain(best) < _LEAST + _NOW * (best.id in now):
             break
         chosen.append(best)
         rest.remove(best)
+        candidates = rest
     return tuple(sorted(chosen, key=lambda view: view.id))
 
 

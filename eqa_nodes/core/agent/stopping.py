@@ -22,6 +22,7 @@ from eqa_nodes.core.types.questions import Answer, ViewAssessment
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
 _FAR_M = 6.0
 _MOST_WEIGHT = 1e6
+_DOUBTFUL = 0.5  # confidence below which an answer is more likely wrong
 _SPOT_M = 0.75  # views from so near to each other are one look
 
 
@@ -145,9 +146,10 @@ class Stop(NamedTuple):
         """Return how likely an answer is right that a model has given from several places, 0..1.
 
         p = 1 - (1 - c) ^ (1 + (looks - 1) * agreement / 2): c is the confidence, and each further place from which it
-        says the same counts for half a look of its own, for its mistakes are alike. A calibration says it better.
+        says the same counts for half a look of its own, for its mistakes are alike. What it rather doubts stays as
+        doubtful. A calibration says it better.
         """
-        if answer.abstained or self.calibration is not None:
+        if answer.abstained or self.calibration is not None or answer.confidence < _DOUBTFUL:
             return answer.confidence
         support = support_of(answer, assessments)
         further = max(0, support.looks - 1) * support.agreement / 2

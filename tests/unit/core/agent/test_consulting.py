@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pytest
+
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
@@ -21,6 +23,8 @@ class Consulted(World):
 
     advises: bool = True
     enough_after: int = 3
+    sure: float = 0.9
+    stays: bool = False  # what it names is always seen from the same place
     lists: bool = True
     briefs: list[Brief] = field(default_factory=list)
     advice: list[Sequence[WeighedOption]] = field(default_factory=list)
@@ -35,10 +39,11 @@ class Consulted(World):
         self.calls.append("advise")
         self.briefs.append(brief)
         shown = brief.views[-1]
-        sure = 0.9 if len(self.briefs) >= self.enough_after else 0.0
+        sure = self.sure if len(self.briefs) >= self.enough_after else 0.0
         proof = (Evidence(shown.id, shown.stamp_ns, shown.pose),)
         answer = Answer("on the stove" if sure else "", sure, not sure, proof)
-        seen = ViewAssessment(shown.id, shown.stamp_ns, 1.0, sure, says=answer.text, pose=shown.pose)
+        seen = ViewAssessment(shown.id, shown.stamp_ns, 1.0, sure, says=answer.text,
+                              pose=GOAL if self.stays else shown.pose)
         return Advice(answer, f"Reasons {len(self.briefs)}.", "the stove", (0.8, 0.1)[:len(brief.options)],
                       ("kitchen", "")[:len(brief.options)], (seen,))
 
@@ -80,9 +85,10 @@ def test_without_an_answer_the_last_call_is_kept_for_the_end() -> None:
     world = Consulted({}, enough_after=99)
     answer = Agent(Ports(world, world, world, world, world), AgentConfig(consult=True)).ask(
         QUESTION._replace(limits=Limits(calls=3)))
-    assert world.calls.count("advise") == 2 and world.calls[-1] == "answer"
-    assert answer.text == "in the kitchen" and answer.receipt.limit == "3 model calls"
-    assert [brief.calls_left for brief in world.briefs] == [2, 1]
+    assert world.calls.count("advise") == 3 and "answer" not in world.calls
+    assert answer.abstained and answer.receipt.limit == "3 model calls"
+    assert [brief.calls_left for brief in world.briefs] == [2, 1, -1]
+    assert world.briefs[2].options == (), "there is nowhere to go any more: it answers as well as it can"
 
 
 def test_a_second_look_is_one_more_call() -> None:
@@ -112,3 +118,21 @@ def test_a_goal_far_from_every_option_is_not_noted() -> None:
     world.options = lambda question, assessments: [FLOOR]  # type: ignore[method-assign, assignment, misc]
     world.ask()
     assert GOAL.x != FLOOR.x and world.briefs[1].visited == ()
+
+
+def test_an_answer_that_it_repeats_is_given() -> None:
+    world = Consulted({}, enough_after=1, sure=0.6, goals=50, stays=True)
+    answer = world.ask()
+    assert world.calls.count("advise") == 3 and (answer.text, answer.confidence) == ("on the stove", 0.6)
+
+
+def test_the_same_answer_from_another_place_makes_it_surer() -> None:
+    world = Consulted({}, enough_after=1, sure=0.6, goals=50)
+    answer = world.ask()
+    assert world.calls.count("advise") == 2 and answer.confidence == pytest.approx(1 - 0.4 ** 1.5)
+
+
+def test_an_answer_that_it_hardly_believes_is_not() -> None:
+    world = Consulted({}, enough_after=1, sure=0.3, goals=6)
+    answer = world.ask()
+    assert world.calls.count("advise") == 8 and answer.text == "on the stove", "all drives, and once more at the end"
