@@ -233,12 +233,12 @@ def limits_msg(limits: questions.Limits) -> eqa.Limits:
 
 def assessment_msg(a: questions.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:
     """ViewAssessment -> message."""
+    x, y = a.target or (0.0, 0.0)
     return eqa.ViewAssessment(header=header(a.stamp_ns), question_id=question_id, keyframe_id=a.keyframe_id,
                               relevance=float(a.relevance), enough=float(a.enough), region=a.region, note=a.note,
                               position=Point(x=a.pose.x, y=a.pose.y, z=a.z), heading=a.pose.yaw, worth=float(a.worth),
                               places=[candidate_msg(p) for p in a.places], has_target=a.target is not None,
-                              target=Point(x=a.target[0], y=a.target[1], z=float(a.target_z)) if a.target else Point(),
-                              says=a.says)
+                              target=Point(x=x, y=y, z=float(a.target_z)), says=a.says)
 
 
 def ranked_region_msg(r: questions.RankedRegion) -> eqa.RankedRegion:
