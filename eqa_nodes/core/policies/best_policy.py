@@ -36,6 +36,7 @@ class _Option(NamedTuple):
     kind: str  # frontier | look | floor
     what: str
     score: float
+    unseen: float = 1.0  # how much of what lies there is still to be seen, 0..1
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ class BestPolicy:
     floor in sight of it, m2, walls cut off; d: path on the own map, m. Candidates: frontiers, and places in promising
     rooms that no view has looked at from near. The best is kept until another is clearly better.
 
-    Where a model weighs the options that it lists (`options`), P is the model's weight, in full: the model has seen
-    what lies there, and the unexplored floor has not to be guessed from the map.
+    Where a model weighs the options that it lists (`options`), P is the model's weight, and the surer it is the less A
+    counts: see `_advised_value`.
 
     Before an answer is given, it goes to the nearest spot from which the object is in full view, so that the last view
     proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
@@ -198,12 +199,20 @@ class BestPolicy:
             if weighed is None:
                 continue
             self._belief.add(option.x, option.y, weighed.room, 1.0)
-            value = weighed.weight or self._c.unnamed * own.value
-            if weighed.weight < 0:  # it could not be seen
-                value = own.value
+            value = self._advised_value(own, weighed.weight)
             options.append(own._replace(value=value, score=self._score(
                 situation.pose, own.place, value, self._c.advised_fixed_m)))
         return [o for o in options if o.score > 0]
+
+    def _advised_value(self, own: _Option, weight: float) -> float:
+        """Return what an option is worth by the model's weight w: w (u + w (1 - u)), u: how much is unseen there.
+
+        The surer the model is, the less it counts how much floor the map lacks: it may look into a room that the map
+        knows well. What it saw and did not name is worth little; what it could not see, what the policy itself thinks.
+        """
+        if weight < 0.0:
+            return own.value
+        return weight * (own.unseen + weight * (1.0 - own.unseen)) or self._c.unnamed * own.value
 
     def _as_option(self, situation: Situation, own: _Option, frontier: Frontier | None = None) -> Option:
         """Return an option as a model is shown it, with the room that views have recognised there."""
@@ -233,8 +242,9 @@ class BestPolicy:
     def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> _Option:
         chance, what = self._chance(situation, frontier)
         area = unexplored_area(situation.grid, frontier, self._c.fan_m)
-        value = chance * (1.0 - math.exp(-area / self._c.area_m2))
-        return _Option(place, value, "frontier", what, self._score(situation.pose, place, value))
+        unseen = 1.0 - math.exp(-area / self._c.area_m2)
+        value = chance * unseen
+        return _Option(place, value, "frontier", what, self._score(situation.pose, place, value), unseen)
 
     def _score(self, pose: Pose2, place: ReachablePose, value: float, fixed_m: float = 0.0) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
