@@ -6,7 +6,7 @@ from sim_bridge.house.kinds import Look, at, box, kind
 from sim_bridge.house.scene import Part
 
 SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
-WARM, COLD = "#ffe7b0", "#a9a8a2"  # a bulb that is on, and one that is off
+WARM, COLD = "#ffe3a0", "#a9a8a2"  # a bulb that is on, and one that is off
 
 
 def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> Part:

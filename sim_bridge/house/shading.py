@@ -117,12 +117,12 @@ def shade(directions: np.ndarray, triangle: np.ndarray, bu: np.ndarray, bv: np.n
                 x, y, up, facing = reflected(dx, dy, dz, bend[q, 0] + s * bend[q, 3] + t * bend[q, 6],
                                              bend[q, 1] + s * bend[q, 4] + t * bend[q, 7],
                                              bend[q, 2] + s * bend[q, 5] + t * bend[q, 8])
-                mirror = look[q, 15]
-                factor = 1.0 - mirror
-                if mirror > 0.0:
-                    factor += mirror * surroundings(x, y, up)
-                coat = look[q, 16] * highlight(x, y, up, facing, int(look[q, 17])) * min((lr + lg + lb) / 3.0, 1.5)
-                r, g, b = r * factor + coat, g * factor + coat, b * factor + coat
+                mirror, gray = look[q, 15], (lr + lg + lb) / 3.0
+                coat = look[q, 16] * highlight(x, y, up, facing, int(look[q, 17])) * min(gray, 1.5)
+                shine = mirror * surroundings(x, y, up) * gray if mirror > 0.0 else 0.0
+                r = (1.0 - mirror) * r + tr * look[q, 0] * shine + coat
+                g = (1.0 - mirror) * g + tg * look[q, 1] * shine + coat
+                b = (1.0 - mirror) * b + tb * look[q, 2] * shine + coat
         scale = LUT_SIZE / LUT_RANGE
         rgb[i, 0] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(r, 0.0)) * scale))]
         rgb[i, 1] = _TONE[min(LUT_SIZE - 1, int(math.sqrt(max(g, 0.0)) * scale))]

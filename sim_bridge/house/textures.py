@@ -123,7 +123,7 @@ def _marble(seed: int) -> np.ndarray:
 
 
 def _metal(seed: int) -> np.ndarray:
-    return _grey(1.0 + 0.05 * _smooth(seed, 60, 0.8))
+    return _grey(1.0 + 0.035 * _smooth(seed, 40, 0.7))
 
 
 def _plastic(seed: int) -> np.ndarray:
@@ -133,7 +133,7 @@ def _plastic(seed: int) -> np.ndarray:
 def _lampshade(seed: int) -> np.ndarray:
     """A shade with light behind it: brightest a little above its lower rim; fits one face."""
     light = np.clip(1.9 - 2.4 * (_V - 0.25) ** 2 + 0.03 * _smooth(seed, 1.2, 1.2), 0.8, 1.95)
-    return light[:, :, None] * (1.0, 0.94, 0.82)
+    return light[:, :, None] * (1.0, 0.88, 0.66)
 
 
 def _concrete(seed: int) -> np.ndarray:

@@ -22,7 +22,8 @@ _NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
 class QuestionCandidate(NamedTuple):
     """A question that the scene graph answers; whether the answer is visible is checked later.
 
-    targets: instances to look at, at least `need` of them in one view; front: the one to look at from its front, or 0.
+    targets: instances to look at, at least `need` of them in one view; front: the one to look at from its front, or 0;
+    clues: objects that tell what room it is, one of which has to be in the view too (none: the room is not asked for).
     """
 
     category: str
@@ -32,6 +33,7 @@ class QuestionCandidate(NamedTuple):
     alternatives: tuple[str, ...] = ()
     need: int = 1
     front: int = 0
+    clues: tuple[int, ...] = ()
 
 
 def say(obj: HouseObject) -> str:
@@ -101,15 +103,25 @@ class HouseFacts:
 
     @cached_property
     def rooms(self) -> dict[int, str]:
-        """Phrase of every room that can be named: "the kitchen", "the second bedroom"."""
+        """Phrase of every room that is the only one of its kind: nobody sees which bedroom is the second."""
         kinds = [room.kind for room in self.house.rooms]
-        names = {room.id: room.kind if kinds.count(room.kind) == 1 else room.name for room in self.house.rooms}
-        unique = list(names.values())
-        return {key: f"the {name}" for key, name in names.items() if name and unique.count(name) == 1}
+        return {room.id: f"the {room.kind}" for room in self.house.rooms if kinds.count(room.kind) == 1}
 
     def room(self, obj: HouseObject) -> str | None:
         """Return the phrase of the object's room, or None where it has no unique name."""
         return self.rooms.get(obj.room)
+
+    def region(self, obj: HouseObject) -> str:
+        """Return the room as it is said in an answer: "the kitchen", "a bedroom" where there are several."""
+        return self.room(obj) or article(self.kind_of_room(obj))
+
+    def clues(self, room: int) -> tuple[int, ...]:
+        """Return what shows the kind of a room; nothing where the house has another kind that looks like it."""
+        kinds = {r.id: r.kind for r in self.house.rooms}
+        kind = kinds[room]
+        if lexicon.SAME_ROOM.get(kind) in kinds.values():
+            return ()
+        return tuple(t.id for t in self.inside(room, *lexicon.TYPICAL.get(kind, ())))
 
     def plain(self, room: int) -> bool:
         """Return whether the room is the only one of its kind."""
@@ -182,9 +194,9 @@ class HouseFacts:
         return f"the door between {self.rooms[a]} and {self.rooms[b]}"
 
     def place(self, obj: HouseObject) -> str | None:
-        """Return where the object is: "on the desk in the study"; None where that cannot be said uniquely."""
-        room, base = self.room(obj), self.support(obj)
-        if room is None or (base is not None and base.room != obj.room):
+        """Return where the object is: "on the desk in a bedroom"; None where its support is in another room."""
+        room, base = self.region(obj), self.support(obj)
+        if base is not None and base.room != obj.room:
             return None
         if base is not None and obj.relation == "wall":
             return f"on the wall above the {say(base)} in {room}"

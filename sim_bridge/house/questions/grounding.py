@@ -21,6 +21,7 @@ _COARSE = 4  # views are tried at a quarter of the default resolution
 _HEADINGS = 12
 _RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
 _PREFERRED_M, _LOOKS = 1.7, 8
+_NO_CLUE = 1.0  # metres of detour that a clue to the room is worth
 FRONT_COS = 0.45  # within about 63 degrees of straight in front
 _NEAREST_M = 0.8
 _MARGIN = 0.06  # of the image: targets lie further inside
@@ -89,7 +90,8 @@ class Grounding:
         for pose in self._poses(candidate)[:_LOOKS]:
             pixels = self.pixels(pose)
             sizes = sorted((pixels.get(t, 0.0) / VIEW_PIXELS for t in candidate.targets), reverse=True)
-            score = min(sizes[candidate.need - 1], 4.0)
+            clear = not candidate.clues or any(pixels.get(c, 0.0) >= VIEW_PIXELS for c in candidate.clues)
+            score = min(sizes[candidate.need - 1], 4.0) if clear else 0.0
             if score > best_score:
                 best, best_score = pose, score
             if score == 4.0:
@@ -116,6 +118,8 @@ class Grounding:
 
     def _cost(self, pose: Pose2, candidate: QuestionCandidate, targets: list[HouseObject], ring: float) -> float:
         cost = abs(ring - _PREFERRED_M)
+        clues = [self.house.object_by_id(c) for c in candidate.clues]
+        cost += _NO_CLUE if clues and not any(self._in_image(pose, clue) for clue in clues) else 0.0
         for obj in targets:
             towards = facing(obj, pose)
             if obj.id == candidate.front and towards < FRONT_COS:

@@ -78,7 +78,8 @@ OBVIOUS = frozenset((
     "knife block", "workbench", "treadmill", "dumbbell rack", "weight bench", "lawn mower",
 ))
 # Surfaces that carry unlabelled objects of their own (pillows, spines of books): what is on them is not asked.
-CLUTTERED = frozenset(("bed", "tv stand", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink"))
+CLUTTERED = frozenset(("bed", "tv stand", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink",
+                       "pantry shelf"))
 COVERED = {"bed": "blanket"}  # what shows the colour of these is not their frame
 # Objects with several colours, or with one that everybody knows.
 COLOUR_UNCLEAR = frozenset((
@@ -88,10 +89,25 @@ COLOUR_UNCLEAR = frozenset((
     "building blocks", "jar",
 ))
 MATERIAL_VARIES = frozenset((
-    "sofa", "armchair", "ottoman", "bar stool", "side table", "office chair", "vase", "chair", "coffee table", "desk",
-    "trash can", "fireplace", "basket", "laundry basket", "filing cabinet", "wine rack", "bucket", "weight bench",
-    "ladder", "bench", "high chair", "cardboard box", "toolbox", "bookshelf", "metal shelf", "stool",
+    "sofa", "armchair", "ottoman", "office chair", "chair", "coffee table", "desk", "trash can", "basket",
+    "laundry basket", "filing cabinet", "wine rack", "bucket", "bench", "bookshelf",
 ))
+MATERIAL_HIDDEN = ("black",)  # neither grain nor weave shows in these colours
+PALE_WHEN_LIT = ("white", "beige")  # shades of these colours look alike with light behind them
+PALE_METAL = ("white", "gray", "silver")  # metal of these colours looks alike, as it reflects what is around
+
+# What tells a room's kind to who sees it.
+TYPICAL = {
+    "bedroom": ("bed", "wardrobe", "crib", "nightstand"), "bathroom": ("toilet", "bathtub", "shower", "bathroom sink"),
+    "kitchen": ("oven", "refrigerator", "kitchen sink", "kitchen counter", "wall cabinet", "dishwasher"),
+    "living room": ("sofa", "television", "tv stand", "fireplace", "coffee table"), "dining room": ("dining table",),
+    "study": ("desk", "office chair", "computer monitor"), "laundry room": ("washing machine", "dryer"),
+    "garage": ("workbench", "lawn mower", "tire"), "hallway": ("front door", "coat rack", "doormat"),
+    "entryway": ("front door", "coat rack", "doormat"), "closet": ("clothes rack",), "pantry": ("pantry shelf",),
+    "workout room": ("treadmill", "dumbbell rack", "weight bench", "exercise bike", "punching bag"),
+}
+
+SAME_ROOM = {"entryway": "hallway", "hallway": "entryway"}  # told apart by nobody who sees a part of them
 
 BEDS = ("bed",)
 CHAIRS = ("chair",)
@@ -104,6 +120,7 @@ ALWAYS_ONE = frozenset((
     "range hood", "dining table", "washing machine", "dryer", "television", "tv stand", "fireplace", "kitchen table",
     "toilet paper", "bath mat", "soap dispenser", "toothbrush cup", "sofa", "coffee table", "desk", "wardrobe",
     "treadmill", "rug", "ceiling lamp", "pendant lamp", "front door", "kitchen counter", "wall cabinet",
+    "tire",  # drawn as a stack
 ))
 # Furniture with a front that everybody agrees on, so that left and right of it have a meaning.
 FRONTED = frozenset((
@@ -126,6 +143,12 @@ SAME_FROM_ALL_SIDES = frozenset((
 def front_of(obj: HouseObject) -> int:
     """Return the instance to be looked at from its front for its state to be seen; 0 where any side will do."""
     return 0 if obj.kind in SAME_FROM_ALL_SIDES else obj.id
+
+
+def colour_unclear(obj: HouseObject) -> bool:
+    """Return whether people would differ about the colour: several at once, pale metal, a pale shade that is lit."""
+    pale = obj.state == "on" and obj.kind in ELECTRIC and obj.colour in PALE_WHEN_LIT
+    return obj.kind in COLOUR_UNCLEAR or pale or (obj.material == "metal" and obj.colour in PALE_METAL)
 
 
 WRONG_COLOURS = {  # a colour to offer beside the true one: far from it under any light

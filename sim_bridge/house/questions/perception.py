@@ -32,7 +32,7 @@ def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         yield from _carried(facts, base, name)
         yield from _coloured(facts, base, name)
         above = facts.above(base)
-        if len(above) == 1 and base in facts.standing(base.room):
+        if len(above) == 1 and base in facts.standing(base.room) and _over(facts, base, above[0]):
             asks = ("What is hanging on the wall above {}?", "What is on the wall above {}?")
             ask = facts.pick(asks, "above", base.id)
             yield _which(ask.format(name), above, (base.id,))
@@ -41,6 +41,11 @@ def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
         if len(hung) == 1 and hung[0].support == 0:
             yield _which(f"What is hanging on the wall in {phrase}?", hung, ())
         yield from _between(facts, room, phrase)
+
+
+def _over(facts: HouseFacts, base: HouseObject, other: HouseObject) -> bool:
+    """Return whether the middle of a wall object is over the base: a hood over the oven is not above its neighbour."""
+    return abs(facts.local(base, other)[1]) < base.size[1] / 2
 
 
 def _which(question: str, objects: list[HouseObject], also: tuple[int, ...]) -> QuestionCandidate:
@@ -105,11 +110,11 @@ def attribute(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             continue
         cover = lexicon.COVERED.get(obj.kind, "")
         hidden = cover and any(t.kind == cover for t in facts.carried(obj))
-        if obj.colour and obj.kind not in lexicon.COLOUR_UNCLEAR and not hidden:
+        if obj.colour and not lexicon.colour_unclear(obj) and not hidden:
             shown = f"the {cover} on {name}" if cover else name
             yield QuestionCandidate(ATTRIBUTE, _colour_question(facts, obj, shown), obj.colour, (obj.id,),
                                     lexicon.NEAR_COLOURS.get(obj.colour, ()))
-        if obj.kind in lexicon.MATERIAL_VARIES and obj.material:
+        if obj.kind in lexicon.MATERIAL_VARIES and obj.material and obj.colour not in lexicon.MATERIAL_HIDDEN:
             asks = (f"What {be(obj.kind, False)} {name} made of?",
                     f"What material {be(obj.kind, False)} {name} made of?")
             yield QuestionCandidate(ATTRIBUTE, facts.pick(asks, "material", obj.id), obj.material, (obj.id,))
@@ -132,7 +137,8 @@ def _shared_colours(facts: HouseFacts) -> Iterator[QuestionCandidate]:
             objects = facts.inside(room, kind)
             colours = {t.colour for t in objects}
             others = [t for t in facts.inside(room) if t.kind != kind]
-            named = kind not in (*lexicon.COVERED, *lexicon.COLOUR_UNCLEAR) and facts.alone(objects[0], others)
+            clear = kind not in lexicon.COVERED and not lexicon.colour_unclear(objects[0])
+            named = clear and facts.alone(objects[0], others)
             if named and len(objects) > 1 and len(colours) == 1 and objects[0].colour:
                 yield QuestionCandidate(ATTRIBUTE, f"What color are the {kinds_of(kind)} in {phrase}?",
                                         objects[0].colour,

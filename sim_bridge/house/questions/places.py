@@ -19,17 +19,17 @@ _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     """Yield questions about the place of objects of which the house has exactly one."""
     for obj in facts.objects:
-        place, room = facts.place(obj), facts.room(obj)
-        if obj.kind in lexicon.OBVIOUS or place is None or room is None or not facts.alone(obj, facts.objects):
+        place, room, clues = facts.place(obj), facts.region(obj), facts.clues(obj.room)
+        if obj.kind in lexicon.OBVIOUS or place is None or not clues or not facts.alone(obj, facts.objects):
             continue
         verb = be(obj.kind, False)
         yield QuestionCandidate(LOCALIZATION, _where(facts, obj, verb), place, (obj.id, *_anchor(obj)),
-                                other_words(facts, obj, room), need=1 + len(_anchor(obj)))
+                                other_words(facts, obj, room), need=1 + len(_anchor(obj)), clues=clues)
         if facts.coin("which room", obj.id) and facts.plain(obj.room):
             owner = "my" if obj.kind in lexicon.BELONGINGS else "the"
             asks = (f"Which room {verb} {owner} {say(obj)} in?", f"In which room {verb} {owner} {say(obj)}?")
             yield QuestionCandidate(LOCALIZATION, facts.pick(asks, "room", obj.id), room, (obj.id,),
-                                    (f"in {room}",))
+                                    (f"in {room}",), clues=clues)
 
 
 def _where(facts: HouseFacts, obj: HouseObject, verb: str) -> str:
@@ -47,10 +47,16 @@ def _anchor(obj: HouseObject) -> tuple[int, ...]:
 
 def other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ...]:
     """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
+    words, kind = _other_words(facts, obj, room), facts.kind_of_room(obj)
+    place, same = facts.place(obj), lexicon.SAME_ROOM.get(kind)
+    return (*words, place.replace(kind, same)) if place and same else words
+
+
+def _other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ...]:
     base, kind = facts.support(obj), facts.kind_of_room(obj)
-    if not facts.plain(obj.room):  # an image shows that it is a bedroom, but not which one
-        place = facts.place(obj) or ""
-        return (place.replace(room, f"the {kind}"),)
+    if not facts.plain(obj.room):  # what an image shows is a bedroom, not which; who knows the house may say it
+        place, name = facts.place(obj) or "", next(r.name for r in facts.house.rooms if r.id == obj.room)
+        return (place.replace(room, f"the {kind}"), place.replace(room, f"the {name}"))
     if base is not None and obj.relation in ("on", "in", "under"):
         short = (f"{obj.relation} the {say(base)}",) if facts.alone(base, facts.objects) else ()
         return (*short, f"{room}, {obj.relation} the {say(base)}")

@@ -42,21 +42,21 @@ def _look_of(facts: HouseFacts, use: uses.Use, room: int, phrase: str, which: st
     if len(objects) != 1 or not facts.alone(objects[0], facts.inside(room)):
         return
     obj = objects[0]
-    if obj.colour and obj.kind not in lexicon.COLOUR_UNCLEAR:
+    if obj.colour and not lexicon.colour_unclear(obj):
         yield QuestionCandidate(FUNCTIONAL, f"What color is the thing in {phrase} {which}?", obj.colour, (obj.id,),
                                 lexicon.NEAR_COLOURS.get(obj.colour, ()))
 
 
 def _kept(facts: HouseFacts, use: uses.Use) -> Iterator[QuestionCandidate]:
     found = facts.of(*use.kinds)
-    if len(found) != 1 or (room := facts.room(found[0])) is None or (place := facts.place(found[0])) is None:
+    if len(found) != 1 or (place := facts.place(found[0])) is None or not (clues := facts.clues(found[0].room)):
         return
-    obj = found[0]
+    obj, room = found[0], facts.region(found[0])
     yield QuestionCandidate(FUNCTIONAL, f"Where can I find something to {use.purpose}?", place, (obj.id,),
-                            other_words(facts, obj, room))
+                            other_words(facts, obj, room), clues=clues)
     if facts.plain(obj.room):
         yield QuestionCandidate(FUNCTIONAL, f"I want to {use.purpose}. Which room should I go to?", room, (obj.id,),
-                                (f"in {room}",))
+                                (f"in {room}",), clues=clues)
 
 
 def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
@@ -68,7 +68,7 @@ def _watching(facts: HouseFacts) -> Iterator[QuestionCandidate]:
     if len(seats) == 1:
         ask = facts.pick(("Where could I sit down to watch TV?", "Where can I sit to watch TV?"), "tv", screens[0].id)
         yield QuestionCandidate(FUNCTIONAL, ask, f"on the {say(seats[0])} in {room}", (seats[0].id, screens[0].id),
-                                (f"on the {say(seats[0])}",))
+                                (f"on the {say(seats[0])}",), need=2)
 
 
 def knowledge(facts: HouseFacts) -> Iterator[QuestionCandidate]:
