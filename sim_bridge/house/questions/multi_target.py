@@ -1,0 +1,143 @@
+"""Questions over two rooms, each target with a view of its own (as in MT-HM3D): no single picture answers them.
+
+They are a category of their own that no sweep contains unless it asks for them: `multi_target_questions`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from eqa_nodes.core.types.geometry import Pose2
+from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, heads, is_plural, kinds_of
+from sim_bridge.house.questions.grounding import Grounding
+from sim_bridge.house.simulator import world
+
+CATEGORY = "multi_target"
+_LARGER = 1.5  # ratio of two floor areas that nobody doubts
+_COUNTED = ("chair", "painting", "house plant", "potted plant", "bookshelf")
+_LAMPS = ("floor lamp", "table lamp", "desk lamp", "wall lamp")
+
+
+class RoomTarget(NamedTuple):
+    """What has to be looked at in one room: objects (instance ids), all of them in one view."""
+
+    room: str
+    objects: tuple[int, ...]
+
+
+class MultiTargetCandidate(NamedTuple):
+    """A question over two rooms that the scene graph settles."""
+
+    question: str
+    answer: str
+    targets: tuple[RoomTarget, RoomTarget]
+
+
+class MultiTargetQuestion(NamedTuple):
+    """A question over two rooms of a house: its targets, and the view in which each of them is seen well."""
+
+    id: str
+    scene: str
+    question: str
+    answer: str
+    targets: tuple[RoomTarget, ...]
+    views: tuple[Pose2, ...]
+    category: str = CATEGORY
+
+
+def multi_target_candidates(facts: HouseFacts) -> Iterator[MultiTargetCandidate]:
+    """Yield every question over two rooms, each room the only one of its kind."""
+    for a, b in combinations(facts.rooms, 2):
+        if facts.coin("order of rooms", a, b):
+            a, b = b, a
+        yield from _same_colour(facts, a, b)
+        yield from _both_lit(facts, a, b)
+        yield from _more(facts, a, b)
+        yield from _larger(facts, a, b)
+
+
+def _targets(facts: HouseFacts, a: int, b: int, *kinds: str) -> tuple[RoomTarget, RoomTarget]:
+    one, other = (RoomTarget(facts.rooms[r], tuple(t.id for t in facts.inside(r, *kinds))) for r in (a, b))
+    return one, other
+
+
+def _same_colour(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]:
+    for kind in heads(facts.inside(a)):
+        pair = [*facts.inside(a, kind), *facts.inside(b, kind)]
+        single = len(facts.inside(a, kind)) == len(facts.inside(b, kind)) == 1
+        if not single or kind in (*lexicon.COVERED, *lexicon.DOORS) or not all(t.colour for t in pair):
+            continue
+        near = {pair[0].colour, *lexicon.NEAR_COLOURS.get(pair[0].colour, ())}
+        same = pair[0].colour == pair[1].colour
+        if any(lexicon.colour_unclear(t) or not facts.alone(t, facts.inside(t.room)) for t in pair):
+            continue
+        if same or pair[1].colour not in near:
+            kinds = kind if is_plural(kind) else kinds_of(kind)
+            rooms = f"{facts.rooms[a]} and in {facts.rooms[b]}"
+            yield MultiTargetCandidate(f"Are the {kinds} in {rooms} the same color?",
+                                       "yes" if same else "no", _targets(facts, a, b, kind))
+
+
+def _both_lit(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]:
+    lamps = [facts.inside(r, *_LAMPS, "ceiling lamp", "pendant lamp") for r in (a, b)]
+    if all(len(there) == 1 and there[0].kind in _LAMPS for there in lamps):
+        lit = all(there[0].state == "on" for there in lamps)
+        yield MultiTargetCandidate(f"Is there a lamp on in both {facts.rooms[a]} and {facts.rooms[b]}?",
+                                   "yes" if lit else "no", _targets(facts, a, b, *_LAMPS))
+
+
+def _more(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]:
+    for kind in _COUNTED:
+        one, other = len(facts.inside(a, kind)), len(facts.inside(b, kind))
+        alike = any(not facts.alone(t, [x for x in facts.inside(t.room) if x.kind != kind])
+                    for r in (a, b) for t in facts.inside(r, kind))
+        if one and other and one != other and not alike:
+            yield MultiTargetCandidate(
+                f"Which room has more {kinds_of(kind)}, {facts.rooms[a]} or {facts.rooms[b]}?",
+                facts.rooms[a if one > other else b], _targets(facts, a, b, kind))
+
+
+def _larger(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]:
+    areas = {room.id: room.area_m2 for room in facts.house.rooms}
+    clues = facts.clues(a)[:1], facts.clues(b)[:1]
+    if all(clues) and max(areas[a], areas[b]) > _LARGER * min(areas[a], areas[b]):
+        yield MultiTargetCandidate(f"Is {facts.rooms[a]} larger than {facts.rooms[b]}?",
+                                   "yes" if areas[a] > areas[b] else "no",
+                                   (RoomTarget(facts.rooms[a], clues[0]), RoomTarget(facts.rooms[b], clues[1])))
+
+
+def multi_target_questions(seeds: range, n: int, per_house: int = 4) -> Iterator[MultiTargetQuestion]:
+    """Yield n questions (fewer where the houses run out), no form twice in a house; rare answers come first."""
+    left, used = n, Counter[str]()
+    for seed in seeds:
+        for question in _of_house(seed, min(per_house, left), used):
+            left -= 1
+            yield question
+        if left <= 0:
+            return
+
+
+def _of_house(seed: int, most: int, used: Counter[str]) -> list[MultiTargetQuestion]:
+    place = world(seed)
+    grounding, found = Grounding(place.house, place), list[MultiTargetQuestion]()
+    every = sorted(enumerate(multi_target_candidates(HouseFacts(place.house))),
+                   key=lambda item: (used[item[1].answer], zlib.crc32(f"{seed} {item[0]}".encode())))
+    asked: set[str] = set()
+    for number, candidate in every:
+        form = candidate.question.split(" the ")[0]
+        if len(found) >= most or form in asked:
+            continue
+        views = [grounding.find_view(QuestionCandidate(CATEGORY, candidate.question, candidate.answer, target.objects,
+                                                       need=len(target.objects))) for target in candidate.targets]
+        if all(views):
+            asked.add(form)
+            used[candidate.answer] += 1
+            found.append(MultiTargetQuestion(f"house-{seed}-multi-{number}", f"house:{seed}", candidate.question,
+                                             candidate.answer, candidate.targets,
+                                             tuple(view for view in views if view is not None)))
+    return found
