@@ -64,6 +64,12 @@ class ViewAssessments:
             if a.relevance >= self._config.relevant:
                 self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
 
+    def forget_doubtful(self) -> None:
+        """Forget what was said of views that did not answer: only what is named again is worth another look."""
+        for i in [i for i, a in self._by_id.items() if not a.enough]:
+            del self._by_id[i]
+            self._relevant.pop(i, None)
+
     def proof(self) -> list[Keyframe]:
         """Return the views that were judged relevant, best first."""
         relevant = (self._by_id[i] for i in self._relevant)

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.calls import option_at
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
 
-_NOTES = 6  # of earlier calls that the model is reminded of
+_NOTES = 8  # of earlier calls that the model is reminded of
 _HERE_M = 0.5  # views from so near were taken where the robot stands
 _EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
@@ -104,6 +104,7 @@ class Consulting:
         return self._repeated >= _REPEATED and answer.confidence >= self._config.promise
 
     def _taken(self, said: Advice, brief: Brief) -> Answer:
+        self._views.forget_doubtful()
         self._views.add(said.assessments, brief.views)
         self.advice = said.weighed(brief.options)
         self._notes = [*self._notes, _note(said)][-_NOTES:]

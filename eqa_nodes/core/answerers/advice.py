@@ -18,11 +18,14 @@ from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Mark, Picture
 from eqa_nodes.core.perception.projection import point_at, visible_pixel
 from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.floor import UNSEEN, Option
+from eqa_nodes.core.types.floor import CLOSER, UNSEEN, Option
+from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 _PARTS = ("reasons", "answer", "confidence", "evidence", "missing", "go_to", "rooms")
+_DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right",
+               "on the right", "ahead on the right")
 _NO_MARKERS = str.maketrans("<>", "()")
 _MOST_ENTRIES = 100  # of a list in a reply that are looked at
 _APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
@@ -61,12 +64,13 @@ def shown(brief: Brief, max_side_px: int) -> Shown:
 def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
     """Return the options that can be seen in a view, numbered by their position from 1, at their pixels.
 
-    Of two that would cover each other the first one is drawn.
+    Of two that would cover each other the first one is drawn. A closer look is not drawn: its place is where the robot
+    would stand, and a disc there says nothing of what it would see.
     """
     found: list[Mark] = []
     for number, option in enumerate(options, 1):
         pixel = visible_pixel(view, option.x, option.y, view.map_from_base.xyz[2])
-        if pixel is not None and view.geometry is not None:
+        if pixel is not None and view.geometry is not None and not option.kind.startswith(CLOSER):
             apart = _APART * view.geometry.intrinsics.width
             if all(math.dist(pixel[:2], (mark.u, mark.v)) >= apart for mark in found):
                 found.append(Mark(number, pixel[0], pixel[1]))
@@ -74,20 +78,29 @@ def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
 
 
 def _heading(number: int, picture: Picture, brief: Brief) -> str:
-    now = ", taken where the robot stands" if picture.view.id in brief.now else ""
+    newest = ", the newest" if picture.view.id == max(view.id for view in brief.views) else ", taken earlier"
+    now = ", taken where the robot stands" if picture.view.id in brief.now else newest
     options = "; ".join(_option(mark.number, brief.options[mark.number - 1]) for mark in picture.marks)
     return f"Picture {number}{now}{': ' + options if options else ''}"
 
 
 def _option(number: int, option: Option) -> str:
-    room = f", {option.room}" if option.room else ""
+    room = f", {option.room} by your guess" if option.room else ""
     return f"number {number} is {_KINDS.get(option.kind, option.kind)}{room}, {option.distance_m:.0f} m away"
+
+
+def _direction(option: Option, brief: Brief) -> str:
+    """Return in words where an option lies as the robot looks, by the newest view."""
+    robot = max(brief.views, key=lambda view: view.id).pose
+    bearing = wrap(math.atan2(option.y - robot.y, option.x - robot.x) - robot.yaw)
+    return _DIRECTIONS[round(bearing / (math.pi / 4)) % len(_DIRECTIONS)]
 
 
 def _known(brief: Brief, drawn: set[int]) -> str:
     """Return what is known besides the pictures, as data between markers."""
-    hidden = [_option(i, option) for i, option in enumerate(brief.options, 1) if i not in drawn]
-    lines = [f"Rooms visited: {', '.join(brief.visited)}." if brief.visited else "",
+    hidden = [f"{_option(i, option)} {_direction(option, brief)}" for i, option in enumerate(brief.options, 1)
+              if i not in drawn]
+    lines = [f"Rooms visited, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
              "In none of the pictures: " + "; ".join(hidden) + "." if hidden else "",
              *(f"You said before: {note}" for note in brief.notes),
              f"Drives left: {brief.legs_left}." if brief.legs_left >= 0 else "",

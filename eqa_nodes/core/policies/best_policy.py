@@ -18,7 +18,7 @@ from eqa_nodes.core.policies.unvisited import unvisited_floor
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
-from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, Option
+from eqa_nodes.core.types.floor import CLOSER, Candidate, Decision, Frontier, GridMap, Option
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
@@ -26,6 +26,7 @@ from eqa_nodes.core.types.robot import RobotModel
 _FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
+_BESIDE_M = 0.8
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
@@ -127,7 +128,7 @@ class BestPolicy:
         known = [*self._visited, *((option.x, option.y) for option, _ in found)]
         floor = [self._floor_option(situation, place) for place in
                  unvisited_floor(reach, known, _FLOOR, self._c.floor_m) if self._targets.open(place.pose)]
-        found.sort(key=lambda pair: -pair[1].score)
+        found = _apart(sorted(found, key=lambda pair: -pair[1].score))
         self._listed = [*found[:self._c.listed - len(floor)], *((self._as_option(situation, o), o) for o in floor)]
         return [option for option, _ in self._listed]
 
@@ -309,7 +310,7 @@ class BestPolicy:
             if spot is not None and self._targets.open(spot.pose) and not self._shows(situation, a):
                 value = self._c.thin * a.relevance
                 named = self._visited and a.note  # by a model that is shown the options
-                what = f"a closer look at {a.note}" if named else "see more clearly what it saw from afar"
+                what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"
                 options.append(_Option(spot, value, "look", what,
                                        self._score(situation.pose, spot, value)))
         return options
@@ -317,6 +318,16 @@ class BestPolicy:
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
         rank = {name: rank_of(name, regions) for name in self._belief.names()}
         return tuple(Candidate(s.x, s.y, rank[s.name], s.name) for s in self._belief.squares())
+
+
+def _apart(listed: Sequence[tuple[Option, _Option]]) -> list[tuple[Option, _Option]]:
+    """Return the options without those of the same kind that lie beside a better one: two gaps of one doorway."""
+    kept: list[tuple[Option, _Option]] = []
+    for option, own in listed:
+        if all(own.kind != other.kind or math.dist((option.x, option.y), (kin.x, kin.y)) >= _BESIDE_M
+               for kin, other in kept):
+            kept.append((option, own))
+    return kept
 
 
 def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:

@@ -81,6 +81,9 @@ class Candidate(NamedTuple):
     label: str
 
 
+CLOSER = "a closer look at"  # how the kind of an option begins that looks at something again
+
+
 class Option(NamedTuple):
     """A place where the robot could go next, map frame. Its number in a brief is its position there, from 1.
 

@@ -12,6 +12,7 @@ from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head
 from eqa_nodes.core.perception.projection import point_at
+from eqa_nodes.core.types.floor import CLOSER
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import RankedRegion
 from eqa_nodes.core.types.views import Keyframe, Sighting
@@ -105,12 +106,14 @@ def _aim(request: Request, scene: Scene) -> _Aim:
 def _evidence(request: Request, sight: Sight, bearing: Sequence[Seen]) -> list[Reply]:
     """Return the pictures that show what bears on the question, the largest first, with the middle of its box."""
     numbers = {view.id: shown.number for view, shown in zip(sight.views, request.pictures, strict=True)}
-    proofs: dict[int, list[float]] = {}
+    proofs: dict[int, Reply] = {}
     for thing in bearing:
         if thing.view.id in numbers and numbers[thing.view.id] not in proofs:
             left, top, right, bottom = thing.sighting.bbox  # of a 640 x 480 image
-            proofs[numbers[thing.view.id]] = [round((left + right) / 1280, 2), round((top + bottom) / 960, 2)]
-    return [{"picture": number, "point": point} for number, point in list(proofs.items())[:_MOST]]
+            number = numbers[thing.view.id]
+            proofs[number] = {"picture": number, "what": thing.kind,
+                              "point": [round((left + right) / 1280, 2), round((top + bottom) / 960, 2)]}
+    return list(proofs.values())[:_MOST]
 
 
 def _go_to(request: Request, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
@@ -127,8 +130,9 @@ def _judged(option: ShownOption, request: Request, sight: Sight, aim: _Aim,
     there = [thing for shown, seen in zip(request.pictures, sight.views, strict=True)
              for mark in shown.picture.marks if mark.number == option.number
              for thing in _at_mark(shown.picture.view, seen, mark.u, mark.v)]
-    if "closer look" in option.said:
-        return _CLOSER, ""
+    if CLOSER in option.said:
+        named = any(ref.kind and canonical(ref.kind) in canonical(option.said) for ref in aim.asked.refs)
+        return _CLOSER if named else limits.elsewhere, ""
     instances = {s.label.instance for _, s in there}
     if instances & aim.meant:
         return _MEANT * limits.surest, _room_at(there, sight)

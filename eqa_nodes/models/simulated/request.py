@@ -21,7 +21,7 @@ _LIST = re.compile(r"<kinds>\s*(.*?)\s*</kinds>", re.S)
 _AT_MOST = re.compile(r"At most (\d+) of")
 _PICTURE = re.compile(r"Picture (\d+)")
 _OPTION = re.compile(r"\bnumber (\d+) is ([^;.:\n]*)")
-_VISITED = re.compile(r"Rooms visited: ([^.\n]*)")
+_VISITED = re.compile(r"Rooms visited[^:]*: ([^.\n]*)")
 
 
 class ShownPicture(NamedTuple):
@@ -102,4 +102,5 @@ def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
 
 
 def _room_in(said: str) -> str:
-    return next((word for word in said.split(", ") if word in REGIONS), "")
+    words = (word.removesuffix(" by your guess") for word in said.split(", "))
+    return next((word for word in words if word in REGIONS), "")

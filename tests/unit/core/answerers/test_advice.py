@@ -64,7 +64,7 @@ def test_an_option_is_drawn_where_it_can_be_seen() -> None:
 def test_what_a_wall_hides_is_told_and_not_drawn() -> None:
     asked = brief(options=(HIDDEN, DOOR))
     *_, known = shown(asked, 512).parts
-    assert "In none of the pictures: number 1 is unexplored space, 4 m away." in str(known)
+    assert "In none of the pictures: number 1 is unexplored space, 4 m away ahead" in str(known)
     assert "number 2" not in str(known)
 
 
@@ -79,8 +79,9 @@ def test_pictures_are_small_and_in_order_and_what_changes_comes_last() -> None:
     assert [Image.open(io.BytesIO(picture)).size for picture in given.pictures] == [(512, 384)] * 2
     assert [picture.view.id for picture in given.pictures] == [1, 2]
     first, _, second, _, known = given.parts
-    assert str(first).startswith("Picture 1: number 2 is floor") and "where the robot stands: number 1" in str(second)
-    for words in ("Rooms visited: hallway.", "You said before: Nothing yet.", "Drives left: 3.", "after this one: 2."):
+    assert str(first).startswith("Picture 1, taken earlier: number 2 is")
+    assert "where the robot stands: number 1" in str(second)
+    for words in ("as you named them: hallway.", "before: Nothing yet.", "Drives left: 3.", "after this one: 2."):
         assert words in str(known)
 
 
