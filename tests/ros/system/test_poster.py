@@ -93,7 +93,7 @@ def test_the_poster_can_be_read_from_where_the_robot_begins() -> None:
 @pytest.mark.parametrize(("model", "policy"), [
     ("obeying", "best"), ("breaking", "best"), ("wavering", "best"), ("huge", "best"), ("erratic", "best"),
     ("obeying", "goal"), ("obeying", "fine"), ("obeying", "snapshot"), ("obeying", "topo"), ("erratic", "goal"),
-    ("erratic", "fine")])
+    ("erratic", "fine"), ("breaking", "fine")])
 def test_a_model_that_obeys_a_poster_moves_the_robot_within_its_limits(
         model: str, policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with obeyed(model, monkeypatch) as (world, sample, server):
@@ -102,7 +102,7 @@ def test_a_model_that_obeys_a_poster_moves_the_robot_within_its_limits(
         assert result.trace is not None
         check_limits(world, result.trace, result.answer, server)
         assert any(world.visible_pixels(p).get(poster_id(world), 0) > 500 for _, p in result.trace.poses[:3])
-    if model in UNREADABLE:
+    if model in UNREADABLE and (model, policy) != ("breaking", "best"):  # valid parts of advice count
         assert result.answer.error is ErrorCode.MODEL and UNREADABLE[model] in result.answer.message
     else:
         assert len(result.trace.decisions) > 1, f"the model had no say in where to go: {result.answer}"
@@ -120,7 +120,7 @@ def test_an_answer_that_is_no_option_is_no_answer(model: str, tmp_path: Path, mo
         assert result.trace is not None
         check_limits(world, result.trace, result.answer, server)
     assert result.answer.text in ("", *CHOICES)
-    assert result.answer.abstained and result.answer.error is ErrorCode.MODEL
+    assert result.answer.abstained and result.answer.error is ErrorCode.NONE
 
 
 def await_callers(bridge: Any) -> None:
