@@ -109,7 +109,8 @@ def test_the_newest_call_of_the_model_is_shown_while_the_question_runs(tmp_path:
             robot.live.saw(view)
         robot.live.called(story.calls[0]._replace(reasons=HOSTILE))
         page.wait_for_selector("#call blockquote:has-text('onerror')")
-        page.wait_for_function("[...document.querySelectorAll('#call img')].every(i => i.complete && i.naturalWidth)")
+        loaded = "() => [...document.querySelectorAll('#call img')].every(i => i.complete && i.naturalWidth)"
+        until(lambda: page.evaluate(loaded), "the pictures are loaded")  # waiting in the page would need its eval
         assert page.locator("#call img").count() == 2 and page.locator("#call .proves").count() == 1
         robot.live.decided(story.decisions[0])
         page.wait_for_selector("#call .went:has-text('the robot goes here')")

@@ -106,7 +106,7 @@ def test_an_unknown_name_lists_the_known_ones_and_what_to_install(monkeypatch: p
     with pytest.raises(ConfigError, match=r"unknown policy 'bst': known are best, .*topo; .*package\.module:Class"):
         POLICIES.check("bst")
     monkeypatch.setattr("eqa_nodes.core.registry.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"openai \(pip install 'eqa-nodes\[vlm\]'\), scripted, transformers \(pip"):
+    with pytest.raises(ConfigError, match=r"openai \(pip install 'eqa-nodes\[vlm\]'\), scripted, simulated, trans"):
         BACKENDS["gpt"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +13,11 @@ from PIL import Image
 from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import LimitReached, ModelError
 from eqa_nodes.core.model import Message
+from eqa_nodes.models import dialect
 from eqa_nodes.models.dialect import forget_all
 from eqa_nodes.testing import model_manners as manners
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
+from tests.fixtures.logs import logged
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
@@ -58,16 +59,16 @@ def generated(connect: Callable[..., Any], manner: Any, messages: Any = ASK, **o
         return done, server.requests
 
 
-def test_a_model_that_thinks_is_asked_in_its_own_way(connect: Callable[..., Any],
-                                                     caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
+def test_a_model_that_thinks_is_asked_in_its_own_way(connect: Callable[..., Any]) -> None:
+    with logged(dialect.__name__) as log:
         done, requests = generated(connect, manners.thinking_openai(RED))
     assert done.text == '{"answer": "red"}'
     last = requests[-1]
     assert "temperature" not in last and "max_tokens" not in last and last["seed"] == 0
     assert last["max_completion_tokens"] == 2048 + 8192
     assert len(requests) == 5, "three lessons, the reply, and the second call"
-    assert [sum(word in text for text in caplog.messages) for word in ("max_completion_tokens", "temperature", "thinks")
+    told = log.text.splitlines()
+    assert [sum(word in text for text in told) for word in ("max_completion_tokens", "temperature", "thinks")
             ] == [1, 1, 1]
 
 
@@ -167,15 +168,14 @@ def test_a_body_that_is_too_large_has_half_the_side(connect: Callable[..., Any])
         640, 320, 300, 150]
 
 
-def test_pictures_beyond_the_most_are_left_out_and_the_model_is_told(connect: Callable[..., Any],
-                                                                     caplog: pytest.LogCaptureFixture) -> None:
+def test_pictures_beyond_the_most_are_left_out_and_the_model_is_told(connect: Callable[..., Any]) -> None:
     pictures = [jpeg(20 + number, 20) for number in range(7)]
-    with caplog.at_level(logging.WARNING):
+    with logged(dialect.__name__) as log:
         _, requests = generated(connect, manners.vllm(RED, most_images=3), shown(*pictures))
     assert manners.images(requests[-1]) == [pictures[0], pictures[1], pictures[6]]
     texts = [part["text"] for part in requests[-1]["messages"][0]["content"] if part["type"] == "text"]
     assert sum("left out" in text for text in texts) == 4 and "Picture 4:" in texts
-    assert any("at most 3 pictures" in text for text in caplog.messages)
+    assert "at most 3 pictures" in log.text
 
 
 @pytest.mark.parametrize("message", [
