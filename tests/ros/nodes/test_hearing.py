@@ -25,10 +25,11 @@ from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.nodes.recorder import RecorderNode
+from eqa_nodes.ros.diagnostics import Diagnostics
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.subscriptions import OfferedQos
+from eqa_nodes.ros.subscriptions import INFORMS, OfferedQos
 from eqa_nodes.testing.waiting import holds
 
 OFFERS = [OfferedQos(reliable, latched) for reliable in (True, False) for latched in (True, False)]
@@ -42,6 +43,9 @@ class Listeners:
         self.marks: dict[tuple[str, str], list[str]] = {}
         self.now = ""  # the mark of what has no room for one
         monkeypatch.setattr(EqaNode, "_faulty", lambda node, key, _: self._of(node.get_name(), key))
+        # what reaches a node counts, also before it is active and takes it in: what is latched comes only once
+        monkeypatch.setattr(Diagnostics, "watched", lambda diagnostics, topic, callback, raw:
+                            (lambda message, info: callback(message)) if INFORMS else callback)
 
     def _of(self, node: str, key: str) -> Callable[[Any], None]:
         if key in FOREIGN:
