@@ -3,25 +3,53 @@
 Plain rclpy loses goals. A client may receive a reply before it has registered its own request (ros2/rclpy issue 1123;
 in rclpy 9.1 a goal is registered twice, and the second registration is never answered). Services keep ten requests. A
 server forgets a result after ten seconds. A request to cancel all goals skips the goal after one that has just ended.
+And an answer to a client that the server has not fully discovered is given up after 100 ms: a service drops it with a
+warning, and an action also forgets to execute the goal that it has accepted.
 """
 
 from __future__ import annotations
 
 import threading
+import time
+import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import ActionClient, ActionServer, CancelResponse
-from rclpy.action.server import GoalEvent
+from rclpy.action.server import GoalEvent, default_handle_accepted_callback
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+ANSWER_S = 3.0  # how long a server tries to answer a client that it has not discovered; one that has gone takes no time
+_UNANSWERED = "failed to send response (timeout)"  # how rclpy's warning begins
+_WARNING = threading.Lock()  # what Python records of warnings is the same for all threads
 DEPTH = 256  # requests, replies or feedback that may wait to be taken
 
 
 def service_qos() -> QoSProfile:
     """Return the QoS profile of services: rclpy's own, which keeps ten requests, with a larger depth."""
     return QoSProfile(depth=DEPTH, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def answer_patiently(service: Any) -> None:
+    """Let a service send its answers again while the middleware gives them up."""
+    send = service.send_response
+
+    def send_response(response: Any, header: Any) -> None:
+        end = time.monotonic() + ANSWER_S
+        while _given_up(partial(send, response, header)) and time.monotonic() < end:
+            pass  # each attempt waits in the middleware
+
+    service.send_response = send_response
+
+
+def _given_up(send: Callable[[], None]) -> bool:
+    """Send an answer; return whether rclpy warns that the client will not receive it."""
+    with _WARNING, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        send()
+    return any(str(warning.message).startswith(_UNANSWERED) for warning in said)
 
 
 class ReliableActionClient(ActionClient):
@@ -55,10 +83,49 @@ class ConcurrentActionServer(ActionServer):
     """An action server with room for many goals at once."""
 
     def __init__(self, node: Any, action_type: Any, name: str, execute: Callable[[Any], Any], **options: Any) -> None:
+        """options: those of rclpy's ActionServer."""
         deep = service_qos()
+        self._accepted = options.pop("handle_accepted_callback", default_handle_accepted_callback)
+        self._handed_over: set[bytes] = set()  # goals whose requests are being worked on
         super().__init__(node, action_type, name, execute, goal_service_qos_profile=deep,
                          result_service_qos_profile=deep, cancel_service_qos_profile=deep,
-                         feedback_pub_qos_profile=QoSProfile(depth=DEPTH), **options)
+                         feedback_pub_qos_profile=QoSProfile(depth=DEPTH),
+                         handle_accepted_callback=self._hand_over, **options)
+
+    async def _execute_goal_request(self, request_header_and_message: Any) -> None:
+        """Take a goal. One that rclpy has accepted and then dropped, since the answer was given up, is answered again.
+        """
+        await super()._execute_goal_request(request_header_and_message)
+        header, request = request_header_and_message
+        key = bytes(request.goal_id.uuid)
+        handle = self._goal_handles.get(key)
+        if handle is None or key in self._handed_over:  # rejected, or answered
+            self._handed_over.discard(key)
+            return
+        answer = self._action_type.Impl.SendGoalService.Response(accepted=True)
+        answer.stamp = self._node.get_clock().now().to_msg()
+        if not self._answered(partial(self._handle.send_goal_response, header, answer)):
+            self._logger.warning("nobody is there to hear that a goal is accepted: it is not executed")
+            return
+        self._handle.publish_status()
+        self._hand_over(handle)
+        self._handed_over.discard(key)
+
+    def _answered(self, send: Callable[[], None]) -> bool:
+        """Send an answer until the middleware takes it; return whether it did so in time."""
+        end = time.monotonic() + ANSWER_S
+        while True:
+            try:
+                with self._lock:
+                    send()
+                return True
+            except RCLError:
+                if time.monotonic() > end:
+                    return False
+
+    def _hand_over(self, handle: Any) -> None:
+        self._handed_over.add(bytes(handle.goal_id.uuid))
+        self._accepted(handle)
 
     async def _execute_cancel_request(self, request_header_and_message: Any) -> None:
         """Call off each goal that is meant. rclpy takes goals out of the list while it goes through it."""

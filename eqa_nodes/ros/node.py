@@ -26,7 +26,7 @@ from eqa_nodes.config.nodes import Settings
 from eqa_nodes.core.camera.jumps import FutureWatch
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.actions import ConcurrentActionServer, service_qos
+from eqa_nodes.ros.actions import ConcurrentActionServer, answer_patiently, service_qos
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
@@ -164,8 +164,9 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         answering = guarded if self._faults is None else self._faults.slow(guarded)
         group = self.call_group if self.spec.threads > 1 else self.data_group
         port = SERVICES[key]
-        self.create_service(interface(port.type), port.name, self.diagnostics.timed(port.name, answering),
-                            callback_group=group, qos_profile=service_qos())
+        answer_patiently(self.create_service(
+            interface(port.type), port.name, self.diagnostics.timed(port.name, answering), callback_group=group,
+            qos_profile=service_qos()))
 
     def offer(self, key: str, execute: Callable[[Any], Any], cancel: Callable[[Any], None],
               accepted: Callable[[Any], None] = default_handle_accepted_callback) -> None:

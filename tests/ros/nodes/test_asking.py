@@ -8,18 +8,21 @@ need_ros()
 
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from typing import Any
 
 import pytest
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import CancelResponse
 
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE, Queue
 from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.ros.actions import answer_patiently
 from eqa_nodes.ros.asking import AskServer
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.node import EqaNode
@@ -181,3 +184,41 @@ def test_an_answer_that_ros_cannot_carry_is_no_lost_goal(desk: Any, answer: Answ
     node.body.go.set()
     heard = client.ask(Question("Where?"), deadline_s=WAIT_S)
     assert heard.text == "in \ufffd" if answer.text != "here" else heard.error is ErrorCode.INTERNAL
+
+
+def test_an_answer_that_the_middleware_gives_up_is_sent_again_and_the_goal_executed(
+        desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """rmw_fastrtps gives up an answer to a client that the server has not discovered within 100 ms."""
+    (node, client), given_up = desk, []
+    handle = type(node.asking._server._handle)
+    send = handle.send_goal_response
+
+    def sent(own: Any, header: Any, response: Any) -> None:
+        if len(given_up) < 3:
+            given_up.append(response)
+            raise RCLError("Failed to send goal response: timeout")
+        send(own, header, response)
+
+    monkeypatch.setattr(handle, "send_goal_response", sent)
+    node.body.go.set()
+    assert client.ask(Question("the lamp")).text == "about the lamp"
+    assert len(given_up) == 3
+
+
+def test_a_service_sends_an_answer_that_was_given_up_again() -> None:
+    sent: list[str] = []
+
+    class Service:
+        def send_response(self, response: str, header: int) -> None:
+            sent.append(response)
+            if len(sent) < 4:
+                warnings.warn("failed to send response (timeout): client will not receive response", RuntimeWarning,
+                              stacklevel=1)
+
+    service = Service()
+    answer_patiently(service)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        service.send_response("yes", 1)
+        service.send_response("no", 2)
+    assert sent == ["yes"] * 4 + ["no"]
