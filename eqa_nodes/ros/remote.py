@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from rclpy.action.client import ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -32,6 +32,13 @@ END_S = 45.0  # for a goal to end that was called off: an action of a simulator 
 ONCE = ("act",)  # may not be sent again, since the robot may have moved; a request for its STATUS may
 
 
+class Sent(NamedTuple):
+    """When a request was sent, ns by the clock of starts, and the last start of its server that was known then."""
+
+    born: int
+    at_ns: int
+
+
 class NodeStarts:
     """The last start of each node. A killed node stays visible for seconds, but its successor reports at once."""
 
@@ -50,6 +57,14 @@ class NodeStarts:
     def of(self, *names: str) -> int:
         """Return the last start of any of these nodes in ns, 0 while it is unknown."""
         return max(self._born.get(name, 0) for name in names)
+
+    def again_after(self, sent: Sent, *names: str) -> bool:
+        """Return whether one of these nodes was started again after a request was sent: then its answer is lost.
+
+        A successor's report may arrive late, while the successor works on a request that was sent to it. Start and
+        sending are therefore compared by the time of their own, and not by when the report arrived.
+        """
+        return 0 < sent.born < self.of(*names) and self.of(*names) > sent.at_ns
 
     def just_started_again(self, *names: str) -> bool:
         """Return whether a node's successor reported so recently that it may not be discovered yet."""
@@ -87,11 +102,16 @@ class _Remote:
         self.server = " or ".join(self._servers)
         self._key, self._births = key, births
 
-    def _wait(self, future: Any, deadline_s: float, born: int, alive: Callable[[], None] = lambda: None,
-              again: Callable[[], Any] | None = None, times: float = AGAIN) -> Any:
+    def _now(self) -> Sent:
+        """Return that a request is sent at this moment."""
+        return Sent(self._births.of(*self._servers), time.time_ns())
+
+    def _wait(self, future: Any, deadline_s: float, sent: Sent, alive: Callable[[], None] = lambda: None,
+              again: Callable[[], Any] = lambda: None, times: float = AGAIN) -> Any:
         """Return a future's result. Raises NodeLost at the deadline, NodeRestarted when the server was started again.
 
-        again: asks once more, so many times, where request or answer may be lost; the first answer counts.
+        again: asks once more, so many times, where request or answer may be lost (None: they are not); the first
+        answer counts.
         """
         done = threading.Event()
         asked = [future]
@@ -100,16 +120,17 @@ class _Remote:
         ask_at = time.monotonic() + AGAIN_S
         while not done.wait(POLL_S):
             alive()
-            if born and self._births.of(*self._servers) != born:
+            if self._births.again_after(sent, *self._servers):
                 raise NodeRestarted(f"{self.server} died while it worked on {self._key}, and was started again")
             if time.monotonic() > end:
                 for one in asked:
                     one.cancel()
                 raise NodeLost(f"{self.server} did not answer {self._key} within {deadline_s:g} s: does it run?")
-            if again is not None and len(asked) <= times and time.monotonic() > ask_at:
-                asked.append(again())
-                asked[-1].add_done_callback(lambda _: done.set())
+            if len(asked) <= times and time.monotonic() > ask_at:
                 ask_at += AGAIN_S
+                if (other := again()) is not None:
+                    asked.append(other)
+                    other.add_done_callback(lambda _: done.set())
         return next(one for one in asked if one.done()).result()
 
 
@@ -139,17 +160,23 @@ class Service(_Remote):
     def _exchange(self, deadline_s: float, fields: dict[str, Any]) -> Any:
         if not self._client.wait_for_service(timeout_sec=min(deadline_s, DISCOVERY_S)):
             raise NodeLost(f"no server for {self._client.srv_name}: does {self.server} run?")
-        born = self._births.of(*self._servers)
+        sent, repeats = self._now(), self._repeats(fields)
+
         def ask() -> Any:
             return self._client.call_async(self.Request(**fields))
 
+        def again() -> Any:  # a report of a successor may have come meanwhile
+            return ask() if repeats or self._repeats(fields) else None
+
+        return self._wait(ask(), deadline_s, sent, again=again)
+
+    def _repeats(self, fields: dict[str, Any]) -> bool:
+        """Return whether a request may be sent again, and may have to be."""
         if self._key in ONCE:
             # Each drive first asks for the status. On a busy machine rmw_fastrtps drops an answer to a client that the
             # server has not discovered within 100 ms, so this request is repeated, which moves nothing.
-            repeat = fields.get("action") == self.Request.STATUS
-        else:
-            repeat = self._births.just_started_again(*self._servers)
-        return self._wait(ask(), deadline_s, born, again=ask if repeat else None)
+            return bool(fields.get("action") == self.Request.STATUS)
+        return self._births.just_started_again(*self._servers)
 
 
 class RemoteAction(_Remote):
@@ -159,7 +186,7 @@ class RemoteAction(_Remote):
         super().__init__(key, births)
         self._client = client
         self.Goal = interface(ACTIONS[key].type).Goal
-        self._newest: _Sent | None = None
+        self._newest: _Sending | None = None
 
     def run(self, goal: Any, deadline_s: float, listener: Callable[[Any], None] = lambda feedback: None,
             poll: Callable[[Any], None] = lambda handle: None, announce: Callable[[Any], None] = lambda goal_id: None
@@ -171,12 +198,12 @@ class RemoteAction(_Remote):
         """
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
             raise NodeLost(f"no server for {self._key}: does {self.server} run?")
-        born, sending = self._births.of(*self._servers), _Sent(self._client)
+        sent, sending = self._now(), _Sending(self._client)
         self._newest = sending
         try:
             announce(sending.identity)
             answer = self._client.send_goal_async(goal, lambda message: listener(message.feedback), sending.identity)
-            handle = self._wait(answer, DISCOVERY_S, born)
+            handle = self._wait(answer, DISCOVERY_S, sent)
             if not handle.accepted:
                 raise NodeLost(f"{self.server} rejected the goal of {self._key}: its log and /diagnostics say why")
             sending.accepted = True
@@ -188,7 +215,7 @@ class RemoteAction(_Remote):
                 if time.monotonic() - sending.called_off_s > END_S:
                     raise NodeLost(f"{self.server} did not end {self._key} within {END_S:g} s of being called off")
 
-            return self._wait(handle.get_result_async(), deadline_s, born, alive, handle.get_result_async, math.inf)
+            return self._wait(handle.get_result_async(), deadline_s, sent, alive, handle.get_result_async, math.inf)
         except (NodeLost, KeyboardInterrupt):
             sending.cancel()  # it may have been accepted and drive the robot, although no reply arrived
             raise
@@ -205,7 +232,7 @@ class RemoteAction(_Remote):
                 sending.cancel()
 
 
-class _Sent:
+class _Sending:
     """A goal in progress. called_off_s: when its cancellation was first requested, monotonic clock."""
 
     def __init__(self, client: Any) -> None:
