@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from eqa_nodes.core.language.english import normalise
+
 _GREETING = re.compile(
     r"(?:(?:(?:hey|hi|hello)(?: there)?|hallo|hullo|yo|ok|okay|so|well|um|uh|er|erm|hmm|oh|and|but|also|excuse me|"
     r"sorry|pardon|please|kindly|(?:dear |my )?robot|buddy|mate|good (?:morning|afternoon|evening|day)|"
@@ -67,6 +69,12 @@ _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
     (r"what there is (?P<rest>.+)", r"what is \g<rest>"),
     (r"what (?:i|we|you|one) can use to (?P<rest>.+)", r"what can i use to \g<rest>"),
 ))
+
+
+def in_normal_form(question: str) -> str:
+    """Return the normal form of a question, in which commas and full stops stay as a lone comma."""
+    parts = [normalise(part) for part in re.split(r"[,;.?!]+(?=\s|$)", question)]
+    return " , ".join(part for part in parts if part and part not in ("please", "hello", "hi"))
 
 
 @lru_cache(maxsize=4096)

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.parse import COLOURS, is_room
 from eqa_nodes.core.answerers.label.scene import Seen
+from eqa_nodes.core.language.english import COLOURS
+from eqa_nodes.core.language.rooms import is_room
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 

@@ -8,14 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.rewrites import STATE, plainly
-from eqa_nodes.core.language.english import COLOURS, normalise, number, singular
+from eqa_nodes.core.language.english import COLOURS, number, singular
+from eqa_nodes.core.language.politeness import in_normal_form
+from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
 from eqa_nodes.core.storage.text import printable
 
-_ROOM_HEADS = frozenset((
-    "room", "kitchen", "bedroom", "bathroom", "restroom", "study", "office", "hallway", "hall", "corridor", "entryway",
-    "foyer", "garage", "pantry", "nursery", "gym", "lounge", "library", "attic", "basement", "balcony", "closet",
-    "cellar"))
-_WHOLE_HOUSE = frozenset(("house", "home", "apartment", "flat", "place", "here"))
 _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
 _BE = "(?:is|are|was|were)"
 _ON = r"(?P<relation>on top of|on|in|inside|under|underneath|beneath|below)"
@@ -143,7 +140,7 @@ def parse(question: str) -> ParsedQuestion:
 
 def _parsed(question: str) -> ParsedQuestion:
     """Return what one question asks, in other words or as it was typed."""
-    as_typed = _plain(question)
+    as_typed = in_normal_form(question)
     for plain in dict.fromkeys((plainly(as_typed), as_typed)):
         for form, pattern in _PHRASINGS:
             if (found := pattern.fullmatch(plain)) is None:
@@ -175,14 +172,6 @@ _QUESTIONS = re.compile(r"[?!;\n]+|\.(?=\s)|\s+(?:and|,)\s+(?=(?:where|what|whic
 _AT_ONCE = 4  # questions in one line
 _QUANTIFIER = re.compile(r"(any|at least one|one of|all|every|each|both|no|none of)\b")
 _QUANTIFIERS = {"at least one": "any", "one of": "any", "every": "all", "each": "all", "both": "all", "none of": "no"}
-# "The kitchen light" is the light in the kitchen, but these are kinds of objects.
-_OF_ROOM = re.compile(r"((?:(?:main|master|second|guest|kids?) )?(?:kitchen|bedroom|bathroom|living room|"
-                      r"dining room|study|hallway|hall|garage|laundry room|guest room|workout room|pantry|"
-                      r"entryway)) (.+)")
-_ROOM_KINDS = frozenset((
-    "kitchen table", "kitchen sink", "kitchen counter", "kitchen island", "kitchen cabinet", "kitchen towel",
-    "kitchen scale", "kitchen knife", "bathroom sink", "bathroom scale", "bathroom shelf", "bathroom mat",
-    "bathroom cabinet", "dining room table", "study desk", "pantry shelf", "hall stand"))
 # One of each kind of question that the rules understand, as people may type it.
 UNDERSTOOD = ("Where is my phone?", "Is the lamp in the bedroom on?", "What colour is the sofa?", "Is there a piano?",
               "How many chairs are in the kitchen?", "What is on the table?", "Which room is the desk in?",
@@ -197,12 +186,6 @@ def not_understood(question: str) -> str:
             "A vision-language model (answerer vlm) takes any question")
 
 
-def _plain(question: str) -> str:
-    """Return the normal form, in which commas and full stops stay as a lone comma."""
-    parts = [normalise(part) for part in re.split(r"[,;.?!]+(?=\s|$)", question)]
-    return " , ".join(part for part in parts if part and part not in ("please", "hello", "hi"))
-
-
 def _asked(form: str, groups: dict[str, str], plain: str) -> ParsedQuestion:
     relation = groups.get("relation", "")
     named = _QUANTIFIER.match(groups.get("t", ""))
@@ -213,9 +196,9 @@ def _asked(form: str, groups: dict[str, str], plain: str) -> ParsedQuestion:
     both = [text.strip() for text in groups.get("t", "").split(" and ")]
     if form in _FOR_EACH and len(both) > 1 and not {"u", "between", "from"} & {*groups, *groups["t"].split()}:
         return _several([_asked(form, {**groups, "t": text}, plain) for text in both], plain)
-    purpose, room = groups.get("purpose", ""), _room(groups.get("room", ""))
+    purpose, room = groups.get("purpose", ""), room_name(groups.get("room", ""))
     if form == "count_at" and relation == "in" and is_room(groups["u"]):
-        form, refs, room = "count", refs[:1], _room(groups["u"])
+        form, refs, room = "count", refs[:1], room_name(groups["u"])
     if form == "tool" and is_room(purpose.rpartition(" in ")[2]):
         purpose, _, room = purpose.rpartition(" in ")
     room = room or next((ref.room for ref in refs if ref.room), "")
@@ -234,19 +217,19 @@ def reference(text: str) -> Ref:
                   r"none of|no|at least one|single|old|of) )+", "", text.strip(" ,"))
     text = re.sub(r" (?:left|remaining)(?= in | on |$)", "", text)
     if found := re.fullmatch(r"(.*door|.*doorway) (?:between|from) (.+) (?:and|to) (.+)", text):
-        return Ref("door", _room(found[2]), other_room=_room(found[3]))
+        return Ref("door", room_name(found[2]), other_room=room_name(found[3]))
     head, _, tail = text.rpartition(" in ")
     room = ""
     if head and is_room(tail):
-        text, room = head, _room(tail)
+        text, room = head, room_name(tail)
     relation = support = ""
     if found := re.fullmatch(r"(.+?) (?:(?:standing|lying|hanging) )?(on|in|under|above|next to|at) (.+)", text):
         text, relation, support = found[1], found[2], _noun(found[3])
     found = re.fullmatch(r"(.+) door", text)
     if found and is_room(found[1]):
-        return Ref("door", room=_room(found[1]))
-    if not room and (found := _OF_ROOM.fullmatch(text)) and text not in _ROOM_KINDS:
-        text, room = found[2], _room(found[1])
+        return Ref("door", room=room_name(found[1]))
+    if not room:
+        text, room = named_after_room(text)
     colour = re.match(rf"({_COLOUR}) (?=\w)", text)
     if colour:
         text = text[colour.end():]
@@ -255,16 +238,3 @@ def reference(text: str) -> Ref:
 
 def _noun(text: str) -> str:
     return singular(text.strip())
-
-
-def is_room(text: str) -> bool:
-    """Return whether words name a room."""
-    words = text.split()
-    return 0 < len(words) < 4 and "in" not in words and "on" not in words and (
-        singular(words[-1]) in _ROOM_HEADS or words[-1] in _WHOLE_HOUSE)
-
-
-def _room(text: str) -> str:
-    """Return a room's name; "" for the whole house."""
-    words = text.split()
-    return "" if not words or words[-1] in _WHOLE_HOUSE else " ".join(words)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, listed, surveyed, the_one, yes
-from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref, is_room
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent, facing, gap, same_room, to_the_right
 from eqa_nodes.core.answerers.label.tables import OFFERS
 from eqa_nodes.core.language.english import canonical, join_list, number_word, same, with_article
 from eqa_nodes.core.language.naming import kept_in, members
+from eqa_nodes.core.language.rooms import is_room
 
 _OPENINGS = frozenset(("door", "front door", "window", "curtain", "curtains", "light switch"))
 # Gaps are measured between visible parts, which end a little inside the objects.
