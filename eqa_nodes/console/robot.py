@@ -35,6 +35,7 @@ from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.runners.in_graph import progress_of
 
 _NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
+_KINDS = {"keyframes": "event"}  # views from before it came belong to questions that it does not show
 _COMPRESSED = "sensor_msgs/msg/CompressedImage"
 _LOOK_S = 1.0  # how often the camera is looked for until it is found
 _END_S = 1.0  # for the recorder to close its bag
@@ -118,7 +119,8 @@ class RosRobot:
                 adaptive.subscribe(topic, message_alone(take), key in _NEWEST, seldom=key in SELDOM)
             else:
                 node.create_subscription(interface(topic.type), topic.name, take,
-                                         qos(topic.qos, reliable=topic.qos != "frame"), raw=key in _NEWEST)
+                                         qos(_KINDS.get(key, topic.qos), reliable=topic.qos != "frame"),
+                                         raw=key in _NEWEST)
         self._look = node.create_timer(_LOOK_S, partial(self._look_for_compressed, node), clock=Clock())
 
     def _look_for_compressed(self, node: Any) -> None:

@@ -35,6 +35,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
         self.serve("forget", self._forget)
+        self.out("keyframes")  # listeners find the topic before the first view
 
     def release(self) -> None:
         if self.store is not None:
@@ -126,6 +127,8 @@ class MemoryNode(ObserverNode[MemorySettings]):
                                     messages.ns_of(request.before), request.everything)
         forgotten = self._remembering().store.forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten
+        if response.keyframes:
+            self.renew("keyframes")  # or late subscribers would be given what is forgotten
         return response
 
     @staticmethod

@@ -20,7 +20,7 @@ from eqa_nodes.recordings.writer import BagTopic, free_name
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.camera import CameraInput
 from eqa_nodes.ros.diagnostics import StatusReport
-from eqa_nodes.ros.graph import CAMERA_TOPICS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
+from eqa_nodes.ros.graph import CAMERA_TOPICS, KINDS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
@@ -49,6 +49,8 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         privacy, source = self.config.memory.privacy, self.config.labels_from
         self._labelled = self.config.labels and not privacy.active  # a label image shows what a mask hides
         self._stamped = (*OBSERVATION, LABELLED[0]) if self._labelled else OBSERVATION
+        # Memory's views that came while no episode ran here.
+        self._views: deque[bytes] = deque(maxlen=KINDS[TOPICS["keyframes"].qos].depth)
         self._table = b""  # of labels, the newest one: like static transforms it comes once
         self._new_bag()
         self.diagnostics.add("recording", self._report)
@@ -88,6 +90,8 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if self._table:
             self._tally.take(self._name(LABELLED[1]), None)
             self._keep(LABELLED[1], self.starts_ns, self._table)
+        while self._views:  # whoever comes late may hear memory's views before the episode that they are of
+            self._record("keyframes", self._views.popleft())
 
     def _new_bag(self) -> None:
         matched = bool(self.config.node.camera.tolerance_s)  # a robot, which shows nothing again
@@ -148,9 +152,13 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if key == LABELLED[1]:
             self._table = data
         if self._recording is None:
+            if key == "keyframes":
+                self._views.append(data)
             if self._over and key == "depth":  # a robot goes on: nobody is to wait for what is not kept
                 self.acknowledge(messages.stamp_in(data))
             return
+        if key == "keyframes" and messages.stamp_in(data) < self.starts_ns:
+            return  # memory's publisher still has views of the episode before for late subscribers
         stamp = messages.stamp_in(data) if key in self._stamped else self.last_ns
         if key == "depth":  # by its own stamps: those of other topics may be of another clock
             if self._clock_watch.set_back(stamp, self._newest_depth_ns):

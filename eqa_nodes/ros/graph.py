@@ -87,7 +87,7 @@ TOPICS: dict[str, Topic] = {
     "explored": Topic("explored", "nav_msgs/msg/OccupancyGrid", "latched"),
     "frontiers": Topic("frontiers", "eqa_interfaces/msg/FrontierArray", "latched"),
     "stairs": Topic("stairs", "geometry_msgs/msg/PoseArray", "latched"),
-    "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "event"),
+    "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "state"),
     "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
     "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
     "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),

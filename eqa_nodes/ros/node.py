@@ -18,6 +18,7 @@ from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import default_handle_accepted_callback
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.duration import Duration
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
@@ -38,6 +39,7 @@ from eqa_nodes.ros.run import HeldName, signature
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
 
 FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
+ACKED_S = 1.0  # for subscribers to have received what was published, before its publisher goes
 REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
 
 
@@ -117,6 +119,13 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
             self._publishers_by_key[key] = self.create_publisher(
                 interface(topic.type), topic.name, qos(topic.qos), event_callbacks=QUIET_PUBLISHER)
         return self._publishers_by_key[key]
+
+    def renew(self, key: str) -> None:
+        """Publish a topic anew: late subscribers are given nothing of what was published before."""
+        publisher = self.out(key)
+        publisher.wait_for_all_acked(Duration(seconds=ACKED_S))
+        self.destroy_publisher(self._publishers_by_key.pop(key))
+        self.out(key)
 
     def subscribe(self, key: str, callback: Callable[[Any], None], raw: bool = False) -> None:
         """Subscribe to a topic in this node's row."""

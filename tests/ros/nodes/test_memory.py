@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eqa_interfaces.msg import Episode
+from eqa_interfaces.msg import Episode, Keyframe
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes.memory import MemoryNode
+from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.nodes.replay import ReplayNode
+from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.observation import Observations
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.testing.waiting import WAIT_S, holds
+from eqa_nodes.testing.waiting import WAIT_S, holds, until
 from tests.fixtures.histories import walk
 
 UNWAIT_S = 0.5
@@ -36,7 +38,8 @@ class Robot:
     def __init__(self, ros: Any, folder: Path) -> None:
         self.memory = ros.add(MemoryNode, folder=str(folder))
         self._observations = Observations(ros.add(ReplayNode))
-        self._reset = Remotes(ros.plain("agent")).service("reset_memory")
+        self.agent = ros.plain("agent")
+        self._reset = Remotes(self.agent).service("reset_memory")
 
     def begin(self, name: str, stamp_ns: int) -> int:
         """Ask for an episode that keeps what is remembered; return the stamp that memory says it may begin with."""
@@ -50,6 +53,10 @@ class Robot:
             return done()
 
         return holds(shown, seconds)
+
+    def remember(self, frame: Frame) -> None:
+        """Show a view until memory has it."""
+        assert self.show(frame, WAIT_S, lambda: self.memory.last_ns == frame.stamp_ns)
 
 
 def test_an_episode_that_must_begin_later_is_not_put_off_by_what_comes_meanwhile(ros: Any, tmp_path: Path) -> None:
@@ -108,3 +115,35 @@ def test_simulated_time_that_lags_behind_its_stamps_refuses_nothing(ros: Any, tm
     assert len(memory.store) == 2 and not memory.counts
     with pytest.raises(BadFrame, match="from the future"):
         memory.take(replace(second, stamp_ns=2000 * 10**9), {})
+
+
+def test_a_recorder_that_comes_late_has_the_views_of_its_episode_alone(ros: Any, tmp_path: Path) -> None:
+    """As one that memory has not discovered yet: nobody knows when it will be."""
+    robot, topic = Robot(ros, tmp_path / "memory"), TOPICS["keyframes"].name
+    monday, tuesday, later = walk(3)
+    robot.begin("monday", 0)
+    robot.remember(monday)
+    robot.begin("tuesday", tuesday.stamp_ns)
+    robot.remember(tuesday)
+    recorder = ros.add(RecorderNode, folder=str(tmp_path / "bags"))
+    until(lambda: recorder.diagnostics.received(topic) == 2, "the recorder receives what memory has published")
+    reset = Remotes(robot.agent).service("reset_recorder")
+    reset.call(WAIT_S, episode=Episode(header=convert.header(tuesday.stamp_ns), episode_id="tuesday"))
+    robot.remember(later)
+    until(lambda: recorder.diagnostics.received(topic) == 3, "the recorder receives what comes then")
+    reset.call(WAIT_S)
+    views = trace_of(tmp_path / "bags" / "tuesday").keyframes
+    assert [view.stamp_ns for view in views] == [tuesday.stamp_ns, later.stamp_ns]
+
+
+def test_who_comes_late_is_given_no_view_that_was_forgotten(ros: Any, tmp_path: Path) -> None:
+    robot, topic, heard = Robot(ros, tmp_path), TOPICS["keyframes"], list[Keyframe]()
+    first, second = walk(2)
+    robot.begin("monday", 0)
+    robot.remember(first)
+    forgotten = Remotes(robot.agent).service("forget").call(WAIT_S, everything=True)
+    assert forgotten.keyframes == 1
+    ros.plain("late").create_subscription(Keyframe, topic.name, heard.append, qos(topic.qos))
+    robot.remember(second)
+    until(lambda: heard and messages.stamp_of(heard[-1]) == second.stamp_ns, "the view after that")
+    assert [messages.stamp_of(view) for view in heard] == [second.stamp_ns]
