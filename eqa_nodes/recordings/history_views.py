@@ -22,6 +22,7 @@ from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
+from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import even_in_time, jpeg_of, spread_in_time
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
@@ -29,7 +30,7 @@ from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame
@@ -165,11 +166,11 @@ class _Remembered:
 
 
 class RecalledViews(_Remembered):
-    """The K views that memory recalls for the words of the question, best first."""
+    """At most K different views out of those that memory recalls for the words of the question, best first."""
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return what memory recalls."""
-        return self.store.recall(RecallQuery(question.text, self.k))
+        """Return those that fit the question, and differ."""
+        return recall_diverse(self.store.recall, question.text, self.k)
 
 
 class MemoryViews(_Remembered):

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.answerers.common import check_question, refusal
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past
+from eqa_nodes.core.memory.times import about_time, dated, time_in_recording
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace
@@ -131,13 +133,19 @@ class HistoryRunner:
         return self._asks_memory and not question.choices and about_past(question.text)
 
     def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:
-        items = views.items(question)
+        items, way = views.items(question), views.kept.way
+        if way and self._says_when(question):
+            items = dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
         if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
             answer = self._answerer.answer(question, items)
             proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
             return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
+
+    def _says_when(self, question: Question) -> bool:
+        """Return whether views tell when they were taken: where that matters, and no published agent is followed."""
+        return self._selection.frames == "recalled" and about_time(question.text, time.time_ns())
 
     def _opened(self, source: HistorySource, frames: str) -> HistoryViews:
         key = f"{frames} of {source.identity}"

@@ -14,10 +14,10 @@ from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, fro
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.store import MemoryStore
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled
+from eqa_nodes.core.types.remembered import MemoryObject
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.history_views import HistoryIndex, HistoryViews, RecalledViews
+from eqa_nodes.recordings.history_views import HistoryIndex, RecalledViews
 from eqa_nodes.runners.history import HistoryRunner
 
 _SECOND = 1e9
@@ -54,8 +54,8 @@ class NavqaRunner(HistoryRunner):
         finally:
             self._timed = False
 
-    def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:
-        return super()._answered(question, _Timed(views) if self._timed else views)
+    def _says_when(self, question: Question) -> bool:
+        return self._timed or super()._says_when(question)
 
     def _remembered(self, sample: Sample) -> EpisodeResult | None:
         views = self._opened(self._source_of(sample), "recalled")
@@ -72,27 +72,6 @@ class NavqaRunner(HistoryRunner):
                         receipt=Receipt(seconds=time.monotonic() - began, privileged=privileged))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer)
         return EpisodeResult(sample.id, answer, None, trace)
-
-
-class _Timed:
-    """Views whose captions say when they were taken."""
-
-    def __init__(self, views: HistoryViews) -> None:
-        self._views, self.kept = views, views.kept
-
-    def items(self, question: Question) -> list[Recalled]:
-        """Return the views with their times."""
-        return [item._replace(keyframe=replace(item.keyframe, caption=self._caption(item.keyframe)))
-                for item in self._views.items(question)]
-
-    def close(self) -> None:
-        """Close the views."""
-        self._views.close()
-
-    def _caption(self, view: Keyframe) -> str:
-        start, end = self.kept.way[0][0], self.kept.way[-1][0]
-        when = f"{(view.stamp_ns - start) / _SECOND:.1f} s after the start of {(end - start) / _SECOND:.1f} s"
-        return f"{view.caption}, {when}" if view.caption else when
 
 
 Told = tuple[str, float, list[Keyframe]]  # text, confidence, views that prove it

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import spread_in_time
-from eqa_nodes.core.protocols import Answerer, Memory
+from eqa_nodes.core.memory.times import about_time, dated, time_phrase
+from eqa_nodes.core.protocols import Answerer, Memory, adviser_of
 from eqa_nodes.core.types.questions import Question, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
@@ -113,8 +116,7 @@ class ViewAssessments:
         """Return views that were judged relevant, best first, then what memory recalls by the question's words."""
         most = self._config.recall_limit if self.judged_one_by_one else self._config.pictures
         items = [Recalled(view, self._by_id[view.id].enough, "judged relevant") for view in self.proof()]
-        recalled = self._memory.recall(RecallQuery(self._question.text, most))
-        items += [item for item in recalled if item.keyframe.id not in self._relevant]
+        items += [item for item in self._recalled(most) if item.keyframe.id not in self._relevant]
         return items[:most]
 
     def remembered(self) -> list[Recalled]:
@@ -122,6 +124,15 @@ class ViewAssessments:
         """
         items, ours = self.items(), {view.id for view in self._memory.since(0)}
         return items if self.judged_one_by_one or len(ours) > 1 or any(i.keyframe.id not in ours for i in items) else []
+
+    def _recalled(self, most: int) -> list[Recalled]:
+        """Return what memory recalls; for a model that answers from that alone, views that differ, with their times."""
+        text = self._question.text
+        if adviser_of(self._answerer) is None or (self._question.may_explore and self.judged_one_by_one):
+            return self._memory.recall(RecallQuery(text, most))
+        items = recall_diverse(self._memory.recall, text, most)
+        now_ns = max((item.keyframe.stamp_ns for item in items), default=0)
+        return dated(items, partial(time_phrase, now_ns=now_ns)) if about_time(text, now_ns) else items
 
     def _take(self, views: Sequence[Keyframe]) -> float:
         assessments = self._answerer.assess(self._question, views)

@@ -77,8 +77,9 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return [one for i in range(0, len(views), size) for one in self._assess(question, views[i:i + size])]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the first `max_images` views; without views, or to force a guess, from no view at all."""
-        views = [item.keyframe for item in items[:self._config.max_images]]
+        """Answer from the first `max_images` views, oldest first; without views, or to force a guess, from none."""
+        best = (item.keyframe for item in items[:self._config.max_images])
+        views = sorted(best, key=lambda view: (view.stamp_ns, view.id))
         return self._asker.settle(question, views, lambda: (self._look(question, views), views))
 
     def advise(self, question: Question, brief: Brief) -> Advice:

@@ -85,7 +85,7 @@ class KeyframeCandidate:
     @cached_property
     def thumb(self) -> bytes:
         """As in NoveltyView."""
-        return _thumbnail(self._frame.rgb)
+        return thumbnail(self._frame.rgb)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def item_of(label: Label) -> str:
     return f"{label.instance} {label.attributes.get('state', '')}"
 
 
-def _thumbnail(rgb: np.ndarray) -> bytes:
+def thumbnail(rgb: np.ndarray) -> bytes:
     """Return 16 x 12 grey bytes; dividing by the mean takes out exposure, which flickers on real cameras."""
     # reducing by strides first: the box filter over every pixel would cost more than all the rest of a frame
     step = max(1, rgb.shape[1] // 160)
@@ -175,7 +175,7 @@ class Novelty:
                 and _degrees(v.axis, view.axis) <= c.same_turn_deg]
         if not same or len(same) > c.max_changes:
             return False
-        return min(_difference(v.thumb, view.thumb) for v in same) > c.min_change
+        return min(difference(v.thumb, view.thumb) for v in same) > c.min_change
 
     def _in(self, cell: Cell) -> list[NoveltyView]:
         if cell not in self._cells:
@@ -196,7 +196,7 @@ def _degrees(a: tuple[float, float, float], b: tuple[float, float, float]) -> fl
     return math.degrees(math.acos(max(-1.0, min(1.0, dot))))
 
 
-def _difference(a: bytes, b: bytes) -> float:
+def difference(a: bytes, b: bytes) -> float:
     """Mean absolute difference of two thumbnails, 0..1."""
     return float(np.mean(np.abs(np.frombuffer(a, np.uint8).astype(np.int16) - np.frombuffer(b, np.uint8)))) / 255.0
 

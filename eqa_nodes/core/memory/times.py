@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import NamedTuple
+
+from eqa_nodes.core.types.remembered import Recalled
 
 _SECOND = 10**9
 FOR_EVER = (1 << 63) - 1  # the largest stamp that a file holds
@@ -16,6 +19,8 @@ _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 
             "nine": 9, "ten": 10, "twelve": 12, "twenty": 20, "thirty": 30, "half an": 0.5, "half a": 0.5}
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000}
 _PARTS = {"morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "night": (21, 30)}
+_OF_TIME = re.compile(r"\b(?:when|how long|since|before|after|earlier|ago|first|last|latest|still|any ?more|"
+                      r"chang(?:e|es|ed)|moved|gone|missing|different)\b")
 _COUNT = r"(\d+(?:\.\d+)?|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _PART = "(?: (" + "|".join(_PARTS) + "))?"
 
@@ -42,6 +47,27 @@ def window_of(text: str, now_ns: int) -> tuple[TimeWindow | None, str]:
             rest = " ".join((text[:match.start()] + " " + text[match.end():]).split())
             return window._replace(phrase=match[0].strip()), rest
     return None, text
+
+
+def about_time(text: str, now_ns: int) -> bool:
+    """Return whether a question is about time or change, so that it matters when a view was taken."""
+    return bool(_OF_TIME.search(text.lower())) or window_of(text, now_ns)[0] is not None
+
+
+def dated(items: Iterable[Recalled], phrase: Callable[[int], str]) -> list[Recalled]:
+    """Return the views with captions that say when they were taken. phrase: of a stamp in ns."""
+    def told(item: Recalled) -> Recalled:
+        view = item.keyframe
+        caption = ", ".join(filter(None, (view.caption, phrase(view.stamp_ns))))
+        return item._replace(keyframe=replace(view, caption=caption))
+
+    return [told(item) for item in items]
+
+
+def time_in_recording(stamp_ns: int, start_ns: int, end_ns: int) -> str:
+    """Return "3.0 s after the start of 60.0 s", with the date where the stamps are those of a calendar."""
+    date = f", on {_local(stamp_ns):%Y-%m-%d at %H:%M:%S}" if stamp_ns >= WALL_NS else ""
+    return f"{(stamp_ns - start_ns) / _SECOND:.1f} s after the start of {(end_ns - start_ns) / _SECOND:.1f} s{date}"
 
 
 def time_phrase(stamp_ns: int, now_ns: int) -> str:

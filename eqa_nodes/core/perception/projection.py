@@ -86,6 +86,23 @@ def point_at(view: Keyframe, u: float, v: float) -> tuple[float, float, float] |
     return x, y, z
 
 
+def surface_of(view: Keyframe) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, 3) points that a view shows, metres, map frame, and (n,) their depths; none without geometry.
+
+    Raises BadFrame for a broken depth image.
+    """
+    if view.geometry is None:
+        return np.zeros((0, 3)), np.zeros(0)
+    cells, k = _depth(view.id, view.geometry), view.geometry.intrinsics
+    rows, columns = cells.shape
+    v, u = np.nonzero(cells)
+    depth_m = cells[v, u].astype(np.float64)
+    right = (_middles(k.width, columns)[u] + 0.5 - k.cx) / k.fx * depth_m
+    down = (_middles(k.height, rows)[v] + 0.5 - k.cy) / k.fy * depth_m
+    m = np.array(_map_from_camera(view.map_from_base, view.geometry.base_from_camera))
+    return np.stack((right, down, depth_m), axis=1) @ m[:, :3].T + m[:, 3], depth_m
+
+
 def median_depth(view: Keyframe) -> float:
     """Return how far away half of what a view shows is, metres; inf where nothing returned, or without geometry.
 

@@ -213,7 +213,7 @@ def test_memory_answers_with_places_and_times(tmp_path: Path) -> None:
 
 def test_a_model_is_told_times_and_the_form_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = '{"answer": "7.5 s after the start", "confidence": 0.8, "images": [1], "abstain": false}'
-    backend = ScriptedBackend([said, said])
+    backend = ScriptedBackend([said, said, said])
     monkeypatch.setattr("eqa_nodes.registry.answerers.open_model", lambda config: backend)
     run = runner(tmp_path, "vlm")
     result = run.run(Sample("a", "When did you first see the rug?", "then", metadata={
@@ -223,7 +223,13 @@ def test_a_model_is_told_times_and_the_form_of_the_answer(tmp_path: Path, monkey
     assert "such as 12.5 s after the start" in text and "s after the start of 20.0 s" in text
     run.run(Sample("b", "What is on the rug?", "nothing", metadata={"episode_history": "h"}))
     assert "after the start" not in texts(backend.requests[1])  # other questions are asked as ever
+    run.run(Sample("c", "Has the rug been moved?", "no", metadata={"episode_history": "h"}))
+    assert texts(backend.requests[2]).count("s after the start of 20.0 s") == len(pictures(backend.requests[2])) > 1
     run.close()
+
+
+def pictures(request: Sequence[Message]) -> list[bytes]:
+    return [part for message in request for part in message.parts if isinstance(part, bytes)]
 
 
 def texts(request: Sequence[Message]) -> str:

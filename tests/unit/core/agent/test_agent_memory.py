@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -180,6 +180,34 @@ def test_a_stale_memory_is_told_where_no_drive_is_allowed(question: Question) ->
     home = Home(known=_remembered(HOUR))
     assert home.put(question).text == "in the kitchen"
     assert "drive" not in home.calls
+
+
+class _Pictured(Home):
+    """Its answerer looks at pictures, and notes which."""
+
+    advises = True
+
+    def recall(self, query: RecallQuery) -> list[Recalled]:
+        return self.known[:query.limit]
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        self.items = items
+        return super().answer(question, items)
+
+
+def test_a_model_that_answers_from_memory_alone_is_shown_views_that_differ() -> None:
+    waited = [replace(view(i), map_from_base=Pose2(0.002 * i, 0.0, 0.0).transform()) for i in range(1, 40)]
+    passed = [replace(view(i), map_from_base=Pose2(3.0 * i, 0.0, 0.0).transform()) for i in range(40, 43)]
+    known = [Recalled(one, 0.0, "not described") for one in [*waited, *passed]]
+    for asked, told in (("What color is the kettle?", False), ("Was the kettle moved?", True)):
+        home = _Pictured(known=known)
+        home.put(Question(asked, may_explore=False), recall_limit=6)
+        assert {item.keyframe.id for item in home.items} >= {40, 41, 42} and len(home.items) == 4
+        assert all(("s after the start" in item.keyframe.caption) is told for item in home.items)
+    reader = _Pictured(known=known)
+    reader.advises = False  # who reads labels gets what fits, as ever
+    reader.put(Question("What color is the kettle?", may_explore=False), recall_limit=6)
+    assert [item.keyframe.id for item in reader.items] == [1, 2, 3, 4, 5, 6]
 
 
 def test_with_a_real_memory_a_thing_that_was_moved_is_told_where_it_is_now(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ def test_one_call_shows_all_views_as_they_are() -> None:
     assert any("(2.0, 2.0) m, looking to 90 degrees" in str(part) for part in backend.requests[0][1].parts)
 
 
+def test_an_answer_is_asked_from_pictures_in_order_of_time() -> None:
+    answer, backend = _run(answer_json(images=[3]), items=[ITEMS[2], ITEMS[0], ITEMS[1]])
+    assert [part for part in backend.requests[0][1].parts if isinstance(part, bytes)] == [one.jpeg for one in VIEWS]
+    assert [e.keyframe_id for e in answer.evidence] == [3]
+
+
 def test_entries_in_any_order_belong_to_their_picture() -> None:
     reply = json.loads(views_json(3, 1, 2))
     reply["views"][0]["relevance"] = 0.1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.memory.times import time_phrase, window_of
+from eqa_nodes.core.memory.times import about_time, time_in_recording, time_phrase, window_of
 
 SECOND = 10**9
 
@@ -79,3 +79,16 @@ def test_times_are_told_as_people_tell_them() -> None:
     assert time_phrase(_ns(2026, 11, 17, 18, 32), NOW) == "yesterday at 18:32"
     assert time_phrase(_ns(2026, 11, 2, 8, 0), NOW) == "on Monday 2 November 2026 at 08:00"
     assert time_phrase(12_500_000_000, 60 * SECOND) == "12.5 s after the start, 48 s ago"
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("When was the lamp on?", True), ("Has anything changed?", True), ("Is the cup still there?", True),
+    ("What was on the table two hours ago?", True), ("How long was the robot in the kitchen?", True),
+    ("What color is the sofa?", False), ("What is beside the bed?", False), ("What time does the clock show?", False)])
+def test_questions_about_time_or_change(text: str, told: bool) -> None:
+    assert about_time(text, NOW) is told
+
+
+def test_a_moment_of_a_recording() -> None:
+    assert time_in_recording(4 * SECOND, SECOND, 61 * SECOND) == "3.0 s after the start of 60.0 s"
+    assert time_in_recording(NOW, NOW - SECOND, NOW) == "1.0 s after the start of 1.0 s, on 2026-11-18 at 15:30:00"
