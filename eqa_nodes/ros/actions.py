@@ -10,18 +10,19 @@ warning, and an action also forgets to execute the goal that it has accepted.
 from __future__ import annotations
 
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import rclpy.logging
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import GoalEvent, default_handle_accepted_callback
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-ANSWER_S = 3.0  # how long a server tries to answer a client that it has not discovered; one that has gone takes no time
+from eqa_nodes.ros.late_answers import ANSWER_S, LATE
+
 _UNANSWERED = "failed to send response (timeout)"  # how rclpy's warning begins
 _WARNING = threading.Lock()  # what Python records of warnings is the same for all threads
 DEPTH = 256  # requests, replies or feedback that may wait to be taken
@@ -33,13 +34,18 @@ def service_qos() -> QoSProfile:
 
 
 def answer_patiently(service: Any) -> None:
-    """Let a service send its answers again while the middleware gives them up."""
+    """Let a service send its answers again while the middleware gives them up. Its executor does not wait for that."""
     send = service.send_response
 
     def send_response(response: Any, header: Any) -> None:
-        end = time.monotonic() + ANSWER_S
-        while _given_up(partial(send, response, header)) and time.monotonic() < end:
-            pass  # each attempt waits in the middleware
+        answer = partial(send, response, header)
+        if _given_up(answer):
+            LATE.put(lambda: not _given_up(answer), ended)
+
+    def ended(sent: bool) -> None:
+        if not sent:
+            rclpy.logging.get_logger("services").warning(
+                f"an answer of {service.srv_name} was given up: its client was not discovered within {ANSWER_S:g} s")
 
     service.send_response = send_response
 
@@ -104,24 +110,36 @@ class ConcurrentActionServer(ActionServer):
             return
         answer = self._action_type.Impl.SendGoalService.Response(accepted=True)
         answer.stamp = self._node.get_clock().now().to_msg()
-        if not self._answered(partial(self._handle.send_goal_response, header, answer)):
+        LATE.put(partial(self._sent, partial(self._handle.send_goal_response, header, answer)),
+                 partial(self._answered, handle))
+
+    def _sent(self, send: Callable[[], None]) -> bool:
+        """Send an answer; return whether the middleware took it."""
+        try:
+            with self._lock:
+                send()
+        except RCLError:
+            return False
+        return True
+
+    def _answered(self, handle: Any, sent: bool) -> None:
+        """Execute a goal whose client knows that it is accepted; end one whose client does not."""
+        if not sent:
             self._logger.warning("nobody is there to hear that a goal is accepted: it is not executed")
+            self._end_unheard(handle)
             return
         self._handle.publish_status()
         self._hand_over(handle)
-        self._handed_over.discard(key)
+        self._handed_over.discard(bytes(handle.goal_id.uuid))
 
-    def _answered(self, send: Callable[[], None]) -> bool:
-        """Send an answer until the middleware takes it; return whether it did so in time."""
-        end = time.monotonic() + ANSWER_S
-        while True:
-            try:
-                with self._lock:
-                    send()
-                return True
-            except RCLError:
-                if time.monotonic() > end:
-                    return False
+    def _end_unheard(self, handle: Any) -> None:
+        """End a goal that is not executed as canceled, so that it is forgotten like any other."""
+        if not handle.is_cancel_requested:
+            handle._update_state(GoalEvent.CANCEL_GOAL)
+        handle.canceled()
+        result = self._action_type.Impl.GetResultService.Response()
+        result.status = handle.status
+        self._result_futures[bytes(handle.goal_id.uuid)].set_result(result)
 
     def _hand_over(self, handle: Any) -> None:
         self._handed_over.add(bytes(handle.goal_id.uuid))

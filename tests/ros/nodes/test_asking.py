@@ -15,6 +15,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from action_msgs.msg import GoalStatus
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import CancelResponse
 
@@ -26,6 +27,7 @@ from eqa_nodes.ros.actions import answer_patiently
 from eqa_nodes.ros.asking import AskServer
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.testing.waiting import until
 
 WAIT_S = 60.0
 MANY, STORM = 16, 30
@@ -205,15 +207,70 @@ def test_an_answer_that_the_middleware_gives_up_is_sent_again_and_the_goal_execu
     assert len(given_up) == 3
 
 
-def test_a_service_sends_an_answer_that_was_given_up_again() -> None:
-    sent: list[str] = []
+class Undiscovered:
+    """Answers as the middleware does while it has not discovered the client: each waits 0.1 s and is given up."""
+
+    def __init__(self) -> None:
+        self.discovered, self.given_up = threading.Event(), list[Any]()
+
+    def gives_up(self, answer: Any) -> bool:
+        if self.discovered.wait(0.1):
+            return False
+        self.given_up.append(answer)
+        return True
+
+
+def test_goals_of_a_client_that_is_discovered_late_hold_nobody_up(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are accepted meanwhile, although they are more than the node has threads, and executed then."""
+    (node, client), middleware = desk, Undiscovered()
+    handle = type(node.asking._server._handle)
+    send = handle.send_goal_response
+
+    def sent(own: Any, header: Any, response: Any) -> None:
+        if middleware.gives_up(response):
+            raise RCLError("Failed to send goal response: timeout")
+        send(own, header, response)
+
+    monkeypatch.setattr(handle, "send_goal_response", sent)
+    node.body.go.set()
+    with ThreadPoolExecutor(MANY) as pool:
+        crowd = Crowd(client, pool, MANY)
+        until(lambda: len(node.asking._server._goal_handles) == MANY, "the server has accepted all goals")
+        before = len(middleware.given_up)
+        until(lambda: len(middleware.given_up) > before + 3, "their answers are given up again")
+        middleware.discovered.set()
+        answers = [answer.result(WAIT_S) for answer in crowd.answers]
+    assert [a.text for a in answers] == [f"about Where is {n}?" for n in range(MANY)]
+
+
+def test_a_goal_whose_client_never_hears_of_it_ends(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (node, client), middleware = desk, Undiscovered()
+    monkeypatch.setattr("eqa_nodes.ros.late_answers.ANSWER_S", 0.3)
+    monkeypatch.setattr("eqa_nodes.ros.remote.DISCOVERY_S", 1.0)
+    handle = type(node.asking._server._handle)
+
+    def never(own: Any, header: Any, response: Any) -> None:
+        assert middleware.gives_up(response)
+        raise RCLError("Failed to send goal response: timeout")
+
+    monkeypatch.setattr(handle, "send_goal_response", never)
+    with pytest.raises(NodeLost, match="did not answer ask within 1 s"):
+        client.ask(Question("Where?"), deadline_s=WAIT_S)
+    goal, = node.asking._server._goal_handles.values()
+    until(lambda: goal.status == GoalStatus.STATUS_CANCELED)
+    assert not node.ends
+
+
+def test_a_service_sends_an_answer_that_was_given_up_again_and_others_meanwhile() -> None:
+    middleware, sent = Undiscovered(), list[str]()
 
     class Service:
         def send_response(self, response: str, header: int) -> None:
-            sent.append(response)
-            if len(sent) < 4:
+            if header == 1 and middleware.gives_up(response):
                 warnings.warn("failed to send response (timeout): client will not receive response", RuntimeWarning,
                               stacklevel=1)
+            else:
+                sent.append(response)
 
     service = Service()
     answer_patiently(service)
@@ -221,4 +278,8 @@ def test_a_service_sends_an_answer_that_was_given_up_again() -> None:
         warnings.simplefilter("error")
         service.send_response("yes", 1)
         service.send_response("no", 2)
-    assert sent == ["yes"] * 4 + ["no"]
+        until(lambda: len(middleware.given_up) > 3)
+        assert sent == ["no"]
+        middleware.discovered.set()
+        until(lambda: len(sent) == 2)
+    assert sent == ["no", "yes"]
