@@ -141,9 +141,17 @@ def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: SceneFacts
     """Return the grounding mark: the judge's, else by the known content of the last view; 0 without an answer."""
     if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
         return mark.delta
-    targets = sample.metadata.get("targets")
-    delta = facts.grounding(sample.scene, targets, prediction.final_pose) if isinstance(targets, Sequence) else None
+    pose = prediction.final_pose
+    found = [facts.grounding(sample.scene, group, pose) for group in _groups(sample.metadata.get("targets"))]
+    delta = max((mark for mark in found if mark is not None), default=None)
     return delta if delta is None or not prediction.answer.abstained else 0.0
+
+
+def _groups(targets: object) -> list[Sequence[int]]:
+    """Return the targets (instance ids) of each view that an answer needs; the last view is to show those of one."""
+    if not isinstance(targets, Sequence) or not targets:
+        return []
+    return list(targets) if all(isinstance(group, Sequence) for group in targets) else [targets]
 
 
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: SceneFacts | None) -> _Arrival:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from eqa_nodes.bench.house.multi import house_multi
 from eqa_nodes.bench.house.navqa import house_navqa
 from eqa_nodes.bench.house.questions import house_samples
 from eqa_nodes.bench.house.tasks import house_tasks
 from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
-from eqa_nodes.bench.samples import EM, TASKS, Sample
+from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.embodied.tasks import sample_of
 
@@ -19,6 +20,16 @@ class HouseReader:
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
         return house_samples(options.split or "test", options.limit or QUESTIONS, options.seed, options.task == EM)
+
+
+class HouseMultiReader:
+    """Questions over two rooms of the built-in houses."""
+
+    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-multi")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return house_multi(options.split or "test", options.limit or QUESTIONS, options.seed)
 
 
 class HouseNavqaReader:

@@ -33,6 +33,7 @@ class Explore:
     noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
     ablations: bool = flag("also run the policy best with each of its parts disabled")
+    dataset: str = option("house", "house, or house-multi: questions over two rooms", choices=("house", "house-multi"))
     split: str = option("test", "part of the houses", choices=("train", "test"))
     questions: int = option(200, "how many questions", metavar="N")
     seed: int = option(0, "seed of the choice of houses (default: 0)")
@@ -58,7 +59,7 @@ class Explore:
 
         out, chosen = run_folder(self.out), self._chosen()
         with Console().status("choosing questions"):
-            asked = open_dataset("house", split=self.split, limit=self.questions, seed=self.seed)
+            asked = open_dataset(self.dataset, split=self.split, limit=self.questions, seed=self.seed)
         samples = [sample for sample in asked if sample.needs_exploration]
         trials = run_with_bar(samples, [self._arm(*pair) for pair in chosen], out, self.max_steps, self.workers,
                               seed=self.seed, model=self._asked())

@@ -53,8 +53,7 @@ class Grounding:
         view = self.find_view(candidate)
         if view is None:
             return None
-        starts = [self.house.start] if allow_seen else [self.house.start, *self._other_starts]
-        for start in starts:
+        for start in [self.house.start] if allow_seen else self.starts:
             hidden = self.hidden(start, candidate.targets)
             if not (hidden or allow_seen):
                 continue
@@ -140,6 +139,11 @@ class Grounding:
         height = forward * math.sin(tilt) + up * math.cos(tilt)
         half = math.tan(math.radians(camera.hfov_deg) / 2) * (1 - 2 * _MARGIN)
         return depth > 0.3 and abs(left) < half * depth and abs(height) < half * depth * camera.height / camera.width
+
+    @property
+    def starts(self) -> list[Pose2]:
+        """Where an episode may begin: the house's own start, then one place in every room."""
+        return [self.house.start, *self._other_starts]
 
     @cached_property
     def _other_starts(self) -> list[Pose2]:

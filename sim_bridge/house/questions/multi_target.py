@@ -1,17 +1,18 @@
 """Questions over two rooms, each target with a view of its own (as in MT-HM3D): no single picture answers them.
 
-They are a category of their own that no sweep contains unless it asks for them: `multi_target_questions`.
+They are a data set of their own (`house-multi`); the data set `house` contains none of them.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise, permutations
 from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
+from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, heads, is_plural, kinds_of
 from sim_bridge.house.questions.grounding import Grounding
@@ -39,7 +40,11 @@ class MultiTargetCandidate(NamedTuple):
 
 
 class MultiTargetQuestion(NamedTuple):
-    """A question over two rooms of a house: its targets, and the view in which each of them is seen well."""
+    """A question over two rooms of a house: its targets, and the view in which each of them is seen well.
+
+    start: from where no target is visible, in any heading; l_steps, l_metres: atomic actions and metres of the shortest
+    path from there past both views, in the better order.
+    """
 
     id: str
     scene: str
@@ -47,6 +52,9 @@ class MultiTargetQuestion(NamedTuple):
     answer: str
     targets: tuple[RoomTarget, ...]
     views: tuple[Pose2, ...]
+    start: Pose2
+    l_steps: int
+    l_metres: float
     category: str = CATEGORY
 
 
@@ -111,7 +119,7 @@ def _larger(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]
                                    (RoomTarget(facts.rooms[a], clues[0]), RoomTarget(facts.rooms[b], clues[1])))
 
 
-def multi_target_questions(seeds: range, n: int, per_house: int = 4) -> Iterator[MultiTargetQuestion]:
+def multi_target_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[MultiTargetQuestion]:
     """Yield n questions (fewer where the houses run out), no form twice in a house; rare answers come first."""
     left, used = n, Counter[str]()
     for seed in seeds:
@@ -132,12 +140,40 @@ def _of_house(seed: int, most: int, used: Counter[str]) -> list[MultiTargetQuest
         form = candidate.question.split(" the ")[0]
         if len(found) >= most or form in asked:
             continue
-        views = [grounding.find_view(QuestionCandidate(CATEGORY, candidate.question, candidate.answer, target.objects,
-                                                       need=len(target.objects))) for target in candidate.targets]
-        if all(views):
+        question = _grounded(grounding, seed, number, candidate)
+        if question is not None:
             asked.add(form)
             used[candidate.answer] += 1
-            found.append(MultiTargetQuestion(f"house-{seed}-multi-{number}", f"house:{seed}", candidate.question,
-                                             candidate.answer, candidate.targets,
-                                             tuple(view for view in views if view is not None)))
+            found.append(question)
     return found
+
+
+def _grounded(grounding: Grounding, seed: int, number: int, candidate: MultiTargetCandidate
+              ) -> MultiTargetQuestion | None:
+    """Return the question with a view of each target and a hidden start; None where there are none."""
+    found = [grounding.find_view(QuestionCandidate(CATEGORY, candidate.question, candidate.answer, target.objects,
+                                                   need=len(target.objects))) for target in candidate.targets]
+    views = tuple(view for view in found if view is not None)
+    objects = [t for target in candidate.targets for t in target.objects]
+    for start in grounding.starts if len(views) == len(found) else ():
+        if grounding.hidden(start, objects) and (length := _shortest(grounding, start, views)):
+            return MultiTargetQuestion(f"house-{seed}-multi-{number}", f"house:{seed}", candidate.question,
+                                       candidate.answer, candidate.targets, views, start, *length)
+    return None
+
+
+def _shortest(grounding: Grounding, start: Pose2, views: Sequence[Pose2]) -> tuple[int, float] | None:
+    """Return atomic actions and metres of the shortest path past all views, None where no path leads there."""
+    lengths = [_length(grounding, (start, *order)) for order in permutations(views)]
+    return min(filter(None, lengths), key=lambda length: length[1], default=None)
+
+
+def _length(grounding: Grounding, poses: Sequence[Pose2]) -> tuple[int, float] | None:
+    place, steps, metres = grounding.world, 0, 0.0
+    for a, b in pairwise(poses):
+        path = place.shortest_path((a.x, a.y), (b.x, b.y), grounding.robot)
+        if not path:
+            return None
+        steps += place.steps_along(path, a.yaw, b.yaw, grounding.robot)
+        metres += path_length(path)
+    return steps, round(metres, 3)
