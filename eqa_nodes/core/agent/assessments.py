@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.language.targets import targets
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import spread_in_time
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase
@@ -115,9 +117,20 @@ class ViewAssessments:
     def items(self) -> list[Recalled]:
         """Return views that were judged relevant, best first, then what memory recalls by the question's words."""
         most = self._config.recall_limit if self.judged_one_by_one else self._config.pictures
-        items = [Recalled(view, self._by_id[view.id].enough, "judged relevant") for view in self.proof()]
+        proof = self._of_each_target(self.proof()) if targets(self._question.text) else self.proof()
+        items = [Recalled(view, self._by_id[view.id].enough, "judged relevant") for view in proof]
         items += [item for item in self._recalled(most) if item.keyframe.id not in self._relevant]
         return items[:most]
+
+    def _of_each_target(self, proof: Sequence[Keyframe]) -> list[Keyframe]:
+        """Return views so that those of one room leave space for the other rooms': the best view of each first."""
+        nth: Counter[str] = Counter()
+        ranked: list[tuple[int, Keyframe]] = []
+        for view in proof:
+            room = self._by_id[view.id].region
+            ranked.append((nth[room], view))
+            nth[room] += 1
+        return [view for _, view in sorted(ranked, key=lambda pair: pair[0])]
 
     def remembered(self) -> list[Recalled]:
         """Return what memory recalls before the robot moves; nothing where a model would be shown the start view alone.

@@ -9,9 +9,12 @@ from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import ASKING, AgentConfig
+from eqa_nodes.core.language.targets import Target, missing_in
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
+
+_KNOWN_ROOM = 0.2  # of a room's rank, once what the question wants looked at there is known
 
 
 class Looking(Protocol):
@@ -46,11 +49,12 @@ class Judging:
         self._question, self._answerer, self._config = question, answerer, config
         self._views, self._answers, self._bounds = views, answers, bounds
         self.regions: Sequence[RankedRegion] = ()
+        self._ranked: Sequence[RankedRegion] = ()
 
     def begin(self) -> None:
         """Ask for the rooms where the answer may be found."""
         if self._config.explore == ASKING:
-            self.regions = self._bounds.asked(lambda: self._answerer.regions(self._question), [])
+            self._ranked = self.regions = self._bounds.asked(lambda: self._answerer.regions(self._question), [])
 
     def answered(self) -> bool:
         """Judge what was seen since the last look; ask for an answer only when a view promises one."""
@@ -69,4 +73,16 @@ class Judging:
         return None
 
     def _asked(self) -> bool:
-        return self._answers.enough(self._answers.ask(self._views.items()))
+        answer = self._answers.ask(self._views.items())
+        self.regions = still_wanted(self._ranked, missing_in(answer.message, self._question.text))
+        return self._answers.enough(answer)
+
+
+def still_wanted(regions: Sequence[RankedRegion], missing: Sequence[Target]) -> list[RankedRegion]:
+    """Return the ranked rooms, those first that hold a missing target of the question; where none is named, as before.
+    """
+    rooms = {target.room for target in missing}
+    if not rooms or "" in rooms:
+        return list(regions)
+    weighed = [r if r.name in rooms else r._replace(weight=r.weight * _KNOWN_ROOM) for r in regions]
+    return sorted(weighed, key=lambda r: -r.weight)

@@ -37,6 +37,12 @@ class Target(NamedTuple):
         return room_name(room) if is_room(room) else ""
 
     @property
+    def name(self) -> str:
+        """The target in words: "bedsheets in the other bedroom"."""
+        place = f"the {self.where}" if not self.where.startswith(("one ", "another ")) else self.where
+        return " in ".join(filter(None, (self.what, place if self.where else "")))
+
+    @property
     def kind(self) -> str:
         """The object without "one" and "other"."""
         return _bare(self.what)
@@ -46,13 +52,15 @@ class Compared(NamedTuple):
     """What a question over several targets asks of them.
 
     form: same | more | size | closer | both | either | count | each; aspect: what is compared (colour, larger, more,
-    on, ...); denied: "do they differ?". Of "closer" the last target is the one that the others are closer to.
+    on, ...); denied: "do they differ?"; which: one of the targets is asked for. Of "closer" the
+    last target is the one that the others are closer to.
     """
 
     form: str
     targets: tuple[Target, ...]
     aspect: str = ""
     denied: bool = False
+    which: bool = False
 
 
 _BE, _HAVE = "(?:is|are|was|were)", "(?:do|does|have|has)"
@@ -108,6 +116,8 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
 ))
 _COUNTED = frozenset(("more", "count"))
 _DIFFER = frozenset(("different", "differ"))
+_WHICH = ("which ", "what ", "where ", "of ")
+_KNOWN, _MISSING = "known: ", "missing: "
 _BETWEEN = re.compile(r"(?: ,)? (?:and|or|versus|vs|than) | , ")
 _IN = re.compile(r"(?:(?:both|either) )?(in|inside|on|at|of|from|between|among) ")
 _UPON = re.compile(r"(?:on|under|above|below|next to|near|beside|by|at) ")
@@ -133,8 +143,27 @@ def compared(question: str) -> Compared | None:
         return None
     for form, pattern in _PHRASINGS:
         if (found := pattern.fullmatch(plain)) and (asked := _read(form, found.groupdict(default=""))):
-            return asked
+            return asked._replace(which=plain.startswith(_WHICH))
     return None
+
+
+def standing(known: Sequence[str], missing: Sequence[Target] = ()) -> str:
+    """Return what is known and which targets are missing, as a message: "known: ...; missing: ..."."""
+    said = [*(known or ["nothing"]), *(_MISSING + target.name for target in missing)]
+    return _KNOWN + "; ".join(said)
+
+
+def is_standing(message: str) -> bool:
+    """Return whether a message says what is known of several targets."""
+    return message.startswith(_KNOWN)
+
+
+def missing_in(message: str, question: str) -> tuple[Target, ...]:
+    """Return the targets of a question that such a message calls missing; () for any other message."""
+    if not is_standing(message):
+        return ()
+    names = [part.removeprefix(_MISSING) for part in message.split("; ") if part.startswith(_MISSING)]
+    return tuple(target for target in targets(question) if target.name in names)
 
 
 def _read(form: str, groups: dict[str, str]) -> Compared | None:

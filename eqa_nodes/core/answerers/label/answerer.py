@@ -71,12 +71,14 @@ class LabelAnswerer:
         asked = parse(check_question(question.text))
         self._note([item.keyframe for item in items])
         found = look_up(Scene([item.keyframe for item in items]), asked) if items else None
+        if found is not None and found.open and not question.force_guess:
+            return Answer(abstained=True, receipt=self.spent(), message=found.says)
         if found is not None:
-            found = _in_choices(found, question)
+            found = None if found.open else _in_choices(found, question)
         if found is not None:
             notes = ", ".join(dict.fromkeys(t.kind for t in found.objects[:3]))
             return Answer(found.text, found.confidence, evidence=evidence_from(evidence_views(found.objects), notes),
-                          receipt=self.spent())
+                          receipt=self.spent(), message=found.says)
         if items and not question.force_guess:
             reason = "what is asked about was not seen" if asked.form else _not_understood(question)
             return Answer(abstained=True, receipt=self.spent(), message=reason)
@@ -102,15 +104,23 @@ def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedReg
     meant = [t for ref in asked.refs for t in scene.find(ref)]
     clear = [t.clarity for t in found.objects] if found else []
     clear += [0.9 * t.clarity for t in meant]
-    if asked.room and any(in_region(t.room, asked.room) for t in scene.objects):
+    rooms = {asked.room, *(target.room for target in asked.targets)} - {""}
+    if any(in_region(t.room, room) for t in scene.objects for room in rooms):
         clear.append(_IN_ROOM)
-    note = f"{found.text} ({', '.join(t.kind for t in found.objects[:3])})" if found else ""
+    note = f"{found.says or found.text} ({', '.join(t.kind for t in found.objects[:3])})" if found else ""
     enough = max(found.confidence, found.promise) if found else 0.0
     worth = {t.instance: _worth(t, asked, regions, t in meant) for t in scene.objects}
     aims = (list(found.objects) if found else []) or sorted(meant, key=lambda t: (-t.clarity, t.instance))
     return ViewAssessment(view.id, view.stamp_ns, max(clear, default=0.0), enough, view.region or room_of(view), note,
                           view.pose, max(worth.values(), default=0.0), _values(view, scene, worth),
-                          aims[0].middle if aims else None, found.text if found else "", view.map_from_base.xyz[2])
+                          aims[0].middle if aims else None, _said(found), view.map_from_base.xyz[2])
+
+
+def _said(found: Found | None) -> str:
+    """Return what a view alone answers; of several targets what it tells of those that it shows."""
+    if found is None or found.open:
+        return found.text if found else ""
+    return found.says or found.text
 
 
 def _worth(obj: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], meant: bool) -> float:

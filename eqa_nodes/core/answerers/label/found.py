@@ -16,13 +16,16 @@ _NEAR_M = 3.2  # from here a surface can be looked over
 class Found(NamedTuple):
     """An answer, its certainty given these views (0..1), and its evidence.
 
-    promise: that some view here contributes, for answers which only several views together can settle.
+    promise: that some view here contributes, for answers which only several views together can settle. says: what is
+    known of each of several targets; open: some of them are not, so that there is no answer.
     """
 
     text: str
     confidence: float
     objects: tuple[Seen, ...]
     promise: float = 0.0
+    says: str = ""
+    open: bool = False
 
 
 def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:

@@ -11,6 +11,7 @@ from eqa_nodes.core.answerers.label.rewrites import STATE, plainly
 from eqa_nodes.core.language.english import COLOURS, number, singular
 from eqa_nodes.core.language.politeness import in_normal_form
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
+from eqa_nodes.core.language.targets import Compared, Target, compared
 from eqa_nodes.core.storage.text import printable
 
 _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
@@ -34,7 +35,7 @@ class ParsedQuestion(NamedTuple):
     """A parsed question. form: a key of the rules; options: words to choose from; purpose: what one wants to do.
 
     quantifier: any | all | no, as the question says, or the (of a plural); denied: "is it not ...?"; parts: of several
-    questions in one.
+    questions in one; compared: what it asks of several targets, None where it is about one.
     """
 
     form: str
@@ -48,6 +49,12 @@ class ParsedQuestion(NamedTuple):
     quantifier: str = ""
     denied: bool = False
     parts: tuple[ParsedQuestion, ...] = ()
+    compared: Compared | None = None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The places or objects that it is about, where they are several."""
+        return self.compared.targets if self.compared else ()
 
 
 # Tried in order on the plain form of the question; groups t, u, v are noun phrases, a and b options, the others fields.
@@ -129,6 +136,29 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
 @lru_cache(maxsize=1024)
 def parse(question: str) -> ParsedQuestion:
     """Return what a question asks; the form is "" when no phrasing fits."""
+    asked = compared(question)
+    if asked is not None and asked.form not in ("closer", "each"):
+        refs = tuple(reference(phrase(target)) for target in asked.targets if target.what)
+        return ParsedQuestion("compare", refs, text=in_normal_form(question), compared=asked)
+    if asked is not None and asked.form == "each" and all(target.where for target in asked.targets):
+        parts = [_parsed(_question_about(asked, target)) for target in asked.targets]
+        if all(part.form for part in parts):
+            return _several(parts[:_AT_ONCE], in_normal_form(question))._replace(compared=asked)
+    return _one_or_several(question)._replace(compared=asked)
+
+
+def phrase(target: Target) -> str:
+    return f"{target.kind or 'thing'} in {target.room}" if target.room else target.kind or "thing"
+
+
+def _question_about(asked: Compared, target: Target) -> str:
+    """Return the question for one of the targets of a question that asks the same of each."""
+    if asked.aspect == "made":
+        return f"what is {target.name} made of"
+    return f"where is {target.name}" if asked.aspect == "where" else f"what {asked.aspect} is {target.name}"
+
+
+def _one_or_several(question: str) -> ParsedQuestion:
     whole = _parsed(question)
     if whole.form:
         return whole

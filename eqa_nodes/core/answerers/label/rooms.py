@@ -70,6 +70,7 @@ def regions_for(asked: ParsedQuestion) -> list[RankedRegion]:
     """Return the rooms where the answer may be, best first; the room that the question names, where it names one."""
     named = {ref.room for ref in asked.refs if ref.room} | ({asked.room} if asked.room else set())
     named |= {ref.other_room for ref in asked.refs if ref.other_room}
+    named |= {target.room for target in asked.targets if target.room}
     if named:
         return [RankedRegion(room, 1.0) for room in sorted(named)]
     kinds = _kinds(asked)

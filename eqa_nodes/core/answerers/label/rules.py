@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from eqa_nodes.core.answerers.label.comparing import compare
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
@@ -273,7 +274,7 @@ def _wasted_in(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 RULES: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
-    **SPATIAL, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
+    **SPATIAL, "compare": compare, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
     "state?": _is_in_state, "which_state": _which_state, "count_state": _which_state, "several": _several,
     "did": _is_in_state,
     "wasted": _state_is(lambda asked: "on"), "stays_cold": _state_is(lambda asked: "closed"),

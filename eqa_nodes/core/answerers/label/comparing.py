@@ -1,0 +1,187 @@
+"""Rules for questions over several places or objects: what is known of each target, and what follows from all of them.
+
+Nothing is answered before every target is known. What is known so far is said of each view, and of an abstention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.answerers.label.found import Found, yes
+from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref, phrase, reference
+from eqa_nodes.core.answerers.label.scene import Scene, Seen
+from eqa_nodes.core.language.english import canonical, plural
+from eqa_nodes.core.language.targets import Compared, Target, standing
+
+_PART = 0.75  # what a view of one target promises, of its clarity
+_LOOKED = 0.8  # of a room that was looked over: what was not seen there is not there
+_COUNTED = 0.5  # of a room, before a state that no object in it has is taken for that of none
+_ENOUGH = 0.45  # how sure a target must be to be known
+_PLAIN = 1.3  # ratio of two sizes that settles which is larger
+_SMALLER = ("smaller", "shorter", "lower", "smallest")
+_FEWER = ("fewer", "fewest", "less", "least")
+_LOOKS = ("state", "colour", "material")
+_LENGTHS = {"taller": 2, "higher": 2, "lower": 2, "tallest": 2}
+
+
+class Known(NamedTuple):
+    """What is known of one target: its value, in words, how sure that is, and by which objects."""
+
+    value: str | float
+    says: str
+    sure: float
+    objects: tuple[Seen, ...]
+
+
+def compare(scene: Scene, asked: ParsedQuestion) -> Found | None:
+    """Return the answer once all targets are known; before that what is known, without an answer; None for nothing."""
+    question = asked.compared
+    if question is None:
+        return None
+    known = [_known(scene, question, target, place) for target, place in zip(
+        question.targets, _places(scene, question.targets), strict=True)]
+    have = [one for one in known if one is not None]
+    if not have:
+        return None
+    told = [one is not None and one.sure >= _ENOUGH for one in known]
+    objects = tuple({obj.instance: obj for one in have for obj in one.objects[:3]}.values())
+    missing = [target for target, sure in zip(question.targets, told, strict=True) if not sure]
+    says = standing([one.says for one in have if one.sure >= _ENOUGH], missing)
+    promise = _PART * max(obj.clarity for obj in objects)
+    if missing:
+        return Found(standing([one.says for one in have]), 0.0, objects, promise, says, bool(missing))
+    text, clear = _VERDICTS[question.form](question, have)
+    return Found(text, clear * min(one.sure for one in have), objects, promise, says)
+
+
+def _places(scene: Scene, targets: Sequence[Target]) -> list[Ref]:
+    """Return what each target may be found by: of rooms that share a name each target has one of its own."""
+    taken: dict[str, int] = {}
+    places = []
+    for target in targets:
+        ref = reference(phrase(target))
+        if target.where != target.room and target.room:
+            rooms, nth = scene.rooms(target.room), taken.get(target.room, 0)
+            taken[target.room] = nth + 1
+            ref = ref._replace(room=rooms[nth] if nth < len(rooms) else "a room that was not seen")
+        places.append(ref)
+    return places
+
+
+def _known(scene: Scene, question: Compared, target: Target, ref: Ref) -> Known | None:
+    if question.form == "size":
+        return _size(scene, question, target, ref)
+    if question.form in ("more", "count") or question.aspect == "number":
+        return _number(scene, target, ref)
+    found = _meant(scene, question, target, ref)
+    return _state(scene, question, ref, found) if question.form in ("both", "either") else _look(question, found)
+
+
+def _meant(scene: Scene, question: Compared, target: Target, ref: Ref) -> list[Seen]:
+    """Return the objects that a target means; of "one sofa" and the "other sofa" one each."""
+    found = scene.find(ref)
+    alike = [t for t in question.targets if t.kind == target.kind and t.where == target.where]
+    if target.kind == target.what or len(alike) < 2:
+        return found
+    nth = alike.index(target)
+    return found[nth:nth + 1]
+
+
+def _look(question: Compared, found: Sequence[Seen]) -> Known | None:
+    """Return colour or material of a target; nothing while several objects that differ could be meant."""
+    name = {"color": "colour", "material": "material", "state": "state"}.get(canonical(question.aspect or "color"), "")
+    having = [t for t in found if t.attributes.get(name)]
+    values = {canonical(t.attributes[name]) for t in having}
+    if len(values) != 1:
+        return None
+    best = max(having, key=lambda t: (t.clarity, -t.instance))
+    says = f"the {best.kind}{_in(best.room)} {_is(best.kind)} {best.attributes[name]}"
+    return Known(values.pop(), says, best.clarity * (1.0 if len(having) == 1 else 0.9), (best,))
+
+
+def _state(scene: Scene, question: Compared, ref: Ref, found: Sequence[Seen]) -> Known | None:
+    """Return whether a place has such an object, in such a state where one is named; a no needs a look round."""
+    wanted = canonical(question.aspect)
+    fits = [t for t in found if not wanted or wanted in (canonical(t.attributes.get(name, "")) for name in _LOOKS)]
+    if fits:
+        best = max(fits, key=lambda t: (t.clarity, -t.instance))
+        said = f"{_is(best.kind)} {question.aspect}" if wanted else _is(best.kind) + " there"
+        return Known("yes", f"the {best.kind}{_in(best.room)} {said}", best.clarity, (best,))
+    covered = scene.coverage(ref.room) if ref.room else 0.0
+    if covered < (_COUNTED if found else _LOOKED):
+        return None
+    says = f"no {ref.kind}{_in(ref.room)} is {question.aspect or 'there'}"
+    return Known("no", says, 0.95 * covered, tuple(found or scene.in_room(ref.room))[:1])
+
+
+def _number(scene: Scene, target: Target, ref: Ref) -> Known | None:
+    found = scene.find(ref)
+    covered = scene.coverage(ref.room) if ref.room else 0.5
+    if not found and covered < _LOOKED:
+        return None
+    kind = ref.kind if len(found) == 1 else plural(ref.kind)
+    says = f"{len(found)} {kind}{_in(ref.room)}"
+    return Known(float(len(found)), says, 0.95 * covered, tuple(found or scene.in_room(ref.room)[:1]))
+
+
+def _size(scene: Scene, question: Compared, target: Target, ref: Ref) -> Known | None:
+    """Return the size of an object (its largest side or volume) or of a room: of what was seen in it, m2."""
+    if not target.what:
+        box, covered = scene.bounds(ref.room), scene.coverage(ref.room)
+        if box is None:
+            return None
+        area = (box[2] - box[0]) * (box[3] - box[1])
+        return Known(area, f"the {ref.room} has {area:.0f} m2", 0.95 * covered, tuple(scene.in_room(ref.room)[:1]))
+    found = _meant(scene, question, target, ref)
+    if not found:
+        return None
+    best = max(found, key=lambda t: (t.clarity, -t.instance))
+    sides = [high - low for low, high in zip(best.low, best.high, strict=True)]
+    size = sides[_LENGTHS[question.aspect]] if question.aspect in _LENGTHS else math.prod(sides)
+    if question.aspect in ("wider", "longer", "shorter"):
+        size = max(sides[:2])
+    says = f"the {best.kind}{_in(best.room)} is {' x '.join(f'{s:.1f}' for s in sides)} m"
+    return Known(size, says, best.clarity * (1.0 if len(found) == 1 else 0.6), (best,))
+
+
+def _same(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+    return yes((len({one.value for one in known}) == 1) != question.denied), 1.0
+
+
+def _most(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+    """Return which target has most, or whether the first one has; of two that are equal neither."""
+    least = question.aspect in (*_SMALLER, *_FEWER)
+    values = [float(one.value) for one in known]
+    ranked = sorted(values, reverse=not least)
+    plain = question.form == "more" or max(ranked[:2]) > _PLAIN * min(ranked[:2])
+    clear = 1.0 if plain else 0.6
+    if not question.which:
+        return yes(values[0] == ranked[0] != ranked[1]), clear
+    if ranked[0] == ranked[1]:
+        return "both the same", 0.05 * clear  # who asks which has more expects a difference
+    best = question.targets[values.index(ranked[0])]
+    return f"the {best.room if question.form == 'more' or not best.what else best.name}", clear
+
+
+def _sum(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+    return f"{sum(float(one.value) for one in known):.0f}", 1.0
+
+
+def _all(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+    told = (any if question.form == "either" else all)(one.value == "yes" for one in known)
+    return yes(told), 1.0
+
+
+_VERDICTS: dict[str, Callable[[Compared, Sequence[Known]], tuple[str, float]]] = {
+    "same": _same, "more": _most, "size": _most, "count": _sum, "both": _all, "either": _all}
+FORMS = frozenset(_VERDICTS)
+
+
+def _in(room: str) -> str:
+    return f" in the {room}" if room else ""
+
+
+def _is(kind: str) -> str:
+    return "are" if plural(kind) == kind else "is"
