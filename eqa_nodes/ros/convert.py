@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -262,16 +262,28 @@ def brief_fields(brief: advice.Brief) -> dict[str, Any]:
     return {"views": [keyframe_msg(view) for view in brief.views], "options": [option_msg(o) for o in brief.options],
             "now": list(brief.now), "visited": [stored(room) for room in brief.visited],
             "notes": [stored(note) for note in brief.notes], "legs_left": brief.legs_left,
-            "calls_left": brief.calls_left}
+            "calls_left": brief.calls_left, **_targets(brief.targets)}
 
 
 def fill_advice(response: Any, said: advice.Advice, question_id: str) -> Any:
     """Write advice into an Advise response and return it."""
     fill_answer(response, said.answer)
-    response.reasons, response.missing = stored(said.reasons), stored(said.missing)
-    response.weights, response.rooms = list(map(float, said.weights)), [stored(room) for room in said.rooms]
+    response.reasons, response.missing, response.room = stored(said.reasons), stored(said.missing), stored(said.room)
+    for name, value in {**weighed_fields(said.options), **_targets(said.targets)}.items():
+        setattr(response, name, value)
     response.assessments = [assessment_msg(a, question_id) for a in said.assessments]
     return response
+
+
+def weighed_fields(options: Sequence[floor.WeighedOption]) -> dict[str, Any]:
+    """Weighed options -> the fields of an Advise response or a ChooseGoal request."""
+    return {"options": [option_msg(each.option) for each in options],
+            "weights": [float(each.weight) for each in options], "rooms": [stored(each.room) for each in options]}
+
+
+def _targets(targets: Sequence[advice.Known]) -> dict[str, Any]:
+    return {"targets": [stored(target.what) for target in targets],
+            "known": [stored(target.known) for target in targets]}
 
 
 def receipt_msg(r: questions.Receipt) -> eqa.Receipt:

@@ -15,7 +15,7 @@ import numpy as np
 
 from eqa_nodes.core.agent.limits import limit_in
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
@@ -190,7 +190,7 @@ def option_of(m: Any) -> Option:
 
 
 def weighed_of(request: Any) -> list[WeighedOption]:
-    """Return the options of a ChooseGoal request with what the model said to them; none where it was not asked.
+    """Return the options of a ChooseGoal request, or an Advise response, as weighed; none where no model was asked.
 
     Raises BadQuestion where weights or rooms are not as many as the options.
     """
@@ -207,14 +207,18 @@ def brief_of(request: Any) -> Brief:
     """Return the brief of an Advise request."""
     return Brief(tuple(keyframe_of(view) for view in request.views), tuple(option_of(o) for o in request.options),
                  tuple(map(int, request.now)), tuple(request.visited), tuple(request.notes), int(request.legs_left),
-                 int(request.calls_left))
+                 int(request.calls_left), _targets_of(request))
 
 
 def advice_of(response: Any) -> Advice:
     """Return the advice of an Advise response."""
-    return Advice(answer_of(response), str(response.reasons), str(response.missing),
-                  tuple(map(float, response.weights)), tuple(map(str, response.rooms)),
-                  tuple(assessment_of(a) for a in response.assessments))
+    return Advice(answer_of(response), str(response.reasons), str(response.missing), tuple(weighed_of(response)),
+                  tuple(assessment_of(a) for a in response.assessments), _targets_of(response),
+                  str(response.room))
+
+
+def _targets_of(message: Any) -> tuple[Known, ...]:
+    return tuple(Known(str(what), str(known)) for what, known in zip(message.targets, message.known))
 
 
 def ranked_region_of(m: Any) -> RankedRegion:

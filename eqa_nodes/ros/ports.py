@@ -89,8 +89,7 @@ class RosExplorer:
              regions: Sequence[RankedRegion], advice: Sequence[WeighedOption] = ()) -> Decision:
         response = self._fresh(
             confirm=confirm, regions=[convert.ranked_region_msg(r) for r in regions],
-            options=[convert.option_msg(w.option) for w in advice], weights=[w.weight for w in advice],
-            rooms=[w.room for w in advice], **self._situation(question, assessments))
+            **convert.weighed_fields(advice), **self._situation(question, assessments))
         self._asked = question
         goal = messages.goal_of(response.goal) if response.has_goal else None
         candidates = tuple(messages.candidate_of(c) for c in response.candidates)

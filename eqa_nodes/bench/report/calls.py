@@ -13,6 +13,7 @@ from eqa_nodes.bench.report.drawing_why import spread
 from eqa_nodes.core.answerers.vlm_views import draw_discs
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, WeighedOption
 from eqa_nodes.core.types.trace import Destination, EpisodeTrace, destinations
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.files import decode_image
@@ -21,6 +22,7 @@ THUMB_PX, _QUALITY = 200, 76  # on a smaller picture numbers are larger
 MOST = 6  # pictures shown of a call; one that judges views has more
 _RING, _RING_PX = (245, 158, 11), 11  # where the model saw its evidence
 _TITLES = {"decide": "Decides", "regions": "Names rooms", "assess": "Judges views", "answer": "Answers"}
+_PLAIN = {LOOK_ROUND: "a look round", POINTED: "a place it pointed at"}  # kinds of options in fewer words
 _NOT_KEPT = "this picture is not kept in the episode"
 
 Keep = Callable[[bytes], str]  # a JPEG -> the address by which the page shows it
@@ -37,7 +39,10 @@ class CallThumb(NamedTuple):
 
 
 class OptionLine(NamedTuple):
-    """An option as the page lists it. room: as the model says, else as the map believes; went: the robot went there."""
+    """An option as the page lists it. room: as the model says, else as the map believes; went: the robot went there.
+
+    number: 0 for a place that the model pointed at, which had none; distance_m: of the path, 0 where there is none.
+    """
 
     number: int
     kind: str
@@ -143,9 +148,15 @@ def _thumb(index: int, picture: CallPicture, views: Mapping[int, Keyframe], proo
 
 def _lines(call: ModelCall, went: int) -> Sequence[OptionLine]:
     """Return all options, the heaviest first."""
-    lines = [OptionLine(n, w.option.kind, w.room or w.option.room, w.option.distance_m, w.weight, n == went)
-             for n, w in enumerate(call.options, 1)]
-    return sorted(lines, key=lambda line: (-line.weight, line.number))
+    heaviest = sorted(enumerate(call.options, 1), key=lambda pair: (-pair[1].weight, pair[0]))
+    return [_line(n, weighed, n == went) for n, weighed in heaviest]
+
+
+def _line(number: int, weighed: WeighedOption, went: bool) -> OptionLine:
+    option, room = weighed.option, weighed.room or weighed.option.room
+    if option.kind in _PLAIN:
+        number, option = number if option.kind == LOOK_ROUND else 0, option._replace(distance_m=0.0)
+    return OptionLine(number, _PLAIN.get(option.kind, option.kind), room, option.distance_m, weighed.weight, went)
 
 
 def _finite(u: float, v: float) -> bool:

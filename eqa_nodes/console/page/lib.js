@@ -119,7 +119,7 @@ export function callOf(call) {
   const pictures = call.pictures.map(p => make("figure", { className: p.proves ? "proves" : "" },
     make("img", { src: `/live/call/${call.n}/${p.k}.jpg`, alt: `picture ${p.k + 1} that the model was shown` }),
     make("figcaption", {}, String(p.k + 1), p.now ? make("b", { textContent: " · where it stands" }) : null, p.note ? " · " + p.note : null)));
-  const options = call.options.map(o => make("li", { className: o.went ? "went" : "" }, make("b", { textContent: o.number }),
+  const options = call.options.map(o => make("li", { className: o.went ? "went" : "" }, make("b", o.number ? { textContent: o.number } : { textContent: "+", title: "no number marked it" }),
     [o.kind, o.room].filter(Boolean).join(", "), make("meter", { min: 0, max: 1, value: o.weight ?? 0, title: `weight ${fixed(o.weight, 2)}` }),
     o.went ? make("em", { textContent: "the robot goes here" }) : null));
   if (call.went) options.push(make("li", { className: "went" }, make("em", { textContent: call.offered ? "the robot goes elsewhere" : "then" }), call.went));

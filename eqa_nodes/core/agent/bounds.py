@@ -14,6 +14,9 @@ from eqa_nodes.core.types.questions import Limits
 T = TypeVar("T")
 
 
+_MANY = 999.0  # drives left; a robot that has hardly moved tells nothing
+
+
 class Bounds:
     """Checks the limits of one question. limit: the one that ended the search, in words; "" where none did."""
 
@@ -34,6 +37,16 @@ class Bounds:
     def calls_left(self) -> int:
         """Return how many calls of the model are left after the next one, the one kept for the answer included."""
         return max(0, self._limits.calls - self._cost.receipt().calls - 1)
+
+    def legs_left(self, driven: int) -> int:
+        """Return about how many drives are left by the limits of steps and metres, -1 where none can be told.
+
+        driven: drives so far, which say how long one is.
+        """
+        spent = self._cost.receipt()
+        used = [(limit, now) for limit, now in ((self._limits.steps, spent.steps), (self._limits.metres, spent.metres))
+                if limit and now and driven]
+        return min((int(min(max(0.0, limit - now) / now * driven, _MANY)) for limit, now in used), default=-1)
 
     def check_canceled(self) -> None:
         """Raises Canceled when the caller has called the question off."""

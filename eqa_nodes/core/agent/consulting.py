@@ -8,19 +8,19 @@ from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.notebook import Notebook, targets_of
 from eqa_nodes.core.agent.picking import pick
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.protocols import Adviser, Explorer, Memory, Odometry
 from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.calls import option_at
-from eqa_nodes.core.types.floor import Decision, WeighedOption
+from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion
+from eqa_nodes.core.types.views import Keyframe
 
-_NOTES = 8  # of earlier calls that the model is reminded of
 _HERE_M = 0.5  # views from so near were taken where the robot stands
 _EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
-_WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited"}
 _REPEATED = 3  # calls in a row with the same answer, after which it is given
+_CLOSING = 2  # times as many pictures as in other calls are shown in the last one
 _PROOF = 2  # pictures named as evidence that are shown again
 
 
@@ -38,10 +38,9 @@ class Consulting:
         self._memory, self._odometry, self._config = memory, odometry, config
         self._views, self._answers, self._bounds = views, answers, bounds
         self.advice: Sequence[WeighedOption] = ()
-        self._said = Answer(abstained=True)  # with the newest advice
+        self._said = Advice(Answer(abstained=True))
         self._last_text, self._repeated = "", 0  # the answer of the last calls, and how many of them gave it
-        self._notes: list[str] = []
-        self._visited: list[str] = []
+        self._notebook, self._legs = Notebook(targets_of(question)), 0
         views.judged_one_by_one = False
 
     def begin(self) -> None:
@@ -57,12 +56,15 @@ class Consulting:
         if said is None:
             return False
         answer = self._taken(said, brief)
+        if any(not target.known for target in self._said.targets):
+            return False
         return self._answers.enough(answer) or self._insists(answer)
 
     def closing(self) -> Answer | None:
         """Ask once more, with the pictures that show most and nowhere to go; None where nothing may be asked."""
-        views = pick(self._memory.since(0)[-_EARLIER:], (), self._config.pictures, (), self._views.proof()[:_PROOF])
-        brief = Brief(views, (), (), tuple(self._visited), tuple(self._notes))
+        views = pick(self._memory.since(0)[-_EARLIER:], (), _CLOSING * self._config.pictures, (),
+                     self._views.proof()[:_PROOF])
+        brief = self._filled(views)
         said = self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None, keep=False) \
             if views else None
         if said is None:
@@ -75,7 +77,7 @@ class Consulting:
         before = self._answers.last
         if not self._views.anything_new() or self.answered():
             return True
-        after = self._said
+        after = self._said.answer
         agrees = before is not None and not after.abstained and canonical(after.text) == canonical(before.text)
         if agrees:
             self._answers.last = before
@@ -83,16 +85,8 @@ class Consulting:
 
     def went(self, decision: Decision) -> None:
         """Note which option the robot was sent to."""
-        number = option_at(self.advice, decision.goal) if decision.goal is not None else 0
-        if not number:
-            return
-        chosen = self.advice[number - 1]
-        room = chosen.room or chosen.option.room
-        if self._notes:
-            kind = _WENT.get(chosen.option.kind, chosen.option.kind)
-            self._notes[-1] += f" The robot then went for {kind}{f' ({room})' if room else ''}."
-        if room and room not in self._visited:
-            self._visited.append(room)
+        self._legs += 1
+        self._notebook.went(decision, self.advice)
 
     def _insists(self, answer: Answer) -> bool:
         """Say whether the model gives the same answer again and again: more of the same would not make it surer."""
@@ -106,9 +100,9 @@ class Consulting:
     def _taken(self, said: Advice, brief: Brief) -> Answer:
         self._views.forget_doubtful()
         self._views.add(said.assessments, brief.views)
-        self.advice = said.weighed(brief.options)
-        self._notes = [*self._notes, _note(said)][-_NOTES:]
-        self._said = said.answer
+        self.advice = said.options
+        self._notebook.add(said)
+        self._said = said
         return self._answers.weigh(said.answer)
 
     def _brief(self) -> Brief | None:
@@ -122,13 +116,12 @@ class Consulting:
         earlier = self._memory.since(0)[-_EARLIER:]
         shown = [view for view in earlier if view.id < new[0].id]
         views = pick(new, options, self._config.pictures, now, self._views.proof()[:_PROOF], shown)
-        limits = self._question.limits
-        return Brief(views, options, now, tuple(self._visited), tuple(self._notes),
-                     calls_left=self._bounds.calls_left() if limits.calls else -1)
+        return self._filled(views, options, now, self._bounds.legs_left(self._legs),
+                            self._bounds.calls_left() if self._question.limits.calls else -1)
 
-
-def _note(said: Advice) -> str:
-    """Return one call in words, for the next ones."""
-    answer = f" Answer so far: {said.answer.text} ({said.answer.confidence:.1f})." if said.answer.text else ""
-    missing = f" Missing: {said.missing}." if said.missing else ""
-    return f"{said.reasons}{answer}{missing}"
+    def _filled(self, views: tuple[Keyframe, ...], options: tuple[Option, ...] = (), now: tuple[int, ...] = (),
+                legs_left: int = -1, calls_left: int = -1) -> Brief:
+        """Return a brief with what is noted."""
+        notes = self._notebook
+        notes.stands(self._odometry.last()[1])
+        return Brief(views, options, now, tuple(notes.visited), notes.notes(), legs_left, calls_left, notes.targets)

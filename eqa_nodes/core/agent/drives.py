@@ -16,6 +16,8 @@ from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
 
+_HERE_M = 0.1  # a look round from so near is not meant to move the robot
+
 
 class Drives:
     """Drives and looks round. Raises NavigationError when the navigator fails, Canceled when the question is."""
@@ -33,10 +35,11 @@ class Drives:
 
     def follow(self, decision: Decision) -> None:
         """Drive to a decision's goal. Raises NavigationError after too many drives that did not move the robot."""
-        before = self._ports.odometry.travelled()
+        before, here = self._ports.odometry.travelled(), self._ports.odometry.last()[1]
         self.to(decision)
         moved = self._ports.odometry.travelled().metres > before.metres
-        self._failed = 0 if moved else self._failed + 1
+        turns = decision.look_around and decision.goal is not None and here.distance(decision.goal) < _HERE_M
+        self._failed = 0 if moved else self._failed if turns else self._failed + 1
         if self._failed >= self._config.max_failed_legs:
             raise NavigationError(f"{self._failed} drives in a row did not move the robot")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from eqa_nodes.core.answerers.advice import marks_in
+from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.model import Mark
 from eqa_nodes.core.perception.projection import pixel_of
@@ -72,7 +72,7 @@ class NotedAnswerer:
             points = _points(advice.assessments, {view.id: view for view in brief.views})
             notes = {a.keyframe_id: a.note for a in advice.assessments}
             return _answered(call, advice.answer)._replace(
-                reasons=advice.reasons, missing=advice.missing, options=tuple(advice.weighed(brief.options)),
+                reasons=advice.reasons, missing=advice.missing, options=advice.options,
                 pictures=tuple(p._replace(points=points.get(p.keyframe_id, ()), note=notes.get(p.keyframe_id, ""))
                                for p in call.pictures))
 

@@ -1,4 +1,4 @@
-"""One decision of a vision-language model: what it is shown for a brief, and how its reply is read.
+"""How a vision-language model's reply to one decision is read, and its form.
 
 A reply is read tolerantly: valid parts count, unknown numbers are ignored and missing parts get defaults. Only a reply
 without any of the parts is a ValueError, and asked for again.
@@ -7,126 +7,54 @@ without any of the parts is a ValueError, and asked for again.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, evidence_from, match_choice
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
-from eqa_nodes.core.answerers.vlm_views import numbered_picture
 from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
-from eqa_nodes.core.model import Mark, Picture
-from eqa_nodes.core.perception.projection import point_at, visible_pixel
-from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.floor import CLOSER, UNSEEN, Option
-from eqa_nodes.core.types.geometry import wrap
+from eqa_nodes.core.model import Picture
+from eqa_nodes.core.perception.projection import floor_at, point_at
+from eqa_nodes.core.types.advice import Advice, Brief, Known
+from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.questions import Answer, Question, ViewAssessment
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.views import Intrinsics, Keyframe
 
-_PARTS = ("reasons", "answer", "confidence", "evidence", "missing", "go_to", "rooms")
-_DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right",
-               "on the right", "ahead on the right")
-_NO_MARKERS = str.maketrans("<>", "()")
+_PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "go_to", "rooms")
 _MOST_ENTRIES = 100  # of a list in a reply that are looked at
-_APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
+_MOST_TARGETS, _MOST_POINTED = 8, 3
+_NOT_KNOWN = re.compile(r"(?:not (?:yet )?(?:known|seen|visited|found)(?: yet)?|unknown|nothing yet|n/?a)?\W*", re.I)
 _WHAT = 40  # characters of the name of what a picture shows
 _UNSTATED = 0.5  # confidence of an answer for which the model stated none
-_KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
+_POINTED_M = 10.0  # how far from a picture a place in it may be, where no depth says it
 
 FORM = an_object(
-    reasons=TEXT, answer=TEXT, confidence=NUMBER,
+    reasons=TEXT, room=TEXT, targets=list_of(an_object(what=TEXT, known=TEXT)), answer=TEXT, confidence=NUMBER,
     evidence=list_of(an_object(picture=WHOLE, what=TEXT, point=list_of(NUMBER))), missing=TEXT,
-    go_to=list_of(an_object(number=WHOLE, chance=NUMBER, room=TEXT)))
-
-
-class Shown(NamedTuple):
-    """The user's part of a request: texts and pictures in order, and the pictures alone by their numbers, from 1."""
-
-    parts: tuple[str | bytes, ...]
-    pictures: tuple[Picture, ...]
-
-
-def shown(brief: Brief, max_side_px: int) -> Shown:
-    """Return a brief as a model gets it: each picture under its number, then what is known, by which it decides.
-
-    What changes least comes first, because servers keep the beginning of a request that they have seen before.
-    Raises BadFrame for a picture that cannot be decoded.
-    """
-    marks = [marks_in(view, brief.options) for view in brief.views]
-    pictures = tuple(numbered_picture(view, m, max_side_px) for view, m in zip(brief.views, marks, strict=True))
-    parts: list[str | bytes] = []
-    for i, picture in enumerate(pictures, 1):
-        parts += [_heading(i, picture, brief), picture]
-    drawn = {mark.number for some in marks for mark in some}
-    return Shown((*parts, _known(brief, drawn)), pictures)
-
-
-def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
-    """Return the options that can be seen in a view, numbered by their position from 1, at their pixels.
-
-    Of two that would cover each other the first one is drawn. A closer look is not drawn: its place is where the robot
-    would stand, and a disc there says nothing of what it would see.
-    """
-    found: list[Mark] = []
-    for number, option in enumerate(options, 1):
-        pixel = visible_pixel(view, option.x, option.y, view.map_from_base.xyz[2])
-        if pixel is not None and view.geometry is not None and not option.kind.startswith(CLOSER):
-            apart = _APART * view.geometry.intrinsics.width
-            if all(math.dist(pixel[:2], (mark.u, mark.v)) >= apart for mark in found):
-                found.append(Mark(number, pixel[0], pixel[1]))
-    return tuple(found)
-
-
-def _heading(number: int, picture: Picture, brief: Brief) -> str:
-    newest = ", the newest" if picture.view.id == max(view.id for view in brief.views) else ", taken earlier"
-    now = ", taken where the robot stands" if picture.view.id in brief.now else newest
-    options = "; ".join(_option(mark.number, brief.options[mark.number - 1]) for mark in picture.marks)
-    return f"Picture {number}{now}{': ' + options if options else ''}"
-
-
-def _option(number: int, option: Option) -> str:
-    room = f", {option.room} by your guess" if option.room else ""
-    return f"number {number} is {_KINDS.get(option.kind, option.kind)}{room}, {option.distance_m:.0f} m away"
-
-
-def _direction(option: Option, brief: Brief) -> str:
-    """Return in words where an option lies as the robot looks, by the newest view."""
-    robot = max(brief.views, key=lambda view: view.id).pose
-    bearing = wrap(math.atan2(option.y - robot.y, option.x - robot.x) - robot.yaw)
-    return _DIRECTIONS[round(bearing / (math.pi / 4)) % len(_DIRECTIONS)]
-
-
-def _known(brief: Brief, drawn: set[int]) -> str:
-    """Return what is known besides the pictures, as data between markers."""
-    hidden = [f"{_option(i, option)} {_direction(option, brief)}" for i, option in enumerate(brief.options, 1)
-              if i not in drawn]
-    lines = [f"Rooms visited, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
-             "In none of the pictures: " + "; ".join(hidden) + "." if hidden else "",
-             *(f"You said before: {note}" for note in brief.notes),
-             f"Drives left: {brief.legs_left}." if brief.legs_left >= 0 else "",
-             f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",
-             "" if brief.options else "The robot cannot go anywhere else: answer as well as the pictures allow."]
-    data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # what was said cannot end the data
-    return f"<known>\n{data}\n</known>"
+    go_to=list_of(an_object(number=WHOLE, picture=WHOLE, point=list_of(NUMBER), chance=NUMBER, room=TEXT)))
 
 
 def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
                 pictures: Sequence[Picture]) -> Advice:
     """Return what a reply says, of all its parts the valid ones. Raises ValueError where it has none of them."""
     if not any(part in reply for part in _PARTS):
-        raise ValueError(f"none of the keys {', '.join(_PARTS[:6])} is there")
+        raise ValueError(f"none of the keys {', '.join(_PARTS[:-1])} is there")
     text = _answer_text(reply.get("answer"), question)
     sure = _share(reply.get("confidence"), _UNSTATED) if text else 0.0
     points = _evidence(reply.get("evidence"), pictures)
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
-    weights, rooms = _go_to(reply, len(brief.options), {mark.number for p in pictures for mark in p.marks})
     proof = [brief.views[named.picture] for named in points] or ([brief.views[-1]] if brief.views else [])
     unanswered = "; ".join(filter(None, ("the pictures do not answer the question", missing)))
     answer = Answer(text, sure, not text, evidence_from(proof, reasons[:200]) if text else (),
                     message="" if text else unanswered)
-    return Advice(answer, reasons, missing, weights, rooms,
-                  tuple(_assessment(brief.views[named.picture], named, text, sure, rank)
-                        for rank, named in enumerate(points)))
+    room = _room(reply.get("room"))
+    assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
+                   for rank, named in enumerate(points)]
+    options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures))
+    return Advice(answer, reasons, missing, options, _with_room(assessments, brief, room),
+                  _targets(reply.get("targets")), room)
 
 
 class _Named(NamedTuple):
@@ -141,11 +69,21 @@ def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int
     """Return what naming a view as evidence says of it; the first one named is the most relevant."""
     target = None
     if named.point is not None and view.geometry is not None:
-        camera = view.geometry.intrinsics
-        target = point_at(view, named.point[0] * camera.width, named.point[1] * camera.height)
+        target = point_at(view, *_pixel(named.point, view.geometry.intrinsics))
     return ViewAssessment(view.id, view.stamp_ns, relevance=1.0 - 0.1 * rank, enough=sure, region=view.region,
                           note=named.what, pose=view.pose, target=target[:2] if target else None, says=text,
                           z=view.map_from_base.xyz[2], target_z=target[2] if target else 0.0)
+
+
+def _with_room(assessments: Sequence[ViewAssessment], brief: Brief, room: str) -> tuple[ViewAssessment, ...]:
+    """Return assessments of which that of the newest view names the room in which the robot stands."""
+    if not room or not brief.views:
+        return tuple(assessments)
+    view = brief.views[-1]
+    if all(a.keyframe_id != view.id for a in assessments):
+        assessments = [*assessments, ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose,
+                                                    z=view.map_from_base.xyz[2])]
+    return tuple(a._replace(region=room) if a.keyframe_id == view.id else a for a in assessments)
 
 
 def _answer_text(value: object, question: Question) -> str:
@@ -165,43 +103,98 @@ def _evidence(value: object, pictures: Sequence[Picture]) -> list[_Named]:
         number = _whole(named)
         if number is not None and 1 <= number <= len(pictures):
             said = entry if isinstance(entry, dict) else {}
-            point = _point(said.get("point"), pictures[number - 1])
+            point = _point(said.get("point"), pictures[number - 1].size)
             found.setdefault(number, _Named(number - 1, _words(said.get("what"))[:_WHAT], point))
     return list(islice(found.values(), MAX_EVIDENCE))
 
 
-def _point(value: object, picture: Picture) -> tuple[float, float] | None:
+def _point(value: object, size: tuple[int, int]) -> tuple[float, float] | None:
     """Return a point as shares of width and height; models also write per cent, thousandths or pixels."""
     if not isinstance(value, (list, tuple)) or len(value) not in (2, 4):
         return None
-    numbers = [_number(v) for v in value]
-    if any(n is None or n < 0 for n in numbers):
+    numbers = [number for number in map(_coordinate, value) if number is not None and number >= 0.0]
+    if len(numbers) < len(value):
         return None
-    x, y = (n or 0.0 for n in (numbers if len(numbers) == 2 else
-                               [(a + b) / 2 for a, b in ((numbers[0] or 0.0, numbers[2] or 0.0),
-                                                         (numbers[1] or 0.0, numbers[3] or 0.0))]))
+    x, y = (sum(numbers[axis::2]) / len(numbers[axis::2]) for axis in (0, 1))  # the middle of a box
     if max(x, y) > 1.0:
-        width, height = picture.size
-        across, down = ((width, height) if x <= width and y <= height else (1000.0, 1000.0))
+        across, down = size if x <= size[0] and y <= size[1] else (1000, 1000)
         x, y = x / across, y / down
     return (x, y) if x <= 1.0 and y <= 1.0 else None
 
 
-def _go_to(reply: Mapping[str, object], count: int,
-           drawn: Collection[int]) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """Return the chance and the room of each of `count` options, from a list of objects or from two mappings."""
-    weights, rooms = [0.0 if i + 1 in drawn else UNSEEN for i in range(count)], [""] * count
-    named, said = reply.get("go_to"), reply.get("rooms")
-    entries = [{"number": key, "chance": value} for key, value in islice(named.items(), _MOST_ENTRIES)] \
-        if isinstance(named, dict) else [e for e in _entries(named) if isinstance(e, dict)]
+def _pixel(point: tuple[float, float], camera: Intrinsics) -> tuple[float, float]:
+    """Return the pixel at a point given as shares; the very border counts as the last pixel."""
+    return min(point[0] * camera.width, camera.width - 0.5), min(point[1] * camera.height, camera.height - 0.5)
+
+
+def _weighed(reply: Mapping[str, object], options: Sequence[Option]) -> tuple[WeighedOption, ...]:
+    """Return the options with their chances and rooms, from a list of objects or from two mappings."""
+    weights, rooms = [0.0] * len(options), [""] * len(options)
+    said = reply.get("rooms")
+    entries = _places(reply)
     if isinstance(said, dict):
         entries += [{"number": key, "room": value} for key, value in islice(said.items(), _MOST_ENTRIES)]
     for entry in entries:
-        number = _whole(entry.get("number", entry.get("option")))
-        if number is not None and 1 <= number <= count:
-            weights[number - 1] = max(weights[number - 1], _share(entry.get("chance", entry.get("weight")), 0.0))
+        number = _numbered(entry)
+        if 1 <= number <= len(options):
+            weights[number - 1] = max(weights[number - 1], _chance(entry))
             rooms[number - 1] = _room(entry.get("room")) or rooms[number - 1]
-    return tuple(weights), tuple(rooms)
+    return tuple(map(WeighedOption, options, weights, rooms))
+
+
+def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture]) -> list[WeighedOption]:
+    """Return the places that the model points at in pictures, where it names none of the numbers that there are."""
+    found = []
+    for entry in _places(reply):
+        shown = _whole(entry.get("picture", entry.get("image"))) or 0
+        if 1 <= _numbered(entry) <= numbers or not 1 <= shown <= len(pictures):
+            continue
+        place = _place(pictures[shown - 1], entry.get("point"))
+        if place is not None:
+            found.append(WeighedOption(place, _chance(entry), _room(entry.get("room"))))
+        if len(found) == _MOST_POINTED:
+            break
+    return found
+
+
+def _place(picture: Picture, point: object) -> Option | None:
+    """Return the place on the floor at a point of a picture, seen the way the picture looks at it."""
+    view, at = picture.view, _point(point, picture.size)
+    if at is None or view.geometry is None:
+        return None
+    floor = floor_at(view, *_pixel(at, view.geometry.intrinsics), _POINTED_M)
+    if floor is None:
+        return None
+    x, y = floor
+    heading = math.atan2(y - view.pose.y, x - view.pose.x)
+    return Option(x, y, heading, POINTED, math.dist(floor, view.pose[:2]))
+
+
+def _places(reply: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return what a reply says of places to go to."""
+    named = reply.get("go_to")
+    if isinstance(named, dict):
+        return [{"number": key, "chance": value} for key, value in islice(named.items(), _MOST_ENTRIES)]
+    return [entry for entry in _entries(named) if isinstance(entry, dict)]
+
+
+def _numbered(entry: Mapping[str, object]) -> int:
+    """Return the number of the option that is meant, 0 for none."""
+    return _whole(entry.get("number", entry.get("option"))) or 0
+
+
+def _chance(entry: Mapping[str, object]) -> float:
+    return _share(entry.get("chance", entry.get("weight")), 0.0)
+
+
+def _targets(value: object) -> tuple[Known, ...]:
+    """Return the things that the question is about, each with what is known of it."""
+    said: dict[str, str] = {}
+    for entry in _entries(value):
+        what, known = (_words(entry.get(key)) for key in ("what", "known")) if isinstance(entry, dict) else ("", "")
+        if what:
+            said[what] = said.get(what) or ("" if _NOT_KNOWN.fullmatch(known) else known)
+    return tuple(islice((Known(what, known) for what, known in said.items()), _MOST_TARGETS))
 
 
 def _room(value: object) -> str:
@@ -239,6 +232,12 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return float(value)
+
+
+def _coordinate(value: object) -> float | None:
+    """Return a coordinate of a point; "25%" is a share."""
+    number = _number(value)
+    return number / 100.0 if number is not None and isinstance(value, str) and value.strip().endswith("%") else number
 
 
 def _share(value: object, default: float) -> float:

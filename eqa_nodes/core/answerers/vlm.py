@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from eqa_nodes.core.answerers.advice import FORM, read_advice, shown
+from eqa_nodes.core.answerers.advice import FORM, read_advice
 from eqa_nodes.core.answerers.asker import MeteredModel
+from eqa_nodes.core.answerers.briefs import shown
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions

@@ -103,6 +103,25 @@ def surface_of(view: Keyframe) -> tuple[np.ndarray, np.ndarray]:
     return np.stack((right, down, depth_m), axis=1) @ m[:, :3].T + m[:, 3], depth_m
 
 
+def floor_at(view: Keyframe, u: float, v: float, most_m: float) -> tuple[float, float] | None:
+    """Return where in the map what a pixel of the view's stored image shows stands, metres.
+
+    By the depth there; where there is no return, where the ray meets the floor at the height of the view's base, not
+    farther than `most_m`. None outside the image, for a view without geometry, and for a ray that does not go down.
+    Raises BadFrame for a broken depth image.
+    """
+    point = point_at(view, u, v)
+    if point is not None or view.geometry is None or not _inside(view.geometry.intrinsics, u, v):
+        return point[:2] if point is not None else None
+    m, k = _map_from_camera(view.map_from_base, view.geometry.base_from_camera), view.geometry.intrinsics
+    right, down = (u - k.cx) / k.fx, (v - k.cy) / k.fy
+    dx, dy, dz = (row[0] * right + row[1] * down + row[2] for row in m)
+    if dz >= 0.0:
+        return None
+    far = min((view.map_from_base.xyz[2] - m[2][3]) / dz, most_m / max(math.hypot(dx, dy), 1e-9))
+    return m[0][3] + far * dx, m[1][3] + far * dy
+
+
 def median_depth(view: Keyframe) -> float:
     """Return how far away half of what a view shows is, metres; inf where nothing returned, or without geometry.
 

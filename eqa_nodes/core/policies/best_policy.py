@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.policies.advised import Valued, advised_value, apart, pointed_at
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
@@ -18,7 +18,16 @@ from eqa_nodes.core.policies.unvisited import unvisited_floor
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
-from eqa_nodes.core.types.floor import CLOSER, Candidate, Decision, Frontier, GridMap, Option
+from eqa_nodes.core.types.floor import (
+    CLOSER,
+    LOOK_ROUND,
+    POINTED,
+    Candidate,
+    Decision,
+    Frontier,
+    GridMap,
+    Option,
+)
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
@@ -26,18 +35,8 @@ from eqa_nodes.core.types.robot import RobotModel
 _FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
-_BESIDE_M = 0.8
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
-
-
-class _Option(NamedTuple):
-    place: ReachablePose
-    value: float  # hoped for: chance to see what answers the question, 0..1
-    kind: str  # frontier | look | floor
-    what: str
-    score: float
-    unseen: float = 1.0  # how much of what lies there is still to be seen, 0..1
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class BestConfig:
     listed: Counted = setting(8, "Maximum number of options that a model is shown.")
     floor_m: Positive = setting(2.5,
         "Minimum distance in metres from where the robot has been at which floor that it has seen is an option.")
-    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model saw and did not name.")
+    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model did not name.")
     advised_fixed_m: Positive = setting(2.0, "Fixed cost of each drive in metres of path where a model is asked.")
     advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
     gain_m: Positive = setting(12.0,
@@ -107,14 +106,18 @@ class BestPolicy:
         self._targets, self._belief = Targets(), RoomBelief()
         self._confirmed: list[Pose2] = []
         self._visited: list[tuple[float, float]] = []
-        self._listed: list[tuple[Option, _Option]] = []
+        self._turned: list[Pose2] = []
+        self._listed: list[tuple[Option, Valued]] = []
 
     def options(self, situation: Situation) -> list[Option]:
         """Return where the robot could go, what the policy itself values most first; none where it cannot move.
 
-        Frontiers, objects that were seen but not well, and floor that was seen but not visited.
+        Frontiers, objects that were seen but not well, floor that was seen but not visited, and a look round where the
+        robot has not turned yet; it has where it is asked for the first time.
         """
         self._belief.update(situation.assessments)
+        if not self._visited:
+            self._turned.append(situation.pose)
         self._visited.append(situation.pose[:2])
         self._listed = []
         try:
@@ -128,8 +131,9 @@ class BestPolicy:
         known = [*self._visited, *((option.x, option.y) for option, _ in found)]
         floor = [self._floor_option(situation, place) for place in
                  unvisited_floor(reach, known, _FLOOR, self._c.floor_m) if self._targets.open(place.pose)]
-        found = _apart(sorted(found, key=lambda pair: -pair[1].score))
-        self._listed = [*found[:self._c.listed - len(floor)], *((self._as_option(situation, o), o) for o in floor)]
+        found = apart(sorted(found, key=lambda pair: -pair[1].score))
+        self._listed = [*found[:self._c.listed - len(floor)], *((self._as_option(situation, o), o) for o in floor),
+                        *self._look_round(situation.pose)]
         return [option for option, _ in self._listed]
 
     def decide(self, situation: Situation) -> Decision:
@@ -138,7 +142,7 @@ class BestPolicy:
         reach = Reach(situation.grid, situation.pose, self._radius_m)
         ended = self._targets.review(situation.pose)
         advised = bool(situation.advice)
-        options = self._advised(situation) if advised else self._options(situation, reach)
+        options = self._advised(situation, reach) if advised else self._options(situation, reach)
         candidates = tuple(Candidate(o.place.pose.x, o.place.pose.y, o.score, o.kind) for o in options)
         marks = self._marks(situation.regions)
         if not options:
@@ -147,6 +151,11 @@ class BestPolicy:
         best = max(options, key=lambda o: o.score)
         kept = self._kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
+        if chosen.kind == LOOK_ROUND:
+            self._targets.drop()
+            self._turned.append(situation.pose)
+            return Decision(situation.pose, f"looks round: {100 * chosen.value:.0f} % to see the answer, best of "
+                            f"{len(options)}", candidates, marks=marks, look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
@@ -187,35 +196,36 @@ class BestPolicy:
         front = in_front_of(situation.grid, view.pose, target)
         return bool(clear_lines(situation.grid, pose[:2], np.array([front]))[0])
 
-    def _kept(self, options: Sequence[_Option]) -> _Option | None:
+    def _kept(self, options: Sequence[Valued]) -> Valued | None:
         current = self._targets.current
         return next((o for o in options if current and same(o.place.pose, current)), None)
 
-    def _advised(self, situation: Situation) -> list[_Option]:
-        """Return the listed options by what the model says of them, and learn the rooms that it recognised."""
-        said = {w.option: w for w in situation.advice}
-        options = []
-        for option, own in self._listed:
-            weighed = said.get(option)
-            if weighed is None:
-                continue
-            self._belief.add(option.x, option.y, weighed.room, 1.0)
-            value = self._advised_value(own, weighed.weight)
-            options.append(own._replace(value=value, score=self._score(
-                situation.pose, own.place, value, self._c.advised_fixed_m)))
+    def _advised(self, situation: Situation, reach: Reach) -> list[Valued]:
+        """Return what the model weighed by what it says, and learn the rooms that it recognised."""
+        listed, options = dict(self._listed), []
+        for option, weight, room in situation.advice:
+            self._belief.add(option.x, option.y, room, 1.0)
+            own = listed.get(option) or self._pointed(reach, option)
+            if own is not None:
+                value = advised_value(own, weight, self._c.unnamed)
+                options.append(own._replace(value=value, score=self._score(
+                    situation.pose, own.place, value, self._c.advised_fixed_m)))
         return [o for o in options if o.score > 0]
 
-    def _advised_value(self, own: _Option, weight: float) -> float:
-        """Return what an option is worth by the model's weight w: w (u + w (1 - u)), u: how much is unseen there.
+    def _pointed(self, reach: Reach, option: Option) -> Valued | None:
+        """Return a place that the model points at, None where the robot cannot get there or has been."""
+        place = pointed_at(reach, option) if option.kind == POINTED else None
+        if place is None or not self._targets.open(place.pose):
+            return None
+        return Valued(place, 0.0, POINTED, POINTED, 0.0)
 
-        The surer the model is, the less it counts how much floor the map lacks: it may look into a room that the map
-        knows well. What it saw and did not name is worth little; what it could not see, what the policy itself thinks.
-        """
-        if weight < 0.0:
-            return own.value
-        return weight * (own.unseen + weight * (1.0 - own.unseen)) or self._c.unnamed * own.value
+    def _look_round(self, pose: Pose2) -> list[tuple[Option, Valued]]:
+        """Return a look round as an option, none where the robot has turned already."""
+        if any(pose.distance(other) < self._c.seen_m for other in self._turned):
+            return []
+        return [(Option(*pose, LOOK_ROUND, 0.0), Valued(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0))]
 
-    def _as_option(self, situation: Situation, own: _Option, frontier: Frontier | None = None) -> Option:
+    def _as_option(self, situation: Situation, own: Valued, frontier: Frontier | None = None) -> Option:
         """Return an option as a model is shown it, with the room that views have recognised there."""
         x, y, yaw = own.place.pose
         kind = own.what if own.kind == "look" else own.kind
@@ -226,26 +236,26 @@ class BestPolicy:
         room = max(sorted(votes), key=lambda name: votes[name]) if votes else ""
         return Option(x, y, yaw, kind, own.place.distance_m, room, own.value)
 
-    def _floor_option(self, situation: Situation, place: ReachablePose) -> _Option:
+    def _floor_option(self, situation: Situation, place: ReachablePose) -> Valued:
         value = _FLOOR_VALUE
-        return _Option(place, value, "floor", "floor that it has only seen", self._score(situation.pose, place, value))
+        return Valued(place, value, "floor", "floor that it has only seen", self._score(situation.pose, place, value))
 
-    def _frontier_options(self, situation: Situation, reach: Reach) -> list[tuple[Frontier, _Option]]:
+    def _frontier_options(self, situation: Situation, reach: Reach) -> list[tuple[Frontier, Valued]]:
         found = reachable_frontiers(reach, situation.frontiers, self._targets)
         return [(f, self._frontier(situation, f, place)) for f, place in found]
 
-    def _options(self, situation: Situation, reach: Reach) -> list[_Option]:
+    def _options(self, situation: Situation, reach: Reach) -> list[Valued]:
         options = [option for _, option in self._frontier_options(situation, reach)]
         if self._c.looks:
             options += self._looks(situation, reach)
         return [o for o in options if o.score > 0]
 
-    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> _Option:
+    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> Valued:
         chance, what = self._chance(situation, frontier)
         area = unexplored_area(situation.grid, frontier, self._c.fan_m)
         unseen = 1.0 - math.exp(-area / self._c.area_m2)
         value = chance * unseen
-        return _Option(place, value, "frontier", what, self._score(situation.pose, place, value), unseen)
+        return Valued(place, value, "frontier", what, self._score(situation.pose, place, value), unseen)
 
     def _score(self, pose: Pose2, place: ReachablePose, value: float, fixed_m: float = 0.0) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
@@ -279,7 +289,7 @@ class BestPolicy:
         missing = sum(r.weight for r in regions if not any(rank_of(n, [r]) for n in names)) / total
         return self._c.unknown * (missing + self._c.again * (1.0 - missing))
 
-    def _looks(self, situation: Situation, reach: Reach) -> list[_Option]:
+    def _looks(self, situation: Situation, reach: Reach) -> list[Valued]:
         """Return the places that views hold worth going to and that were not looked at from near."""
         options = []
         stood = np.array([a.pose[:2] for a in situation.assessments]).reshape(-1, 2)
@@ -292,11 +302,11 @@ class BestPolicy:
                 spot = reach.place(place.x, place.y, yaw)
                 if spot is not None and self._targets.open(spot.pose):
                     what = f"a promising spot{' in the ' + place.label if place.label else ''}"
-                    options.append(_Option(spot, value, "look", what, self._score(situation.pose, spot, value)))
+                    options.append(Valued(spot, value, "look", what, self._score(situation.pose, spot, value)))
         options += self._thin(situation, reach)
         return sorted(options, key=lambda o: -o.score)[:self._c.count]
 
-    def _thin(self, situation: Situation, reach: Reach) -> list[_Option]:
+    def _thin(self, situation: Situation, reach: Reach) -> list[Valued]:
         """Return viewpoints of what was seen, but not well enough."""
         options = []
         thin = [a for a in situation.assessments if a.target is not None and a.relevance >= 0.3]
@@ -311,23 +321,13 @@ class BestPolicy:
                 value = self._c.thin * a.relevance
                 named = self._visited and a.note  # by a model that is shown the options
                 what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"
-                options.append(_Option(spot, value, "look", what,
+                options.append(Valued(spot, value, "look", what,
                                        self._score(situation.pose, spot, value)))
         return options
 
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
         rank = {name: rank_of(name, regions) for name in self._belief.names()}
         return tuple(Candidate(s.x, s.y, rank[s.name], s.name) for s in self._belief.squares())
-
-
-def _apart(listed: Sequence[tuple[Option, _Option]]) -> list[tuple[Option, _Option]]:
-    """Return the options without those of the same kind that lie beside a better one: two gaps of one doorway."""
-    kept: list[tuple[Option, _Option]] = []
-    for option, own in listed:
-        if all(own.kind != other.kind or math.dist((option.x, option.y), (kin.x, kin.y)) >= _BESIDE_M
-               for kin, other in kept):
-            kept.append((option, own))
-    return kept
 
 
 def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:

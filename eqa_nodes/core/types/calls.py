@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.model import Mark
-from eqa_nodes.core.types.floor import WeighedOption
+from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 
 _SAME_M = 1.0  # a goal so near to an option is that option
@@ -57,7 +57,28 @@ class ModelCall(NamedTuple):
 
 
 def option_at(options: Sequence[WeighedOption], goal: Pose2) -> int:
-    """Return the number of the option that a goal stands for, of several near it the heaviest; 0 for none."""
-    near = [(weighed.weight, -number) for number, weighed in enumerate(options, 1)
-            if math.dist((weighed.option.x, weighed.option.y), goal[:2]) < _SAME_M]
-    return -max(near)[1] if near else 0
+    """Return the number of the option that a goal stands for, of several near it the heaviest; 0 for none.
+
+    For a place that the model pointed at also stands a goal on the way there, as the picture shows it: the place itself
+    may be out of reach.
+    """
+    for off in (_off, _off_the_way):
+        near = [(weighed.weight, -number) for number, weighed in enumerate(options, 1)
+                if off(weighed.option, goal) < _SAME_M]
+        if near:
+            return -max(near)[1]
+    return 0
+
+
+def _off(option: Option, goal: Pose2) -> float:
+    return math.dist((option.x, option.y), goal[:2])
+
+
+def _off_the_way(option: Option, goal: Pose2) -> float:
+    """Return how far a goal is from the line from the picture to a place that the model pointed at, inf for others."""
+    if option.kind != POINTED:
+        return math.inf
+    dx, dy = math.cos(option.heading), math.sin(option.heading)
+    back_m = (option.x - goal.x) * dx + (option.y - goal.y) * dy
+    at_m = min(max(back_m, 0.0), option.distance_m)
+    return math.dist((option.x - at_m * dx, option.y - at_m * dy), goal[:2])

@@ -82,14 +82,16 @@ class Candidate(NamedTuple):
 
 
 CLOSER = "a closer look at"  # how the kind of an option begins that looks at something again
+LOOK_ROUND = "a look round from where the robot stands"  # the kind of an option that goes nowhere
+POINTED = "a place that the model points at"  # the kind of an option that a model adds
 
 
 class Option(NamedTuple):
     """A place where the robot could go next, map frame. Its number in a brief is its position there, from 1.
 
     kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited), or
-    what is there, in words: "a closer look at the bowl". heading: where it looks to, radians. distance_m: length of the
-    path, metres.
+    what is there, in words: LOOK_ROUND, POINTED, "a closer look at the bowl". heading: where it looks to, radians.
+    distance_m: length of the path, metres; of a place that a model points at, as the crow flies from the picture.
     room: the kind of room that the map believes it leads into, "" unknown. value: what the policy itself expects, 0..1.
     """
 
@@ -102,14 +104,8 @@ class Option(NamedTuple):
     value: float = 0.0
 
 
-UNSEEN = -1.0  # weight of an option that no picture shows, and of which a model says nothing
-
-
 class WeighedOption(NamedTuple):
-    """An option as a model weighs it: how likely going there leads to the answer, 0..1, and the room it sees there.
-
-    weight: UNSEEN where it could not judge.
-    """
+    """An option as a model weighs it: how likely going there leads to the answer, 0..1, and the room it sees there."""
 
     option: Option
     weight: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.found import Found
@@ -12,7 +12,7 @@ from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head
 from eqa_nodes.core.perception.projection import point_at
-from eqa_nodes.core.types.floor import CLOSER
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import RankedRegion
 from eqa_nodes.core.types.views import Keyframe, Sighting
@@ -34,6 +34,7 @@ _NEAR_M, _AHEAD_RAD, _BEYOND_M = 2.0, 0.2, 5.0  # what belongs to a mark, and wh
 _BESIDE = 0.12  # of the picture's width, where depth is not known
 _MEANT, _SUPPORT, _FITS = 0.8, 0.6, 0.6  # chance by what is at a mark: the thing itself, what it is on, its usual room
 _SPACE, _FLOOR = 0.2, 0.1  # chance of unexplored space and of floor of which nothing is known
+_ROUND, _AROUND_M = 0.8, 3.0  # share of that chance for a look round, and how near things tell where the robot stands
 _CLOSER = 0.6  # chance of a closer look while the answer is not settled
 _WORDS = 12  # of what is missing
 
@@ -58,7 +59,8 @@ def decide(request: Request, limits: SightLimits) -> Reply:
     settled = answer is not None and answer.confidence >= _SETTLED
     bearing = [*(found.objects if found else ()), *(t for t in scene.objects if t.instance in aim.meant | aim.below)]
     go_to = [] if settled else _go_to(request, sight, aim, limits)
-    return {"reasons": _reasons(told(bearing), aim, answer is not None),
+    return {"reasons": _reasons(told(bearing), aim, answer is not None), "room": listed(_room_here(sight)),
+            "targets": _targets(request, scene, sight, aim, answer.text if answer and settled else ""),
             "answer": sight.spoken(answer.text) if answer else "", "confidence": answer.confidence if answer else 0.0,
             "evidence": _evidence(request, sight, bearing),
             "missing": "" if settled else _missing(aim, answer is not None), "go_to": go_to}
@@ -118,18 +120,54 @@ def _evidence(request: Request, sight: Sight, bearing: Sequence[Seen]) -> list[R
 
 def _go_to(request: Request, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
     """Return the numbers that matter, the best one first."""
-    judged = [(option, *_judged(option, request, sight, aim, limits)) for option in request.options]
-    best = sorted(judged, key=lambda one: (-one[1], one[0].number))[:_MOST]
-    return [{"number": option.number, "chance": round(chance, 2), "room": listed(room)}
-            for option, chance, room in best if chance >= limits.elsewhere]
+    judged = [(*_judged(option, request, sight, aim, limits), _Place(option.number)) for option in request.options]
+    if judged:
+        judged += _pointed(request, sight, aim, {room for _, room, _ in judged})
+    best = sorted(judged, key=lambda one: -one[0])[:_MOST]
+    return [{**place.named(), "chance": round(chance, 2), "room": listed(room)}
+            for chance, room, place in best if chance >= limits.elsewhere]
+
+
+class _Place(NamedTuple):
+    """A place to go to: the number of an option, or a point of a picture, as shares."""
+
+    number: int
+    picture: int = 0
+    point: tuple[float, float] = (0.0, 0.0)
+
+    def named(self) -> Reply:
+        """Return it as the prompt asks for it."""
+        return {"number": 0, "picture": self.picture, "point": list(self.point)} if self.picture else {
+            "number": self.number}
+
+
+def _pointed(request: Request, sight: Sight, aim: _Aim, offered: Collection[str]) -> list[tuple[float, str, _Place]]:
+    """Return the best place without a number: what the thing may lie on, or what stands in a likely room.
+
+    Not what a picture was taken near, and no room that a number leads into.
+    """
+    found: list[tuple[float, str, _Place]] = []
+    covered = {s.label.instance for option in request.options for _, s in _there(option, request, sight)}
+    for shown, view in zip(request.pictures, sight.views, strict=True):
+        for s in view.sightings:
+            near = any(math.dist(s.centre[:2], other.pose[:2]) <= _NEAR_M for other in sight.views)
+            if near or s.label.instance in covered | aim.meant:
+                continue
+            room = sight.kind_of(s.label.room)
+            likely = 0.0 if room in offered else _likely(room, aim, room in request.visited)
+            chance = _SUPPORT if s.label.instance in aim.below else likely
+            left, _, right, bottom = s.bbox  # of a 640 x 480 image
+            found.append((chance, room, _Place(0, shown.number, (round((left + right) / 1280, 2),
+                                                                 round(bottom / 480, 2)))))
+    return [one for one in sorted(found, key=lambda one: -one[0])[:1] if one[0] > 0.0]
 
 
 def _judged(option: ShownOption, request: Request, sight: Sight, aim: _Aim,
             limits: SightLimits) -> tuple[float, str]:
     """Return the chance of an option, and the kind of room there, "" unknown."""
-    there = [thing for shown, seen in zip(request.pictures, sight.views, strict=True)
-             for mark in shown.picture.marks if mark.number == option.number
-             for thing in _at_mark(shown.picture.view, seen, mark.u, mark.v)]
+    there = _there(option, request, sight)
+    if LOOK_ROUND in option.said:
+        return _round(sight, aim)
     if CLOSER in option.said:
         named = any(ref.kind and canonical(ref.kind) in canonical(option.said) for ref in aim.asked.refs)
         return _CLOSER if named else limits.elsewhere, ""
@@ -142,16 +180,40 @@ def _judged(option: ShownOption, request: Request, sight: Sight, aim: _Aim,
     return _by_room(room, option, aim, limits, room in request.visited), room
 
 
+def _there(option: ShownOption, request: Request, sight: Sight) -> list[tuple[float, Sighting]]:
+    """Return what stands at an option's mark in any picture, or is seen behind it."""
+    return [thing for shown, seen in zip(request.pictures, sight.views, strict=True)
+            for mark in shown.picture.marks if mark.number == option.number
+            for thing in _at_mark(shown.picture.view, seen, mark.u, mark.v)]
+
+
+def _round(sight: Sight, aim: _Aim) -> tuple[float, str]:
+    """Return the chance of a look round, and the room: it helps in a likely one, as long as nothing meant is seen."""
+    room = _room_here(sight)
+    return (0.0 if aim.meant else _ROUND * _likely(room, aim, visited=False)), room
+
+
+def _room_here(sight: Sight) -> str:
+    """Return the kind of room in which the robot stands, by what is near in the newest picture; "" unknown."""
+    here = max(sight.views, key=lambda view: view.id)
+    near = [(math.dist(s.centre[:2], here.pose[:2]), s) for s in here.sightings]
+    return _room_at([one for one in near if one[0] <= _AROUND_M], sight)
+
+
+def _likely(room: str, aim: _Aim, visited: bool) -> float:
+    """Return the chance by a kind of room, 0 where such things usually are not."""
+    top = max((region.weight for region in aim.rooms), default=1.0)
+    fits = max((region.weight / top for region in aim.rooms if in_region(room, region.name)), default=0.0) \
+        if room else 0.0
+    return _FITS * fits * (0.5 if visited else 1.0)
+
+
 def _by_room(room: str, option: ShownOption, aim: _Aim, limits: SightLimits, visited: bool) -> float:
     """Return the chance by the kind of room that an option belongs to."""
     unknown = limits.doorway if "doorway" in option.said else _SPACE if "unexplored" in option.said else _FLOOR
     if not room or not aim.rooms:
         return unknown
-    top = max(region.weight for region in aim.rooms)
-    fits = max((region.weight / top for region in aim.rooms if in_region(room, region.name)), default=0.0)
-    if fits:
-        return _FITS * fits * (0.5 if visited else 1.0)
-    return limits.elsewhere + (unknown / 4 if unknown > _FLOOR else 0.0)
+    return _likely(room, aim, visited) or limits.elsewhere + (unknown / 4 if unknown > _FLOOR else 0.0)
 
 
 def _at_mark(view: Keyframe, seen: Keyframe, u: float, v: float) -> list[tuple[float, Sighting]]:
@@ -184,6 +246,16 @@ def _behind(view: Keyframe, spot: tuple[float, ...], at: tuple[float, ...]) -> b
 def _room_at(there: Sequence[tuple[float, Sighting]], sight: Sight) -> str:
     """Return the kind of room of the nearest thing whose room is known."""
     return next((kind for _, s in sorted(there, key=lambda one: one[0]) if (kind := sight.kind_of(s.label.room))), "")
+
+
+def _targets(request: Request, scene: Scene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
+    """Return the things that a question about several names, each with what was seen of it now or before."""
+    refs = {f"{ref.kind}{f' in the {ref.room}' if ref.room else ''}": ref for ref in aim.asked.refs if ref.kind}
+    if len(refs) < 2:
+        return []
+    kept = f"the answer is {answer}" if answer else ""
+    return [{"what": what, "known": sight.spoken(told(scene.find(ref)[:1])) or request.known.get(what) or kept}
+            for what, ref in refs.items()]
 
 
 def _reasons(seen: str, aim: _Aim, answered: bool) -> str:

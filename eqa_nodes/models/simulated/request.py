@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.briefs import NOT_KNOWN
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture
@@ -21,7 +22,8 @@ _LIST = re.compile(r"<kinds>\s*(.*?)\s*</kinds>", re.S)
 _AT_MOST = re.compile(r"At most (\d+) of")
 _PICTURE = re.compile(r"Picture (\d+)")
 _OPTION = re.compile(r"\bnumber (\d+) is ([^;.:\n]*)")
-_VISITED = re.compile(r"Rooms visited[^:]*: ([^.\n]*)")
+_ABOUT = re.compile(r"^The question is about (.*)\.$", re.M)
+_VISITED = re.compile(r"Rooms that it has been in[^:]*: ([^.\n]*)")
 
 
 class ShownPicture(NamedTuple):
@@ -42,7 +44,8 @@ class ShownOption(NamedTuple):
 class Request(NamedTuple):
     """One request. text: of the user's first message, without the headings of pictures (where captions stand).
 
-    visited: kinds of rooms; listed, most: kinds of things to choose from, and how many.
+    visited: kinds of rooms; listed, most: kinds of things to choose from, and how many; known: what is known already of
+    the things that the question is about, "" for nothing.
     """
 
     form: str
@@ -53,6 +56,7 @@ class Request(NamedTuple):
     visited: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     most: int = 0
+    known: Mapping[str, str] = {}
 
 
 def read_request(messages: Sequence[Message], seed: int) -> Request:
@@ -75,7 +79,14 @@ def read_request(messages: Sequence[Message], seed: int) -> Request:
     return Request(form, _question(asked[1], seed), pictures, tuple(options.values()), plain,
                    tuple(visited[1].split(", ")) if visited else (),
                    tuple(json.loads(line) for line in named[1].splitlines()) if named else (),
-                   int(most[1]) if most else 0)
+                   int(most[1]) if most else 0, _known_in(plain))
+
+
+def _known_in(text: str) -> Mapping[str, str]:
+    """Return what is known of each of the things that the question is about."""
+    about = _ABOUT.search(text)
+    said = dict(one.split(": ", 1) for one in about[1].split("; ") if ": " in one) if about else {}
+    return {what: "" if known == NOT_KNOWN else known for what, known in said.items()}
 
 
 def _question(written: str, seed: int) -> Question:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 
-from eqa_nodes.core.errors import BadFrame, ErrorCode
-from eqa_nodes.core.types import floor, questions, views
+from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
+from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.runners.in_process import through_message
@@ -153,6 +153,46 @@ def test_camera_info_round_trip_and_uncalibrated_camera() -> None:
 @given(asked)
 def test_a_question_keeps_all_its_options(question: questions.Question) -> None:
     assert messages.question_of(over_the_wire(convert.question_msg(question))) == question
+
+
+unit = st.floats(0, 1)
+options = st.builds(floor.Option, number, number, number, texts | st.sampled_from((floor.LOOK_ROUND, floor.POINTED)),
+                    number, texts, unit)
+several = st.lists(st.builds(advice.Known, texts, texts), max_size=3).map(tuple)
+some_texts = st.lists(texts, max_size=3).map(tuple)
+
+
+@settings(max_examples=30)
+@given(st.builds(advice.Brief, st.lists(keyframes, max_size=2).map(tuple), st.lists(options, max_size=3).map(tuple),
+                 st.lists(counts, max_size=2).map(tuple), some_texts, some_texts, st.integers(-1, 99),
+                 st.integers(-1, 99), several))
+def test_a_brief_keeps_its_options_and_targets(brief: advice.Brief) -> None:
+    from eqa_interfaces.srv import Advise
+
+    assert messages.brief_of(over_the_wire(Advise.Request(**convert.brief_fields(brief)))) == brief
+
+
+@given(st.lists(st.builds(floor.WeighedOption, options, unit, texts), max_size=4).map(tuple),
+       several, texts)
+def test_advice_keeps_its_options_and_those_that_were_pointed_at(
+        weighed: tuple[floor.WeighedOption, ...], targets: tuple[advice.Known, ...], words: str) -> None:
+    from eqa_interfaces.srv import Advise
+
+    seen = questions.ViewAssessment(3, 4, 1.0, 0.5, pose=Pose2(1.0, 2.0, 0.0), target=(1.0, 2.0))
+    said = advice.Advice(questions.Answer("red", 0.75), words, words, weighed, (seen,), targets)
+    back = messages.advice_of(over_the_wire(convert.fill_advice(Advise.Response(), said, "q")))
+    assert (back.options, back.targets, back.reasons, back.missing) == (weighed, targets, words, words)
+    assert back.assessments == (seen,) and (back.answer.text, back.answer.confidence) == ("red", 0.75)
+
+
+def test_options_without_a_weight_each_are_refused() -> None:
+    from eqa_interfaces.srv import Advise
+
+    door = floor.WeighedOption(floor.Option(1.0, 2.0, 0.0, "doorway", 3.0), 0.5)
+    response = Advise.Response(**convert.weighed_fields([door, door]))
+    response.weights = [0.5]
+    with pytest.raises(BadQuestion, match="2 options have 1 weights and 2 rooms"):
+        messages.advice_of(response)
 
 
 def test_answers_with_evidence_and_errors() -> None:

@@ -13,7 +13,7 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.floor import Option
+from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import CameraModel
@@ -58,15 +58,24 @@ def advised(question: str, *views: Keyframe, options: tuple[Option, ...] = (DOOR
     return VlmAnswerer(SimulatedModel(limits)).advise(Question(question, seed=1), asked)
 
 
+def weights(said: Advice) -> tuple[float, ...]:
+    """Return the weights of the options that it was shown."""
+    return tuple(each.weight for each in said.options if each.option.kind != POINTED)
+
+
+def rooms(said: Advice) -> tuple[str, ...]:
+    return tuple(each.room for each in said.options if each.option.kind != POINTED)
+
+
 def test_a_doorway_to_the_right_room_beats_the_room_that_was_seen() -> None:
     said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), view(2, *BEYOND))
     assert said.answer.abstained and said.missing == "the kettle in the kitchen"
-    assert said.weights[0] > 0.5 > 0.1 >= said.weights[1] and said.rooms == ("kitchen", "living room")
+    assert weights(said)[0] > 0.5 > 0.1 >= weights(said)[1] and rooms(said) == ("kitchen", "living room")
 
 
 def test_a_doorway_without_a_view_beyond_is_worth_a_little() -> None:
     said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), view(2))
-    assert said.weights[0] == CLEAR.doorway and said.rooms[0] == ""
+    assert weights(said)[0] == CLEAR.doorway and said.options[0].room == ""
 
 
 def test_an_option_at_the_thing_itself_is_best_where_the_answer_is_not_settled() -> None:
@@ -74,25 +83,25 @@ def test_an_option_at_the_thing_itself_is_best_where_the_answer_is_not_settled()
     said = advised("What color is the sofa?", view(2), view(1, *unclear, yaw=math.pi),
                    limits=replace(CLEAR, least_px=100, sure_px=250))
     assert said.answer.text == "red" and said.answer.confidence < 0.7
-    assert said.weights[1] > said.weights[0] and said.missing == "a closer look at the sofa"
+    assert weights(said)[1] > weights(said)[0] and said.missing == "a closer look at the sofa"
 
 
 def test_a_room_that_was_visited_is_worth_less() -> None:
     views = view(1, *SOFA, yaw=math.pi), view(2, *BEYOND)
     new, known = (advised("Is the kettle on?", *views, visited=seen) for seen in ((), ("kitchen",)))
-    assert known.weights[0] < new.weights[0]
+    assert weights(known)[0] < weights(new)[0]
 
 
 def test_what_the_map_says_counts_where_nothing_is_seen() -> None:
     hidden = Option(9.0, 9.0, 0.0, "frontier", 6.0, "kitchen")
     said = advised("Is the kettle on?", view(1, *SOFA, yaw=math.pi), options=(hidden, BACK))
-    assert said.weights[0] > said.weights[1] and said.rooms[0] == "kitchen"
+    assert weights(said)[0] > weights(said)[1] and said.options[0].room == "kitchen"
 
 
 def test_evidence_points_at_the_thing() -> None:
     sofa = SOFA[0]._replace(bbox=(160, 240, 320, 360))
     said = advised("What color is the sofa?", view(2), view(1, sofa, *SOFA[1:], yaw=math.pi))
-    assert (said.answer.text, said.missing, said.weights) == ("red", "", (0.0, 0.0))
+    assert (said.answer.text, said.missing, weights(said)) == ("red", "", (0.0, 0.0))
     assert [one.keyframe_id for one in said.answer.evidence] == [1] and said.assessments[0].target is not None
     assert "Seen: red sofa in the living room." in said.reasons
 
@@ -155,3 +164,62 @@ def test_the_same_brief_gets_the_same_advice() -> None:
     views = view(1, *SOFA, yaw=math.pi), view(2, *BEYOND)
     first, second = (advised("Is the kettle on?", *views, limits=SightLimits()) for _ in range(2))
     assert first == second
+
+
+HERE = Option(3.0, 2.0, 0.0, LOOK_ROUND, 0.0)
+STOVE = (at(3.9, 2.1, 1, "oven", "kitchen 1"), at(4.0, 1.9, 2, "dishwasher", "kitchen 1"))
+KETTLE = at(4.1, 2.0, 3, "kettle", "kitchen 1")
+
+
+def look_round(said: Advice) -> float:
+    return next(each.weight for each in said.options if each.option.kind == LOOK_ROUND)
+
+
+def test_it_asks_for_a_look_round_in_a_likely_room_as_long_as_the_thing_is_not_seen() -> None:
+    options = DOOR, HERE
+    assert 0.0 < look_round(advised("Is the kettle on?", view(2, *STOVE), options=options)) < 0.6
+    for seen in ((KETTLE, *STOVE), SOFA, BEYOND, ()):  # there it is; another room; too far away; nothing
+        assert look_round(advised("Is the kettle on?", view(2, *seen), options=options)) == 0.0
+    assert all(each.option.kind != LOOK_ROUND for each in advised("Is the kettle on?", view(2, *STOVE)).options)
+
+
+def pointed(said: Advice) -> list[WeighedOption]:
+    return [each for each in said.options if each.option.kind == POINTED]
+
+
+def test_it_points_at_a_likely_room_that_no_number_leads_into() -> None:
+    said = advised("Is the kettle on?", view(2, *BEYOND), options=(BACK,))
+    [place] = pointed(said)
+    assert place.room == "kitchen" and place.weight > max(0.0, *weights(said))
+    assert place.option.x > 3.0 and abs(place.option.heading) < 1.0
+    for options in ((DOOR, BACK), ()):  # the door leads there; it cannot go anywhere
+        assert not pointed(advised("Is the kettle on?", view(2, *BEYOND), options=options))
+    assert not pointed(advised("Is the kettle on?", view(2, *STOVE), options=(BACK,))), "it stands there"
+    assert not pointed(advised("Is the kettle on?", view(2, at(6.0, 2.1, 1, "bed", "bedroom 1")), options=(BACK,)))
+
+
+def test_it_points_at_what_the_thing_may_lie_on() -> None:
+    table = at(6.0, 2.1, 8, "dining table", "dining room 1")
+    question = "What color is the bowl on the dining table?"
+    [place] = pointed(advised(question, view(2, table), options=(BACK,)))
+    assert place.weight == pytest.approx(0.6)
+    assert not pointed(advised(question, view(2, table), options=(DOOR,))), "a number is there"
+
+
+def test_a_question_about_several_things_has_targets() -> None:
+    question = "Which is on in the kitchen, the television, the oven, both or neither?"
+    oven = at(1.2, 2.2, 9, "oven", "kitchen 4", state="on")
+    beside = at(1.0, 2.4, 10, "dishwasher", "kitchen 4")
+    first = advised(question, view(1, oven, beside, yaw=math.pi))
+    assert first.answer.abstained
+    assert [(each.what, bool(each.known)) for each in first.targets] == [
+        ("television in the kitchen", False), ("oven in the kitchen", True)]
+    asked = Brief((view(2),), (DOOR,), (2,), targets=first.targets)
+    later = VlmAnswerer(SimulatedModel(CLEAR)).advise(Question(question, seed=1), asked)
+    assert later.targets == first.targets, "what was known stays known"
+    assert not advised("What color is the sofa?", view(1, *SOFA, yaw=math.pi)).targets
+
+
+def test_with_an_answer_no_target_is_unknown() -> None:
+    said = advised("Which is closer to the sofa, the television or the coffee table?", view(1, *SOFA, yaw=math.pi))
+    assert said.answer.confidence >= 0.7 and len(said.targets) == 3 and all(each.known for each in said.targets)

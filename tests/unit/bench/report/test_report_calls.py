@@ -16,7 +16,7 @@ from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.model import Mark
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
-from eqa_nodes.core.types.floor import Option, WeighedOption
+from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.fixtures.synthetic_run import PATH, answers, samples, trace
 
@@ -62,6 +62,19 @@ def test_each_call_is_shown_with_its_words_its_costs_and_where_it_sent_the_robot
     assert "the robot went elsewhere</em>a kitchen may have a cup" in html and "1 without weight" in html
     assert "this picture is not kept in the episode" in html
     assert html.count("<img") == 2 and "where it stands" in html
+
+
+def test_places_that_the_model_pointed_at_and_looks_round_are_told_in_words(tmp_path: Path) -> None:
+    made = asked()
+    goal, pose = made.decisions[0].goal, made.decisions[0].pose
+    assert goal is not None
+    beyond = WeighedOption(Option(goal.x + 2.0, goal.y, 0.0, POINTED, 4.0), 0.6, "pantry")  # the robot got half the way
+    here = WeighedOption(Option(pose.x + 50.0, pose.y, 0.0, LOOK_ROUND, 0.0), 0.4, "kitchen")
+    made.calls = [made.calls[0]._replace(options=(here, beyond))]
+    html = section(page_of(tmp_path, made))
+    place, turn = re.findall(r"<li[^>]*><b class=.disc.*?</li>", html)
+    assert ">+</b>a place it pointed at, pantry<meter" in place and "the robot went here" in place
+    assert ">1</b>a look round, kitchen<meter" in turn and " m<" not in place + turn
 
 
 def test_a_trace_without_calls_has_no_such_section(tmp_path: Path) -> None:

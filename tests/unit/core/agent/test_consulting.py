@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
@@ -26,6 +26,7 @@ class Consulted(World):
     sure: float = 0.9
     stays: bool = False  # what it names is always seen from the same place
     lists: bool = True
+    targets: Sequence[tuple[Known, ...]] = ()  # that it names in each call, the last ones in all that follow
     briefs: list[Brief] = field(default_factory=list)
     advice: list[Sequence[WeighedOption]] = field(default_factory=list)
 
@@ -44,8 +45,10 @@ class Consulted(World):
         answer = Answer("on the stove" if sure else "", sure, not sure, proof)
         seen = ViewAssessment(shown.id, shown.stamp_ns, 1.0, sure, says=answer.text,
                               pose=GOAL if self.stays else shown.pose)
-        return Advice(answer, f"Reasons {len(self.briefs)}.", "the stove", (0.8, 0.1)[:len(brief.options)],
-                      ("kitchen", "")[:len(brief.options)], (seen,))
+        weighed = tuple(map(WeighedOption, brief.options, (0.8, 0.1), ("kitchen", "")))
+        targets = self.targets[min(len(self.briefs), len(self.targets)) - 1] if self.targets else ()
+        return Advice(answer, f"Reasons {len(self.briefs)}.", "the stove", weighed, (seen,), targets,
+                      "hallway" if len(self.briefs) == 1 else "")
 
     def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:  # type: ignore[override]
         return [DOOR, FLOOR] if self.lists else None
@@ -64,15 +67,17 @@ def test_each_leg_costs_one_call_and_its_advice_reaches_the_policy() -> None:
     answer = world.ask()
     assert answer.text == "on the stove" and answer.confidence == 0.9
     assert world.calls == ["look", "advise", "drive", "advise", "drive", "advise"]
-    assert world.advice == [[WeighedOption(DOOR, 0.8, "kitchen"), WeighedOption(FLOOR, 0.1, "")]] * 2
+    assert world.advice == [(WeighedOption(DOOR, 0.8, "kitchen"), WeighedOption(FLOOR, 0.1, ""))] * 2
 
 
 def test_the_model_is_told_what_it_said_and_where_the_robot_went() -> None:
     world = Consulted({})
     world.ask()
     assert world.briefs[0].notes == () and world.briefs[0].visited == ()
-    assert world.briefs[2].notes[0] == "Reasons 1. Missing: the stove. The robot then went for a doorway (kitchen)."
-    assert len(world.briefs[2].notes) == 2 and world.briefs[2].visited == ("kitchen",)
+    came, missed = world.briefs[2].notes
+    assert came == "Reasons 1. Missing: the stove. The robot was then sent to a doorway (kitchen by your guess)."
+    assert missed == came.replace("1", "2").removesuffix(".") + ", but did not get there."
+    assert world.briefs[1].visited == world.briefs[2].visited == ("hallway",), "where the model saw it stand"
 
 
 def test_what_it_named_is_shown_again_with_what_is_new() -> None:
@@ -117,7 +122,7 @@ def test_a_goal_far_from_every_option_is_not_noted() -> None:
     world = Consulted({}, enough_after=2, goals=5)
     world.options = lambda question, assessments: [FLOOR]  # type: ignore[method-assign, assignment, misc]
     world.ask()
-    assert GOAL.x != FLOOR.x and world.briefs[1].visited == ()
+    assert GOAL.x != FLOOR.x and "sent" not in world.briefs[1].notes[0]
 
 
 def test_an_answer_that_it_repeats_is_given() -> None:
@@ -136,3 +141,31 @@ def test_an_answer_that_it_hardly_believes_is_not() -> None:
     world = Consulted({}, enough_after=1, sure=0.3, goals=6)
     answer = world.ask()
     assert world.calls.count("advise") == 8 and answer.text == "on the stove", "all drives, and once more at the end"
+
+
+BED, SOFA, RED_SOFA = Known("bed", "its blanket is blue"), Known("sofa"), Known("sofa", "red")
+
+
+def test_no_answer_is_given_before_all_that_the_question_is_about_is_known() -> None:
+    world = Consulted({}, enough_after=1, goals=50, targets=((BED, SOFA), (BED, SOFA), (BED, RED_SOFA)))
+    assert world.ask().text == "on the stove" and world.calls.count("advise") == 3
+    assert [brief.targets for brief in world.briefs] == [(), (BED, SOFA), (BED, SOFA)], "it is reminded of them"
+
+
+def test_nor_is_one_that_it_repeats() -> None:
+    world = Consulted({}, enough_after=1, sure=0.6, goals=8, stays=True, targets=((BED, SOFA),))
+    assert world.ask().text == "on the stove"
+    assert world.calls.count("advise") == 9 + 1, "after each look, and once more at the end"
+
+
+def test_targets_that_it_does_not_name_again_stay() -> None:
+    world = Consulted({}, enough_after=1, goals=3, targets=((SOFA,), ()))
+    world.ask()
+    assert all(brief.targets == (SOFA,) for brief in world.briefs[1:])
+
+
+def test_the_last_call_shows_twice_the_pictures() -> None:
+    world = Consulted({}, enough_after=99, goals=12)
+    world.ask(pictures=3)
+    assert len(world.briefs[-1].views) == 6 and world.briefs[-1].options == ()
+    assert all(len(brief.views) <= 3 for brief in world.briefs[:-1])

@@ -11,24 +11,24 @@ import pytest
 from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
 from eqa_nodes.core.agent.noting import NotedAnswerer
-from eqa_nodes.core.answerers.advice import marks_in
+from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Completion
 from eqa_nodes.core.storage.codec import decode, dumps, loads
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, option_at
-from eqa_nodes.core.types.floor import Option, WeighedOption
+from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
+from tests.fixtures.briefs import BACK, brief, view
+from tests.fixtures.briefs import DOOR as SEEN_DOOR
+from tests.fixtures.briefs import QUESTION as BOWL
 from tests.unit.core.agent.test_agent import QUESTION, World
 from tests.unit.core.agent.test_consulting import DOOR, FLOOR, Consulted
-from tests.unit.core.answerers.test_advice import BACK, brief, view
-from tests.unit.core.answerers.test_advice import DOOR as SEEN_DOOR
-from tests.unit.core.answerers.test_advice import QUESTION as BOWL
 
 AT = Pose2(3.0, 2.0, 0.0)
 
@@ -126,6 +126,13 @@ def test_a_goal_is_the_heaviest_option_near_it() -> None:
     options = [WeighedOption(near, 0.2), WeighedOption(DOOR, 0.8), WeighedOption(FLOOR, 0.9)]
     assert option_at(options, Pose2(1.0, 0.2, 0.0)) == 2
     assert option_at(options, Pose2(5.0, 5.0, 0.0)) == 0 and option_at((), Pose2(0.0, 0.0, 0.0)) == 0
+
+
+def test_a_goal_on_the_way_to_a_place_that_was_pointed_at_is_that_place() -> None:
+    pointed = WeighedOption(Option(6.0, 3.0, 0.0, POINTED, 5.0), 0.5)
+    options = [WeighedOption(DOOR, 0.8), pointed, WeighedOption(Option(3.0, 3.0, 0.0, "floor", 2.0), 0.1)]
+    assert [option_at(options, Pose2(x, y, 0.0)) for x, y in ((6.5, 3.0), (4.5, 3.4), (3.2, 3.0))] == [2, 2, 3]
+    assert [option_at(options, Pose2(x, y, 0.0)) for x, y in ((7.5, 3.0), (4.5, 4.5), (-0.5, 3.0))] == [0, 0, 0]
 
 
 def call(stamp_ns: int, options: Sequence[WeighedOption] = ()) -> ModelCall:

@@ -8,7 +8,7 @@ from eqa_nodes.core.agent.picking import pick
 from eqa_nodes.core.types.floor import Option
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
-from tests.unit.core.answerers.test_advice import view
+from tests.fixtures.briefs import view
 
 
 def plain(number: int, x: float, yaw_deg: float) -> Keyframe:

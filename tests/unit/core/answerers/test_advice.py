@@ -1,92 +1,57 @@
-"""One decision of a model: what it is shown for a brief, and how its reply is read, however badly it is written."""
+"""How a model's reply to one decision is read, however badly it is written."""
 
 from __future__ import annotations
 
 import io
 import math
-from functools import cache
+from dataclasses import replace
 
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.advice import FORM, marks_in, read_advice, shown
+from eqa_nodes.core.answerers.advice import FORM, read_advice
+from eqa_nodes.core.answerers.briefs import shown
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.model import Picture
-from eqa_nodes.core.perception.projection import geometry_of
-from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.floor import Option
-from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose
+from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at
+from eqa_nodes.core.types.advice import Advice, Brief, Known
+from eqa_nodes.core.types.floor import POINTED, Option
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.robot import CameraModel
-from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
-from sim_bridge.house.simulator import HouseWorld
-from tests.fixtures.houses import two_rooms
-
-MOUNT = camera_mount(1.2, math.radians(10.0))
-QUESTION = Question("What is in the bowl?", "q")
-DOOR = Option(4.2, 2.0, 0.0, "doorway", 1.0, "kitchen")
-HIDDEN = Option(7.0, 0.5, 0.0, "frontier", 4.0)  # behind the wall beside the door, from where the robot stands
-BACK = Option(1.0, 2.0, math.pi, "floor", 2.5)
+from tests.fixtures.briefs import DOOR, HIDDEN, QUESTION, brief, view
 
 
-@cache
-def view(number: int, yaw: float = 0.0) -> Keyframe:
-    """Return what a robot sees in front of the door between two rooms."""
-    camera, pose = CameraModel(), Pose2(3.0, 2.0, yaw)
-    image = HouseWorld(two_rooms()).image(camera, compose(pose.transform(), MOUNT).matrix())
-    seen = Frame(number, image.rgb, image.depth_m, camera.intrinsics, pose.transform(), MOUNT)
-    return Keyframe(number, number, pose.transform(), jpeg_of_pixels(image.rgb), geometry=geometry_of(seen))
-
-
-def brief(**others: object) -> Brief:
-    return Brief((view(1, math.pi), view(2)), (DOOR, BACK), now=(2,))._replace(**others)  # type: ignore[arg-type]
-
-
-def read(reply: dict[str, object], question: Question = QUESTION) -> Advice:
-    asked = brief()
+def read(reply: dict[str, object], question: Question = QUESTION, asked: Brief | None = None) -> Advice:
+    asked = asked or brief()
     return read_advice(reply, question, asked, shown(asked, 512).pictures)
 
 
-def test_an_option_is_drawn_where_it_can_be_seen() -> None:
-    assert [mark.number for mark in marks_in(view(2), (BACK, DOOR))] == [2]
-    assert [mark.number for mark in marks_in(view(1, math.pi), (BACK, DOOR))] == [1]
-    plain, marked = (Image.open(io.BytesIO(shown(brief(options=o), 512).pictures[1])) for o in ((), (DOOR,)))
-    mark = marks_in(view(2), (DOOR,))[0]
-    at = round(mark.u * 512 / 640), round(mark.v * 512 / 640)
-    around = [(at[0] + dx, at[1]) for dx in (-8, 8)]  # beside the digit, inside the disc
-    assert all(min(marked.getpixel(p)) > 230 for p in around)  # type: ignore[type-var]
-    assert any(min(plain.getpixel(p)) < 230 for p in around)  # type: ignore[type-var]
+def weights(said: Advice) -> tuple[float, ...]:
+    """Return the weights of the brief's own options."""
+    return tuple(each.weight for each in said.options if each.option.kind != POINTED)
 
 
-def test_what_a_wall_hides_is_told_and_not_drawn() -> None:
-    asked = brief(options=(HIDDEN, DOOR))
-    *_, known = shown(asked, 512).parts
-    assert "In none of the pictures: number 1 is unexplored space, 4 m away ahead" in str(known)
-    assert "number 2" not in str(known)
+def rooms(said: Advice) -> tuple[str, ...]:
+    return tuple(each.room for each in said.options if each.option.kind != POINTED)
 
 
-def test_of_two_options_that_cover_each_other_the_first_is_drawn() -> None:
-    twin = DOOR._replace(y=2.03)
-    assert [mark.number for mark in marks_in(view(2), (DOOR, twin))] == [1]
+def places(said: Advice) -> list[Option]:
+    """Return the places that the model points at."""
+    return [each.option for each in said.options if each.option.kind == POINTED]
 
 
-def test_pictures_are_small_and_in_order_and_what_changes_comes_last() -> None:
-    asked = brief(visited=("hallway",), notes=("Nothing yet.",), legs_left=3, calls_left=2)
-    given = shown(asked, 512)
-    assert [Image.open(io.BytesIO(picture)).size for picture in given.pictures] == [(512, 384)] * 2
-    assert [picture.view.id for picture in given.pictures] == [1, 2]
-    first, _, second, _, known = given.parts
-    assert str(first).startswith("Picture 1, taken earlier: number 2 is")
-    assert "where the robot stands: number 1" in str(second)
-    for words in ("as you named them: hallway.", "before: Nothing yet.", "Drives left: 3.", "after this one: 2."):
-        assert words in str(known)
+def pointing(**entry: object) -> Advice:
+    """Return what is read of a reply that points at one place, at a point of picture 2 if not said otherwise."""
+    place = {"number": 0, "picture": 2, "point": [0.25, 0.75], "chance": 0.6, "room": "hallway"} | entry
+    return read({"answer": "", "go_to": [place]})
 
 
-def test_where_it_can_go_nowhere_the_model_is_told_to_answer() -> None:
-    assert "answer as well as the pictures allow" in str(shown(brief(options=()), 512).parts[-1])
+def floor_in(picture: int, x: float, y: float) -> tuple[float, float]:
+    """Return the floor at a point of a picture, as shares of the stored image."""
+    found = floor_at((view(1, math.pi), view(2))[picture - 1], x * 640, y * 480, 10.0)
+    assert found is not None
+    return found
 
 
 def test_a_full_reply_is_read() -> None:
@@ -95,7 +60,7 @@ def test_a_full_reply_is_read() -> None:
                  "go_to": [{"number": 1, "chance": 0.6, "room": "Kitchen"}, {"number": 2, "chance": 0.1, "room": "?"}]})
     assert (said.answer.text, said.answer.confidence, said.answer.abstained) == ("an apple", 0.8, False)
     assert [e.keyframe_id for e in said.answer.evidence] == [2]
-    assert said.weights == (0.6, 0.1) and said.rooms == ("kitchen", "")
+    assert weights(said) == (0.6, 0.1) and rooms(said) == ("kitchen", "")
     [assessed] = said.assessments
     assert assessed.keyframe_id == 2 and assessed.enough == 0.8 and assessed.says == "an apple"
     assert assessed.target is not None and assessed.target[0] > 3.0  # in front of the robot
@@ -104,10 +69,10 @@ def test_a_full_reply_is_read() -> None:
 def test_without_an_answer_it_is_an_abstention_that_says_what_is_missing() -> None:
     said = read({"reasons": "", "answer": "", "confidence": 0.9, "evidence": [], "missing": "the table", "go_to": []})
     assert said.answer.abstained and said.answer.confidence == 0.0 and "the table" in said.answer.message
-    assert said.weights == (0.0, 0.0) and not said.assessments
+    assert weights(said) == (0.0, 0.0) and not said.assessments
 
 
-@pytest.mark.parametrize(("go_to", "rooms", "weights", "named"), [
+@pytest.mark.parametrize(("go_to", "named_rooms", "expected", "named"), [
     ({"1": 0.7, "9": 1.0}, {"1": "the kitchen", "x": "bath"}, (0.7, 0.0), ("kitchen", "")),
     ([{"option": "#2", "weight": "30%"}], None, (0.0, 0.3), ("", "")),
     ([{"number": 1, "chance": math.nan}, {"number": 0, "chance": 1}, "2", None], {}, (0.0, 0.0), ("", "")),
@@ -115,10 +80,116 @@ def test_without_an_answer_it_is_an_abstention_that_says_what_is_missing() -> No
     ("go to 1", {}, (0.0, 0.0), ("", "")),
     ([{"number": 1, "chance": 0.4, "room": 7}] * 100_000, {}, (0.4, 0.0), ("", "")),
 ])
-def test_of_where_to_go_the_valid_parts_count(go_to: object, rooms: object, weights: tuple[float, ...],
+def test_of_where_to_go_the_valid_parts_count(go_to: object, named_rooms: object, expected: tuple[float, ...],
                                               named: tuple[str, ...]) -> None:
-    said = read({"answer": "", "go_to": go_to, "rooms": rooms})
-    assert said.weights == pytest.approx(weights) and said.rooms == named
+    said = read({"answer": "", "go_to": go_to, "rooms": named_rooms})
+    assert weights(said) == pytest.approx(expected) and rooms(said) == named and not places(said)
+
+
+def test_the_options_of_the_brief_come_first_in_its_order_and_what_was_not_drawn_is_not_judged() -> None:
+    said = read({"answer": "", "go_to": [{"number": 0, "picture": 2, "point": [0.5, 0.9], "chance": 0.9},
+                                         {"number": 2, "chance": 0.3}]}, asked=brief(options=(HIDDEN, DOOR)))
+    assert [each.option for each in said.options[:2]] == [HIDDEN, DOOR] and len(said.options) == 3
+    assert [each.weight for each in said.options] == [0.0, 0.3, 0.9]
+
+
+def test_a_place_that_it_points_at_is_the_floor_there_seen_the_way_the_picture_looks() -> None:
+    [place] = pointing().options[2:]
+    x, y = floor_in(2, 0.25, 0.75)
+    assert (place.option.x, place.option.y) == pytest.approx((x, y))
+    assert (place.option.kind, place.weight, place.room) == (POINTED, 0.6, "hallway")
+    assert place.option.heading == pytest.approx(math.atan2(y - 2.0, x - 3.0)) and y > 2.0, "left of the middle"
+    assert place.option.distance_m == pytest.approx(math.hypot(x - 3.0, y - 2.0))
+
+
+@pytest.mark.parametrize("entry", [
+    {"point": [128, 288]}, {"point": [250, 750]}, {"point": ["25%", "75 %"]}, {"point": ["0.25", "0.75"]},
+    {"point": [0.2, 0.7, 0.3, 0.8]}, {"picture": "picture 2"}, {"number": None}, {"number": ""}, {"number": "none"},
+    {"number": -1}, {"number": 9}, {"chance": "60%"}, {"chance": 60}])
+def test_pointing_is_read_as_models_write_it(entry: dict[str, object]) -> None:
+    [place] = pointing(**entry).options[2:]
+    assert (place.option.x, place.option.y) == pytest.approx(floor_in(2, 0.25, 0.75), abs=0.1)
+    assert place.weight == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("entry", [
+    {"picture": 3}, {"picture": 0}, {"picture": -1}, {"picture": None}, {"picture": math.inf}, {"picture": [2]},
+    {"point": None}, {"point": []}, {"point": [0.5]}, {"point": "0.25, 0.75"}, {"point": ["left", "low"]},
+    {"point": [-0.1, 0.5]}, {"point": [math.nan, 0.5]}, {"point": [0.5, math.inf]}, {"point": [2000, 3000]},
+    {"point": {"x": 0.5, "y": 0.5}}, {"point": [None, None]}, {"point": [[0.5], [0.5]]}, {"point": [True, False]}])
+def test_a_place_that_cannot_be_made_out_is_left_out(entry: dict[str, object]) -> None:
+    said = pointing(**entry)
+    assert not places(said) and weights(said) == (0.0, 0.0)
+
+
+def test_the_very_border_of_a_picture_is_in_it() -> None:
+    for point, inside in (([0.5, 1.0], [0.5, 0.998]), ([1.0, 0.9], [0.998, 0.9])):
+        [at], [near] = places(pointing(point=point)), places(pointing(point=inside))
+        assert (at.x, at.y) == pytest.approx((near.x, near.y), abs=0.1)
+
+
+def test_where_a_number_is_given_the_point_does_not_count() -> None:
+    said = pointing(number=1)
+    assert weights(said) == (0.6, 0.0) and rooms(said) == ("hallway", "") and not places(said)
+
+
+def blind(number: int, geometry: bool = True) -> Brief:
+    """Return the brief with views without any depth, or without a camera."""
+    seen = view(number)
+    assert seen.geometry is not None
+    none = io.BytesIO()
+    Image.new("I;16", (64, 48)).save(none, "PNG")
+    without = seen.geometry._replace(depth_png=none.getvalue()) if geometry else None
+    return Brief((replace(seen, geometry=without),), now=(number,))
+
+
+def test_without_depth_the_floor_is_where_the_ray_meets_it() -> None:
+    asked = blind(2)
+    for place in ((4.4, 2.0), (5.0, 2.6), (6.0, 1.5)):
+        pixel = pixel_of(asked.views[0], *place, 0.0)
+        assert pixel is not None and point_at(asked.views[0], pixel[0], pixel[1]) is None
+        entry = {"number": 0, "picture": 1, "point": [pixel[0] / 640, pixel[1] / 480], "chance": 0.5}
+        [option] = places(read({"answer": "", "go_to": [entry]}, asked=asked))
+        assert (option.x, option.y) == pytest.approx(place, abs=1e-6)
+
+
+def test_without_depth_nothing_is_farther_than_ten_metres_or_up_in_the_air() -> None:
+    far = pixel_of(blind(2).views[0], 90.0, 2.0, 0.0)
+    assert far is not None
+    for down, found in ((far[1] / 480, [10.0]), (0.1, [])):
+        entry = {"number": 0, "picture": 1, "point": [0.5, down], "chance": 0.5}
+        said = read({"answer": "", "go_to": [entry]}, asked=blind(2))
+        assert [option.distance_m for option in places(said)] == pytest.approx(found, abs=0.2)
+
+
+def test_a_view_without_a_camera_cannot_be_pointed_at() -> None:
+    entry = {"number": 0, "picture": 1, "point": [0.5, 0.9], "chance": 0.5}
+    assert not read({"answer": "", "go_to": [entry]}, asked=blind(2, geometry=False)).options
+
+
+def test_of_very_many_places_three_are_taken() -> None:
+    entry = {"number": 0, "picture": 2, "point": [0.5, 0.9], "chance": 0.5}
+    assert len(places(read({"answer": "", "go_to": [entry] * 1_000_000}))) == 3
+    assert not places(read({"answer": "", "go_to": {str(n): 0.5 for n in range(3, 100_000)}}))
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ([{"what": "bed", "known": "blue"}, {"what": "sofa", "known": ""}], (Known("bed", "blue"), Known("sofa"))),
+    ([{"what": "bed", "known": "not yet known"}, {"what": "sofa", "known": "Unknown."}, {"what": "mat"}],
+     (Known("bed"), Known("sofa"), Known("mat"))),
+    ([{"what": "lamp", "known": "not on"}, {"what": "cups", "known": 0}],
+     (Known("lamp", "not on"), Known("cups", "0"))),
+    ([{"what": ""}, {"known": "blue"}, "bed", None, 3, {"what": ["bed"]}, {"what": "rug", "known": "?"}],
+     (Known("rug"),)),
+    ([{"what": "bed"}] * 1_000_000, (Known("bed"),)), ("bed, sofa", ()), ({"bed": "blue"}, ()), (None, ())])
+def test_targets_are_read(said: object, expected: tuple[Known, ...]) -> None:
+    assert read({"answer": "", "targets": said}).targets == expected
+
+
+def test_targets_alone_are_a_reply() -> None:
+    assert read({"targets": [{"what": "bed", "known": ""}]}).targets == (Known("bed"),)
+    with pytest.raises(ValueError, match="targets"):
+        read({"thoughts": "none"})
 
 
 @pytest.mark.parametrize(("point", "expected"), [

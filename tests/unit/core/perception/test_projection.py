@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.perception.projection import geometry_of, pixel_of, point_at, visible_pixel
+from eqa_nodes.core.perception.projection import floor_at, geometry_of, pixel_of, point_at, visible_pixel
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Keyframe
@@ -181,3 +181,24 @@ def test_damage_anywhere_is_a_bad_frame_or_other_depths() -> None:
         except BadFrame:
             refused += 1
     assert refused > 200
+
+
+def test_the_floor_at_a_pixel_is_below_what_is_seen_there() -> None:
+    seen = seen_from(BY_THE_DOOR)
+    view = view_of(seen)
+    for u, v, _, _ in points(seen)[:50]:
+        point = point_at(view, u, v)
+        assert point is not None and floor_at(view, u, v, 1.0) == point[:2], "what is seen may be farther than that"
+
+
+def test_without_depth_the_floor_is_where_the_ray_comes_down_to_it() -> None:
+    seen = seen_from(BY_THE_DOOR)
+    blind = view_of(replace(seen, depth_m=np.zeros_like(seen.depth_m)))
+    found = pixel_of(blind, 5.5, 2.4, 0.0)
+    assert found is not None and floor_at(blind, found[0], found[1], 10.0) == pytest.approx((5.5, 2.4))
+    near = floor_at(blind, found[0], found[1], 1.0)
+    assert near is not None and math.dist(near, BY_THE_DOOR[:2]) == pytest.approx(1.0)
+    assert near[1] - 2.0 == pytest.approx(0.4 / math.hypot(2.1, 0.4)), "on the same ray"
+    assert floor_at(blind, 320.0, 10.0, 10.0) is None, "above the horizon"
+    assert floor_at(blind, 700.0, 400.0, 10.0) is None and floor_at(blind, 320.0, -1.0, 10.0) is None
+    assert floor_at(replace(blind, geometry=None), 320.0, 400.0, 10.0) is None

@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.policies.advised import pointed_at
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy, unexplored_area
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
 from eqa_nodes.core.policies.steering import Reach
-from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, WeighedOption
+from eqa_nodes.core.types.floor import (
+    LOOK_ROUND,
+    POINTED,
+    Candidate,
+    Decision,
+    Frontier,
+    GridMap,
+    Option,
+    WeighedOption,
+)
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
 from tests.fixtures.grids import grid_of
@@ -209,3 +219,84 @@ def test_a_second_look_is_not_worth_a_long_drive_for_little_doubt() -> None:
 
 def test_a_robot_off_the_map_lists_no_options() -> None:
     assert BestPolicy().options(situation(corridor(), pose=Pose2(-5.0, -5.0, 0.0))) == []
+
+
+def kinds(policy: BestPolicy, pose: Pose2) -> set[str]:
+    return {option.kind for option in policy.options(situation(corridor(), pose=pose, regions=()))}
+
+
+def moved(metres: float) -> Pose2:
+    return HERE._replace(x=HERE.x + metres)
+
+
+def chosen(policy: BestPolicy, pose: Pose2, weights: dict[str, float], *more: WeighedOption) -> Decision:
+    """Return the decision where the model weighs options by their kinds."""
+    now = situation(corridor(), pose=pose, regions=())
+    named = [WeighedOption(o, weights.get(o.kind, 0.0)) for o in policy.options(now)]
+    return policy.decide(now._replace(advice=(*named, *more)))
+
+
+def test_a_look_round_is_an_option_only_away_from_where_the_robot_has_turned() -> None:
+    policy = BestPolicy()
+    assert LOOK_ROUND not in kinds(policy, HERE), "it has turned where it began"
+    assert LOOK_ROUND not in kinds(policy, moved(1.0)) and LOOK_ROUND in kinds(policy, moved(2.0))
+    here = policy.options(situation(corridor(), pose=moved(2.0), regions=()))[-1]
+    assert here == Option(*moved(2.0), LOOK_ROUND, 0.0)
+
+
+def test_it_looks_round_where_the_model_says_so_and_then_not_again() -> None:
+    policy = BestPolicy()
+    kinds(policy, HERE)
+    decision = chosen(policy, moved(2.0), {LOOK_ROUND: 0.5, "doorway": 0.1})
+    assert decision.look_around and decision.goal == moved(2.0) and "looks round" in decision.reason
+    assert LOOK_ROUND not in kinds(policy, moved(2.5))
+
+
+def test_it_does_not_look_round_of_its_own_accord() -> None:
+    policy = BestPolicy()
+    kinds(policy, HERE)
+    for weights in ({LOOK_ROUND: 0.0, "doorway": 0.1}, {LOOK_ROUND: 0.0}):
+        decision = chosen(policy, moved(2.0), weights)
+        assert decision.goal is not None and not decision.look_around
+
+
+def test_a_likelier_place_beats_a_look_round() -> None:
+    policy = BestPolicy()
+    kinds(policy, HERE)
+    assert not chosen(policy, moved(2.0), {LOOK_ROUND: 0.1, "doorway": 0.9}).look_around
+
+
+def pointed(x: float, y: float, heading: float, distance_m: float) -> Option:
+    return Option(x, y, heading, POINTED, distance_m)
+
+
+def test_it_goes_where_the_model_points() -> None:
+    place = pointed(7.5, 1.25, 0.0, 2.25)
+    policy = BestPolicy()
+    decision = chosen(policy, HERE, {}, WeighedOption(place, 0.6))
+    assert decision.goal is not None and math.dist(decision.goal[:2], (7.5, 1.25)) < 0.3
+    assert decision.goal.yaw == 0.0 and POINTED in decision.reason
+    assert "60 % to see the answer" in decision.reason
+
+
+def test_of_a_place_out_of_reach_it_goes_as_far_as_it_can_see() -> None:
+    walled = grid_of("#" * 21, *["." * 12 + "#" + "." * 8] * 4, "#" * 21)
+    reach = Reach(walled, HERE, 0.2)
+    assert pointed_at(reach, pointed(9.5, 1.25, 0.0, 4.25)) is None, "not even two fifths of the way can be driven"
+    for place in (pointed(6.4, 1.25, 0.0, 3.4), pointed(8.0, 1.25, 0.0, 5.0), pointed(6.2, 2.9, 0.3, 4.0)):
+        found = pointed_at(reach, place)
+        assert found is not None and 5.0 < found.pose.x < 6.0 and found.pose.yaw == place.heading
+    assert pointed_at(reach, pointed(40.0, 1.25, 0.0, 10.0)) is None, "off the map, all the way back"
+
+
+def test_a_place_in_a_wall_without_a_way_is_not_gone_to() -> None:
+    far = pointed(5.25, 9.0, math.pi / 2, 7.7)
+    decision = chosen(BestPolicy(), HERE, {"doorway": 0.01}, WeighedOption(far, 0.9))
+    assert decision.goal is not None and POINTED not in decision.reason
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, 1e300])
+def test_a_place_that_is_nowhere_is_not_gone_to(odd: float) -> None:
+    for place in (pointed(odd, 1.25, 0.0, 2.0), pointed(7.0, 1.25, odd, 2.0), pointed(7.0, 1.25, 0.0, odd)):
+        decision = chosen(BestPolicy(), HERE, {"doorway": 0.01}, WeighedOption(place, 0.5))
+        assert decision.goal is not None and all(math.isfinite(part) for part in decision.goal)

@@ -1,0 +1,106 @@
+"""What a vision-language model is shown for one decision: pictures with numbered options, and what is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eqa_nodes.core.answerers.vlm_views import numbered_picture
+from eqa_nodes.core.model import Mark, Picture
+from eqa_nodes.core.perception.projection import visible_pixel
+from eqa_nodes.core.types.advice import Brief, Known
+from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
+from eqa_nodes.core.types.geometry import wrap
+from eqa_nodes.core.types.views import Keyframe
+
+NOT_KNOWN = "not yet known"  # of one of several things that a question is about
+_DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right",
+               "on the right", "ahead on the right")
+_NO_MARKERS = str.maketrans("<>", "()")
+_APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
+_KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
+
+
+class Shown(NamedTuple):
+    """The user's part of a request: texts and pictures in order, and the pictures alone by their numbers, from 1."""
+
+    parts: tuple[str | bytes, ...]
+    pictures: tuple[Picture, ...]
+
+
+def shown(brief: Brief, max_side_px: int) -> Shown:
+    """Return a brief as a model gets it: each picture under its number, then what is known, by which it decides.
+
+    What changes least comes first, because servers keep the beginning of a request that they have seen before.
+    Raises BadFrame for a picture that cannot be decoded.
+    """
+    marks = [marks_in(view, brief.options) for view in brief.views]
+    pictures = tuple(numbered_picture(view, m, max_side_px) for view, m in zip(brief.views, marks, strict=True))
+    parts: list[str | bytes] = []
+    for i, picture in enumerate(pictures, 1):
+        parts += [_heading(i, picture, brief), picture]
+    drawn = {mark.number for some in marks for mark in some}
+    return Shown((*parts, _known(brief, drawn)), pictures)
+
+
+def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
+    """Return the options that can be seen in a view, numbered by their position from 1, at their pixels.
+
+    Of two that would cover each other the first one is drawn. A closer look and a look round are not drawn: their place
+    is where the robot would stand, and a disc there says nothing of what it would see.
+    """
+    found: list[Mark] = []
+    for number, option in enumerate(options, 1):
+        pixel = visible_pixel(view, option.x, option.y, view.map_from_base.xyz[2])
+        if pixel is not None and view.geometry is not None and not option.kind.startswith((CLOSER, LOOK_ROUND)):
+            apart = _APART * view.geometry.intrinsics.width
+            if all(math.dist(pixel[:2], (mark.u, mark.v)) >= apart for mark in found):
+                found.append(Mark(number, pixel[0], pixel[1]))
+    return tuple(found)
+
+
+def _heading(number: int, picture: Picture, brief: Brief) -> str:
+    newest = ", the newest" if picture.view.id == max(view.id for view in brief.views) else ", taken earlier"
+    now = ", taken where the robot stands" if picture.view.id in brief.now else newest
+    options = "; ".join(_option(mark.number, brief.options[mark.number - 1]) for mark in picture.marks)
+    return f"Picture {number}{now}{': ' + options if options else ''}"
+
+
+def _option(number: int, option: Option) -> str:
+    room = f", {option.room} by your guess" if option.room else ""
+    return f"number {number} is {_KINDS.get(option.kind, option.kind)}{room}, {option.distance_m:.0f} m away"
+
+
+def _direction(option: Option, brief: Brief) -> str:
+    """Return in words where an option lies as the robot looks, by the newest view."""
+    robot = max(brief.views, key=lambda view: view.id).pose
+    bearing = wrap(math.atan2(option.y - robot.y, option.x - robot.x) - robot.yaw)
+    return _DIRECTIONS[round(bearing / (math.pi / 4)) % len(_DIRECTIONS)]
+
+
+def _known(brief: Brief, drawn: set[int]) -> str:
+    """Return what is known besides the pictures, as data between markers."""
+    hidden = [_hidden(i, option, brief) for i, option in enumerate(brief.options, 1) if i not in drawn]
+    lines = [_targets_known(brief.targets),
+             f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
+             "In none of the pictures: " + "; ".join(hidden) + "." if hidden else "",
+             *(f"You said before: {note}" for note in brief.notes),
+             f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
+             f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",
+             "" if brief.options else "The robot cannot go anywhere else: answer as well as the pictures allow."]
+    data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # what was said cannot end the data
+    return f"<known>\n{data}\n</known>"
+
+
+def _hidden(number: int, option: Option, brief: Brief) -> str:
+    """Return an option that no picture shows, with where it lies."""
+    if option.kind == LOOK_ROUND:
+        return f"number {number} is {option.kind}"
+    return f"{_option(number, option)} {_direction(option, brief)}"
+
+
+def _targets_known(targets: Sequence[Known]) -> str:
+    """Return what is known of the several things that the question is about."""
+    known = "; ".join(f"{target.what}: {target.known or NOT_KNOWN}" for target in targets)
+    return f"The question is about {known}." if known else ""

@@ -1,0 +1,85 @@
+"""Drives that do not move the robot end a search; looks round where it stands are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from eqa_nodes.core.agent.assessments import ViewAssessments
+from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.cost import CostTracker
+from eqa_nodes.core.agent.drives import Drives
+from eqa_nodes.core.agent.legs import Legs
+from eqa_nodes.core.errors import NavigationError
+from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.floor import Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Limits, Receipt
+
+HERE, ELSEWHERE = Pose2(0.0, 0.0, 0.0), Pose2(3.0, 0.0, 0.0)
+
+
+class Stuck:
+    """A robot that turns and does not get anywhere; odometry and legs at once."""
+
+    def travelled(self) -> Travelled:
+        return Travelled(0, 0.0)
+
+    def last(self) -> tuple[int, Pose2]:
+        return 0, HERE
+
+    def go_to(self, goal: Pose2) -> NavResult:
+        return NavResult(NavCode.SUCCEEDED)
+
+    def look_around(self) -> NavResult:
+        return NavResult(NavCode.SUCCEEDED)
+
+
+class Spent:
+    """What was spent so far."""
+
+    def __init__(self, **spent: float) -> None:
+        self._receipt = Receipt(**spent)  # type: ignore[arg-type]
+
+    def receipt(self) -> Receipt:
+        return self._receipt
+
+
+def bounds(limits: Limits = Limits(), **spent: float) -> Bounds:
+    return Bounds(limits, cast(CostTracker, Spent(**spent)), lambda: False)
+
+
+def driven(decisions: Sequence[Decision]) -> int:
+    """Return how many decisions a stuck robot follows before it gives up."""
+    robot = Stuck()
+    ports = cast(Ports, Ports(robot, robot, robot, robot, robot))  # type: ignore[arg-type]
+    drives = Drives(ports, AgentConfig(max_failed_legs=3), cast(Legs, robot), cast(ViewAssessments, None), bounds(),
+                    lambda *_: None)  # type: ignore[arg-type]
+    for n, decision in enumerate(decisions):
+        try:
+            drives.follow(decision)
+        except NavigationError:
+            return n
+    return len(decisions)
+
+
+ROUND, AWAY, AWAY_AND_ROUND = Decision(HERE, "", look_around=True), Decision(ELSEWHERE, ""), Decision(
+    ELSEWHERE, "", look_around=True)
+
+
+def test_looks_round_where_it_stands_are_no_failed_drives_and_forgive_none() -> None:
+    assert driven([ROUND] * 9) == 9
+    assert driven([AWAY, ROUND, AWAY, ROUND, AWAY, AWAY]) == 4
+    assert driven([AWAY] * 9) == driven([AWAY_AND_ROUND] * 9) == 2
+
+
+@pytest.mark.parametrize(("limits", "spent", "drives", "left"), [
+    (Limits(), {"steps": 40, "metres": 10.0}, 2, -1), (Limits(steps=100), {"steps": 40}, 0, -1),
+    (Limits(steps=100), {"steps": 40}, 2, 3), (Limits(steps=100, metres=12.0), {"steps": 40, "metres": 10.0}, 2, 0),
+    (Limits(steps=100), {"steps": 120}, 2, 0), (Limits(metres=50.0), {"metres": 5e-324}, 1, 999)])
+def test_how_many_drives_are_left_is_told_by_those_before(limits: Limits, spent: dict[str, float], drives: int,
+                                                          left: int) -> None:
+    assert bounds(limits, **spent).legs_left(drives) == left
