@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.policies.advised import Valued, advised_value, apart, pointed_at
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.best_config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
-from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, viewpoint
+from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, unexplored_area, viewpoint
 from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.policies.unvisited import unvisited_floor
-from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
-from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import (
     CLOSER,
@@ -25,57 +23,17 @@ from eqa_nodes.core.types.floor import (
     Candidate,
     Decision,
     Frontier,
-    GridMap,
     Option,
 )
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
-_FAN = np.radians(np.arange(-60, 61, 15))
 _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
 _LITTLE = 0.15  # doubt for which nothing is looked at again
+_PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
-
-
-@dataclass(frozen=True)
-class BestConfig:
-    """Parameters of our own policy, chosen on train seeds."""
-
-    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
-    switch: Positive = setting(1.3, "Factor by which another target must score better to replace the current one.")
-    turn_m: NotNegative = setting(0.5, "Cost of a half turn, in metres of path.")
-    fixed_m: Positive = setting(1.0, "Fixed cost of each drive, in metres of path.")
-    fan_m: Positive = setting(3.0, "Radius in metres of the fan in which unexplored floor is counted.")
-    area_m2: Positive = setting(3.0, "Unexplored floor in square metres that is worth as much as a room.")
-    unknown: Share = setting(0.35, "Probability (0 to 1) assumed for a room that is not yet recognised.")
-    again: Share = setting(0.4, "Share of that probability (0 to 1) that remains when the likely rooms are known.")
-    inside: Share = setting(0.8,
-        "Probability (0 to 1) that a frontier wider than doorway_m leads on into its own room.")
-    doorway: Share = setting(0.35,
-        "Probability (0 to 1) that a frontier narrower than doorway_m leads on into its own room.")
-    doorway_m: NotNegative = setting(1.2, "Width of a doorway in metres.")
-    votes_m: Positive = setting(2.5, "Radius in metres around a frontier in which votes for its room are counted.")
-    look: NotNegative = setting(0.5, "Value of a promising spot relative to a frontier.")
-    thin: NotNegative = setting(0.6, "Value of an object seen from afar relative to a frontier.")
-    seen_m: NotNegative = setting(1.5, "Distance in metres to a view below which a spot counts as already looked at.")
-    count: Count = setting(6, "Maximum number of promising spots.")
-    remembered: Count = setting(60, "Maximum number of views that the spots are taken from.")
-    near_m: Positive = setting(1.6, "Minimum distance in metres from which an object is in full view.")
-    far_m: Positive = setting(2.8, "Maximum distance in metres from which an object is in full view.")
-    rooms: bool = setting(True, "Search the likely rooms first.")
-    looks: bool = setting(True, "Drive to promising spots.")
-    confirm: bool = setting(True, "Look again before giving an answer.")
-    listed: Counted = setting(8, "Maximum number of options that a model is shown.")
-    floor_m: Positive = setting(2.5,
-        "Minimum distance in metres from where the robot has been at which floor that it has seen is an option.")
-    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model did not name.")
-    advised_fixed_m: Positive = setting(2.0, "Fixed cost of each drive in metres of path where a model is asked.")
-    advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
-    gain_m: Positive = setting(12.0,
-        "Maximum length of a drive to look again, in metres, per unit of doubt that is left (where a model is asked).")
-    straight: bool = setting(False, "Use straight-line distances instead of path lengths, for ablations.")
 
 
 class BestPolicy:
@@ -160,7 +118,10 @@ class BestPolicy:
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
                   f"{chosen.place.distance_m:.1f} m away, best of {len(options)}")
-        return Decision(goal, reason, candidates, marks=marks)
+        look = advised and chosen.value >= _PROMISING and self._unseen_round(goal, self._c.round_m)
+        if look:
+            self._turned.append(goal)
+        return Decision(goal, reason, candidates, marks=marks, look_around=look)
 
     def confirm(self, situation: Situation) -> Decision:
         """Return a spot near by from which the object is in full view, or no goal where that is so already."""
@@ -219,9 +180,13 @@ class BestPolicy:
             return None
         return Valued(place, 0.0, POINTED, POINTED, 0.0)
 
+    def _unseen_round(self, pose: Pose2, within_m: float) -> bool:
+        """Say whether the robot has not looked round so near to a pose; never for 0 m."""
+        return within_m > 0 and all(pose.distance(other) >= within_m for other in self._turned)
+
     def _look_round(self, pose: Pose2) -> list[tuple[Option, Valued]]:
         """Return a look round as an option, none where the robot has turned already."""
-        if any(pose.distance(other) < self._c.seen_m for other in self._turned):
+        if not self._unseen_round(pose, self._c.seen_m):
             return []
         return [(Option(*pose, LOOK_ROUND, 0.0), Valued(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0))]
 
@@ -328,18 +293,3 @@ class BestPolicy:
     def _marks(self, regions: Sequence[RankedRegion]) -> tuple[Candidate, ...]:
         rank = {name: rank_of(name, regions) for name in self._belief.names()}
         return tuple(Candidate(s.x, s.y, rank[s.name], s.name) for s in self._belief.squares())
-
-
-def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
-    """Return the unexplored floor in sight of a frontier, m2: a fan of 120 degrees of its heading, up to obstacles."""
-    r = (np.arange(round(reach_m / grid.resolution_m)) + 1) * grid.resolution_m
-    angle = frontier.heading + _FAN[:, None]
-    ix = np.floor((frontier.x + r * np.cos(angle) - grid.origin[0]) / grid.resolution_m).astype(int)
-    iy = np.floor((frontier.y + r * np.sin(angle) - grid.origin[1]) / grid.resolution_m).astype(int)
-    rows, columns = grid.cells.shape
-    inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
-    occupied, unexplored = np.zeros(ix.shape, bool), np.ones(ix.shape, bool)
-    occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
-    unexplored[inside] = ~grid.explored[iy[inside], ix[inside]]
-    unexplored &= ~np.logical_or.accumulate(occupied, axis=1)
-    return float((unexplored * r).sum() * grid.resolution_m * (_FAN[1] - _FAN[0]))

@@ -8,10 +8,11 @@ import numpy as np
 
 from eqa_nodes.core.driving.planning import centre_of
 from eqa_nodes.core.policies.steering import Reach, ReachablePose
-from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment
 
+_FAN = np.radians(np.arange(-60, 61, 15))
 _SAMPLES = 24  # points of a line of sight, at least
 
 
@@ -85,3 +86,18 @@ def viewpoint(reach: Reach, view: ViewAssessment, near_m: float, far_m: float) -
             yaw = math.atan2(target[1] - py, target[0] - px)
             return ReachablePose(Pose2(px, py, yaw), float(reach.field[iy, ix]))
     return None
+
+
+def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
+    """Return the unexplored floor in sight of a frontier, m2: a fan of 120 degrees of its heading, up to obstacles."""
+    r = (np.arange(round(reach_m / grid.resolution_m)) + 1) * grid.resolution_m
+    angle = frontier.heading + _FAN[:, None]
+    ix = np.floor((frontier.x + r * np.cos(angle) - grid.origin[0]) / grid.resolution_m).astype(int)
+    iy = np.floor((frontier.y + r * np.sin(angle) - grid.origin[1]) / grid.resolution_m).astype(int)
+    rows, columns = grid.cells.shape
+    inside = (ix >= 0) & (iy >= 0) & (ix < columns) & (iy < rows)
+    occupied, unexplored = np.zeros(ix.shape, bool), np.ones(ix.shape, bool)
+    occupied[inside] = grid.cells[iy[inside], ix[inside]] == 100
+    unexplored[inside] = ~grid.explored[iy[inside], ix[inside]]
+    unexplored &= ~np.logical_or.accumulate(occupied, axis=1)
+    return float((unexplored * r).sum() * grid.resolution_m * (_FAN[1] - _FAN[0]))

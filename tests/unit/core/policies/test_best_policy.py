@@ -10,8 +10,9 @@ import pytest
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies.advised import pointed_at
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy, unexplored_area
-from eqa_nodes.core.policies.sight import clear_lines, in_front_of, viewpoint
+from eqa_nodes.core.policies.best_config import BestConfig
+from eqa_nodes.core.policies.best_policy import BestPolicy
+from eqa_nodes.core.policies.sight import clear_lines, in_front_of, unexplored_area, viewpoint
 from eqa_nodes.core.policies.steering import Reach
 from eqa_nodes.core.types.floor import (
     LOOK_ROUND,
@@ -263,7 +264,22 @@ def test_it_does_not_look_round_of_its_own_accord() -> None:
 def test_a_likelier_place_beats_a_look_round() -> None:
     policy = BestPolicy()
     kinds(policy, HERE)
-    assert not chosen(policy, moved(2.0), {LOOK_ROUND: 0.1, "doorway": 0.9}).look_around
+    assert chosen(policy, moved(2.0), {LOOK_ROUND: 0.1, "doorway": 0.9}).goal != moved(2.0)
+
+
+def test_after_a_promising_drive_it_looks_round_but_not_twice_near_one_place() -> None:
+    policy = BestPolicy()
+    kinds(policy, HERE._replace(x=HERE.x - 9.0))
+    promising = chosen(policy, HERE, {"doorway": 0.9})
+    assert promising.look_around and promising.goal is not None
+    assert not chosen(policy, promising.goal, {"doorway": 0.9, "frontier": 0.9}).look_around, "it has just turned there"
+
+
+@pytest.mark.parametrize(("weight", "config"), [(0.2, BestConfig()), (0.9, BestConfig(round_m=0.0))])
+def test_after_other_drives_it_does_not(weight: float, config: BestConfig) -> None:
+    policy = BestPolicy(config)
+    kinds(policy, HERE._replace(x=HERE.x - 9.0))
+    assert not chosen(policy, HERE, {"doorway": weight}).look_around
 
 
 def pointed(x: float, y: float, heading: float, distance_m: float) -> Option:
