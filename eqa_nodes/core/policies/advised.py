@@ -14,6 +14,7 @@ from eqa_nodes.core.types.floor import Option
 
 _BESIDE_M = 0.8
 _STEP_M = 0.25
+_UNNAMED = 0.2
 _FARTHEST_M = 30.0
 _LEAST = 0.4  # of the way to a place that a model points at: it is not gone to where not even that is reachable
 
@@ -29,13 +30,13 @@ class Valued(NamedTuple):
     unseen: float = 1.0  # how much of what lies there is still to be seen, 0..1
 
 
-def advised_value(own: Valued, weight: float, unnamed: float) -> float:
+def advised_value(own: Valued, weight: float) -> float:
     """Return what an option is worth by the model's weight w: w (u + w (1 - u)), u: how much is unseen there.
 
     The surer the model is, the less it counts how much floor the map lacks: it may look into a room that the map
-    knows well. What it did not name is worth the share `unnamed` of what the policy thinks.
+    knows well. What it did not name is worth a fifth of what the policy thinks.
     """
-    return weight * (own.unseen + weight * (1.0 - own.unseen)) or unnamed * own.value
+    return weight * (own.unseen + weight * (1.0 - own.unseen)) or _UNNAMED * own.value
 
 
 def apart(listed: Sequence[tuple[Option, Valued]]) -> list[tuple[Option, Valued]]:

@@ -37,9 +37,6 @@ class BestConfig:
     looks: bool = setting(True, "Drive to promising spots.")
     confirm: bool = setting(True, "Look again before giving an answer.")
     listed: Counted = setting(8, "Maximum number of options that a model is shown.")
-    floor_m: Positive = setting(2.5,
-        "Minimum distance in metres from where the robot has been at which floor that it has seen is an option.")
-    unnamed: Share = setting(0.2, "Share of its own value that an option keeps which the model did not name.")
     advised_fixed_m: Positive = setting(2.0, "Fixed cost of each drive in metres of path where a model is asked.")
     advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
     round_m: NotNegative = setting(4.0,

@@ -31,6 +31,7 @@ from eqa_nodes.core.types.robot import RobotModel
 
 _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
+_FLOOR_M = 2.5  # how far such a place is from where the robot has been
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
@@ -88,7 +89,7 @@ class BestPolicy:
         found += [(self._as_option(situation, option), option) for option in self._thin(situation, reach)]
         known = [*self._visited, *((option.x, option.y) for option, _ in found)]
         floor = [self._floor_option(situation, place) for place in
-                 unvisited_floor(reach, known, _FLOOR, self._c.floor_m) if self._targets.open(place.pose)]
+                 unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)]
         found = apart(sorted(found, key=lambda pair: -pair[1].score))
         self._listed = [*found[:self._c.listed - len(floor)], *((self._as_option(situation, o), o) for o in floor),
                         *self._look_round(situation.pose)]
@@ -168,7 +169,7 @@ class BestPolicy:
             self._belief.add(option.x, option.y, room, 1.0)
             own = listed.get(option) or self._pointed(reach, option)
             if own is not None:
-                value = advised_value(own, weight, self._c.unnamed)
+                value = advised_value(own, weight)
                 options.append(own._replace(value=value, score=self._score(
                     situation.pose, own.place, value, self._c.advised_fixed_m)))
         return [o for o in options if o.score > 0]
