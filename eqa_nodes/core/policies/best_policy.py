@@ -48,7 +48,7 @@ class BestPolicy:
     rooms that no view has looked at from near. The best is kept until another is clearly better.
 
     Where a model weighs the options that it lists (`options`), P is the model's weight, and the surer it is the less A
-    counts: see `_advised_value`.
+    counts: see `advised_value`.
 
     Before an answer is given, it goes to the nearest spot from which the object is in full view, so that the last view
     proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
