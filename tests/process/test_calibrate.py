@@ -25,3 +25,15 @@ def test_a_check_runs_goes_on_and_comes_out_the_same(tmp_path: Path) -> None:
     assert main(line) == 0
     assert (tmp_path / "calibration.md").read_text() == tables
     assert sorted(read_trials(tmp_path), key=dumps) == sorted(trials, key=dumps)
+
+
+@pytest.mark.slow
+def test_a_model_is_asked_through_the_simulated_one_and_never_stops_of_its_own_accord(tmp_path: Path) -> None:
+    assert main(["bench", "calibrate", "--check", "label", "--answerer", "vlm", "--questions", "3", "--max-steps", "90",
+                 "--out", str(tmp_path)]) == 0
+    tables, trials = (tmp_path / "calibration.md").read_text(), read_trials(tmp_path)
+    assert "vlm over the simulated model answers" in tables
+    assert "Noise none" in tables and "Noise moderate" not in tables
+    by_arm = {arm: [t.score.steps for t in trials if t.arm == arm] for arm in ("none, never stops", "none, risk 0")}
+    assert min(by_arm["none, never stops"]) >= 90 > min(by_arm["none, risk 0"]) and len(trials) == 6
+    assert all(trial.calls for trial in trials), "the model is asked"

@@ -12,7 +12,7 @@ from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FOLDER, option
-from eqa_nodes.registry import DEFAULT_POLICY
+from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm, Trial
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
 # No probability is enough: the run weighs answers until there is nothing left to see.
 _NEVER = {"agent.enough": 2.0, "agent.calibration": ""}
+_INSISTS = 2.0  # agent.promise that no answer reaches: a model that repeats itself goes on too
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -42,6 +43,10 @@ class Calibrate:
     noise: tuple[str, ...] = option(("none", "moderate", "heavy", "severe"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
     policy: str = option(DEFAULT_POLICY, "exploration policy", complete=names.policies)
+    answerer: str = option(DEFAULT_ANSWERER, "answerer; one that needs a model uses the simulated one "
+                           "(docs/models.md), without noise", complete=names.answerers)
+    limits: Path | None = option(None, "JSON file with the simulated model's perception limits (default: its own)",
+                                 metavar="FILE")
     max_steps: int = option(250, "maximum atomic actions of an episode", type=whole)
     workers: int = option(2, "processes")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
@@ -64,7 +69,7 @@ class Calibrate:
         from eqa_nodes.bench.report.reliability import caption, reliability_svg, reliability_table
         from eqa_nodes.core.storage.codec import write_json
 
-        arms = [self._arm(noise, None) for noise in self.noise]
+        arms = [self._arm(noise, None) for noise in self._noises()]
         fitted = calibrate(self._trials(out, samples, arms), self._source(samples))
         write_json(out / CALIBRATION, fitted.calibration)
         _write(out, f"Fits on other houses than those asked about: {fitted.calibration.source}.\n\n"
@@ -78,6 +83,7 @@ class Calibrate:
 
         from eqa_nodes.bench.metrics.calibrate import realised, reliability, score
         from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
+        from eqa_nodes.core.agent.config import AgentConfig
         from eqa_nodes.core.agent.stopping import load_calibration, make_stop
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.registry import ANSWERERS
@@ -85,13 +91,15 @@ class Calibrate:
         calibration, risks = load_calibration(self.check), (0.0, *self.risk)
         if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in self.risk):
             raise ConfigError(f"--risk: expected different shares between 0 and 1, got {self.risk}")
-        stops = [make_stop(ANSWERERS.traits("label").enough or 1.0, self.check, risk).line for risk in risks]
-        trials = self._trials(out, samples, [self._arm(noise, risk) for noise in self.noise
+        enough = ANSWERERS.traits(self.answerer).enough or AgentConfig().enough
+        stops = [make_stop(enough, self.check, risk).line for risk in risks]
+        noises = self._noises()
+        trials = self._trials(out, samples, [self._arm(noise, risk) for noise in noises
                                              for risk in (None, *risks)])
         by_arm = {name: list(group) for name, group in groupby(trials, key=lambda t: t.arm)}
-        found = reliability(score([t for noise in self.noise for t in by_arm[_name(noise, None)]], calibration))
+        found = reliability(score([t for noise in noises for t in by_arm[_name(noise, None)]], calibration))
         text = f"Asked: {self._source(samples)}.\nCalibrated: {calibration.source}.\n\n{reliability_table(found)}"
-        for noise in self.noise:
+        for noise in noises:
             rows = [realised(risk, stop, by_arm[_name(noise, risk)]) for risk, stop in zip(risks, stops, strict=True)]
             text += f"\nNoise {noise}:\n\n{risk_table(rows)}"
         _write(out, text, reliability_svg(found, f"{self.split.capitalize()} houses"))
@@ -100,16 +108,24 @@ class Calibrate:
     def _arm(self, noise: str, risk: float | None) -> Arm:
         """Return a chain that never stops of its own accord (risk None), at the usual threshold (0), or by a risk."""
         from eqa_nodes.bench.running.trials import Arm
-        from eqa_nodes.cli.bench.trials import label_chain
+        from eqa_nodes.cli.bench.trials import asks_model, chain_of
 
-        agent = _NEVER if risk is None else {"agent.calibration": self.check, "agent.risk": risk}
-        return Arm(_name(noise, risk), noise, label_chain(noise, {"explorer": {"policy": self.policy},
-                                                                  "agent": agent}))
+        never = {**_NEVER, "agent.promise": _INSISTS} if asks_model(self.answerer) else _NEVER
+        agent = never if risk is None else {"agent.calibration": self.check, "agent.risk": risk}
+        return Arm(_name(noise, risk), noise, chain_of(
+            self.answerer, noise, self.limits, {"explorer": {"policy": self.policy}, "agent": agent}))
+
+    def _noises(self) -> tuple[str, ...]:
+        from eqa_nodes.cli.bench.trials import asks_model
+
+        return ("none",) if asks_model(self.answerer) else self.noise
 
     def _source(self, samples: Sequence[Sample]) -> str:
-        return (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
-                f"{self.seed}), noise {', '.join(self.noise)}; policy {self.policy}, label answerer, at most "
-                f"{self.max_steps} steps")
+        from eqa_nodes.cli.bench.trials import who_answers
+
+        return (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses "
+                f"(seed {self.seed}), noise {', '.join(self._noises())}; policy {self.policy}, "
+                f"{who_answers(self.answerer)} answers, at most {self.max_steps} steps")
 
     def _trials(self, out: Path, samples: Sequence[Sample], arms: Sequence[Arm]) -> list[Trial]:
         from eqa_nodes.cli.bench.trials import run_with_bar

@@ -10,7 +10,7 @@ from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FOLDER, flag, option
-from eqa_nodes.registry import ANSWERERS, DEFAULT_ANSWERER, POLICIES
+from eqa_nodes.registry import DEFAULT_ANSWERER, POLICIES
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm
@@ -53,7 +53,7 @@ class Explore:
 
         from eqa_nodes.bench.datasets import open_dataset
         from eqa_nodes.bench.running.explore import tables
-        from eqa_nodes.cli.bench.trials import IMAGE, run_with_bar
+        from eqa_nodes.cli.bench.trials import IMAGE, run_with_bar, who_answers
         from eqa_nodes.cli.paths import run_folder
         from eqa_nodes.core.storage.codec import write_bytes
 
@@ -62,10 +62,10 @@ class Explore:
             asked = open_dataset(self.dataset, split=self.split, limit=self.questions, seed=self.seed)
         samples = [sample for sample in asked if sample.needs_exploration]
         trials = run_with_bar(samples, [self._arm(*pair) for pair in chosen], out, self.max_steps, self.workers,
-                              seed=self.seed, model=self._asked())
+                              seed=self.seed, model=who_answers(self.answerer))
         head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
-                f"{self.seed}) that need exploration; answerer {self._asked()}, {IMAGE[0]} x {IMAGE[1]} image, at most "
-                f"{self.max_steps} steps (checked between drives); 95 % intervals over questions.\n\n")
+                f"{self.seed}) that need exploration; answerer {who_answers(self.answerer)}, {IMAGE[0]} x {IMAGE[1]} "
+                f"image, at most {self.max_steps} steps (checked between drives); 95 % intervals over questions.\n\n")
         text = head + tables(trials)
         write_bytes(out / TABLE, text.encode())
         Console().print(f"{text}\ntables: {out / TABLE}", soft_wrap=True, markup=False)
@@ -74,6 +74,7 @@ class Explore:
     def _chosen(self) -> list[tuple[str, str]]:
         """Return name and noise of every arm: all under the first noise, some under each. Raises ConfigError."""
         from eqa_nodes.bench.running.explore import ABLATIONS
+        from eqa_nodes.cli.bench.trials import asks_model
         from eqa_nodes.core.errors import ConfigError, unknown
         from eqa_nodes.registry import POLICIES
 
@@ -81,24 +82,16 @@ class Explore:
         for name in (*first, *self.noisy):
             if name not in POLICIES and name not in ABLATIONS:
                 raise ConfigError(unknown("policy", name, (*POLICIES, *ABLATIONS)))
-        noises = ("none",) if self._asks_model() else self.noise
+        noises = ("none",) if asks_model(self.answerer) else self.noise
         return list(dict.fromkeys([*((name, noises[0]) for name in first),
                                    *((name, noise) for noise in noises[1:] for name in self.noisy)]))
-
-    def _asks_model(self) -> bool:
-        return ANSWERERS.traits(self.answerer).asks_model
-
-    def _asked(self) -> str:
-        """Return who answers, for the manifest and the table."""
-        return f"{self.answerer} over the simulated model" if self._asks_model() else self.answerer
 
     def _arm(self, name: str, noise: str) -> Arm:
         from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
         from eqa_nodes.bench.running.trials import Arm
-        from eqa_nodes.cli.bench.trials import label_chain, model_chain
+        from eqa_nodes.cli.bench.trials import chain_of
         from eqa_nodes.config.files import read_file
 
         explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
         own: tuple[Parameters, ...] = ({"explorer": explorer}, read_file(self.params) if self.params else {})
-        chain = model_chain(self.answerer, self.limits, *own) if self._asks_model() else label_chain(noise, *own)
-        return Arm(f"{name} ({noise})", noise, chain)
+        return Arm(f"{name} ({noise})", noise, chain_of(self.answerer, noise, self.limits, *own))

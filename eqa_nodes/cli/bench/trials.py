@@ -15,10 +15,26 @@ from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.agents import stopping_parameters
 
 IMAGE = (160, 120)  # pixels; labels need no more
 MODEL_RANGE_M = 12.0  # of labels, for a simulated model with its own limit of sight
+
+
+def asks_model(answerer: str) -> bool:
+    """Say whether an answerer needs a model: these commands ask the simulated one then, without noise."""
+    return ANSWERERS.traits(answerer).asks_model
+
+
+def who_answers(answerer: str) -> str:
+    """Return who answers, for manifests and tables."""
+    return f"{answerer} over the simulated model" if asks_model(answerer) else answerer
+
+
+def chain_of(answerer: str, noise: str, limits: Path | None, *overrides: Parameters) -> GraphParameters:
+    """Return the parameters of a chain with an answerer: labels under a noise preset, or the simulated model."""
+    return model_chain(answerer, limits, *overrides) if asks_model(answerer) else label_chain(noise, *overrides)
 
 
 def label_chain(noise: str, *overrides: Parameters) -> GraphParameters:
