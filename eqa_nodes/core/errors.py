@@ -51,6 +51,10 @@ class BadFrame(EqaError):
     """A camera frame cannot be used: wrong shape, encoding, intrinsics, pose or stamp."""
 
 
+class MapFull(EqaError):
+    """A reconstruction holds as much as its settings allow."""
+
+
 class StaleData(EqaError):
     """Something derived from the newest observation did not arrive before the deadline."""
 
