@@ -27,7 +27,7 @@ class Reconstruct:
     voxel: float = option(0.02, "edge length of a voxel, metres; finer ones need more memory", metavar="M")
     range: float = option(4.0, "maximum depth that is used, metres", metavar="M")
     min_views: int = option(2, "minimum number of frames that must have seen a surface", metavar="N")
-    max_blocks: int = option(200_000, "maximum number of blocks of 8 x 8 x 8 voxels, 10 kB each; a frame that needs "
+    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels, 10 kB each; a frame that needs "
                              "more is refused", metavar="N")
     how: Reading = group(Reading)
 
