@@ -109,7 +109,7 @@ def _library() -> Any:
         raise MissingExtra(error.name or "open3d", "map3d") from error
     except ImportError as error:  # its wheel wants libraries of the system
         raise ConfigError(f"open3d cannot be loaded ({error}): install that library; on Debian or Ubuntu: "
-                          "apt-get install libusb-1.0-0 libgl1 libgomp1") from error
+                          "apt-get install libusb-1.0-0 libgl1") from error
     return open3d
 
 
