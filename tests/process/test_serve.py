@@ -23,7 +23,7 @@ SERVER = """
             self.end_headers()
             if "--die" in sys.argv:
                 print("the card caught fire", flush=True)
-                threading.Thread(target=server.shutdown).start()
+                threading.Timer(1.0, server.shutdown).start()
             elif sys.argv[3:]:
                 threading.Timer(0.5, os.kill, (os.getppid(), int(sys.argv[3]))).start()
     signal.signal(signal.SIGINT, lambda *_: (open(sys.argv[1], "w").close(), sys.exit(0)))

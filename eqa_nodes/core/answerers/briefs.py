@@ -68,7 +68,7 @@ def _heading(number: int, picture: Picture, brief: Brief) -> str:
 
 
 def _option(number: int, option: Option) -> str:
-    room = f", {option.room} by your guess" if option.room else ""
+    room = f", in or beside the {option.room}" if option.room else ""
     return f"number {number} is {_KINDS.get(option.kind, option.kind)}{room}, {option.distance_m:.0f} m away"
 
 
@@ -84,7 +84,7 @@ def _known(brief: Brief, drawn: set[int]) -> str:
     hidden = [_hidden(i, option, brief) for i, option in enumerate(brief.options, 1) if i not in drawn]
     lines = [_targets_known(brief.targets),
              f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
-             "In none of the pictures: " + "; ".join(hidden) + "." if hidden else "",
+             f"In none of the pictures (directions from the newest one): {'; '.join(hidden)}." if hidden else "",
              *(f"You said before: {note}" for note in brief.notes),
              f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
              f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",

@@ -50,10 +50,6 @@ class RoomBelief:
             for place in view.places:
                 self._vote(place.x, place.y, place.label, 1.0)
 
-    def add(self, x: float, y: float, name: str, votes: float) -> None:
-        """Add votes for the room at a point; an empty name is none."""
-        self._vote(x, y, name, votes)
-
     def names(self) -> list[str]:
         """Return every room that was recognised somewhere, sorted."""
         return sorted(self._columns)

@@ -31,6 +31,7 @@ from eqa_nodes.core.types.robot import RobotModel
 
 _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
+_HERE_M = 0.5  # a place so near is no drive: there the robot has looked
 _FLOOR_M = 2.5  # how far such a place is from where the robot has been
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
@@ -86,7 +87,8 @@ class BestPolicy:
         self._targets.review(situation.pose)
         found = [(self._as_option(situation, option, frontier), option)
                  for frontier, option in self._frontier_options(situation, reach)]
-        found += [(self._as_option(situation, option), option) for option in self._thin(situation, reach)]
+        found += [(self._as_option(situation, option), option) for option in self._thin(situation, reach)
+                  if option.place.distance_m > _HERE_M]
         known = [*self._visited, *((option.x, option.y) for option, _ in found)]
         floor = [self._floor_option(situation, place) for place in
                  unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)]
@@ -163,10 +165,13 @@ class BestPolicy:
         return next((o for o in options if current and same(o.place.pose, current)), None)
 
     def _advised(self, situation: Situation, reach: Reach) -> list[Valued]:
-        """Return what the model weighed by what it says, and learn the rooms that it recognised."""
+        """Return what the model weighed by what it says.
+
+        The room that it expects somewhere is not learned: shown again with the places near there, such a guess stays
+        when it has long proved wrong. The room that it sees the robot stand in is.
+        """
         listed, options = dict(self._listed), []
-        for option, weight, room in situation.advice:
-            self._belief.add(option.x, option.y, room, 1.0)
+        for option, weight, _ in situation.advice:
             own = listed.get(option) or self._pointed(reach, option)
             if own is not None:
                 value = advised_value(own, weight)

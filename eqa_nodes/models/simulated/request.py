@@ -113,5 +113,5 @@ def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
 
 
 def _room_in(said: str) -> str:
-    words = (word.removesuffix(" by your guess") for word in said.split(", "))
+    words = (word.removeprefix("in or beside the ") for word in said.split(", "))
     return next((word for word in words if word in REGIONS), "")

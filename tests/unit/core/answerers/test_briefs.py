@@ -12,6 +12,8 @@ from eqa_nodes.core.types.advice import Known
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from tests.fixtures.briefs import BACK, DOOR, HIDDEN, brief, view
 
+HIDDEN_ONES = "In none of the pictures (directions from the newest one)"
+
 
 def test_an_option_is_drawn_where_it_can_be_seen() -> None:
     assert [mark.number for mark in marks_in(view(2), (BACK, DOOR))] == [2]
@@ -27,7 +29,7 @@ def test_an_option_is_drawn_where_it_can_be_seen() -> None:
 def test_what_a_wall_hides_is_told_and_not_drawn() -> None:
     asked = brief(options=(HIDDEN, DOOR))
     *_, known = shown(asked, 512).parts
-    assert "In none of the pictures: number 1 is unexplored space, 4 m away ahead" in str(known)
+    assert f"{HIDDEN_ONES}: number 1 is unexplored space, 4 m away ahead" in str(known)
     assert "number 2" not in str(known)
 
 
@@ -56,7 +58,7 @@ def test_a_look_round_is_told_without_a_direction_and_not_drawn() -> None:
     here = Option(*view(2).pose, LOOK_ROUND, 0.0)
     asked = brief(options=(DOOR, here))
     assert [mark.number for picture in shown(asked, 512).pictures for mark in picture.marks] == [1]
-    assert f"In none of the pictures: number 2 is {LOOK_ROUND}.\n" in str(shown(asked, 512).parts[-1])
+    assert f"{HIDDEN_ONES}: number 2 is {LOOK_ROUND}.\n" in str(shown(asked, 512).parts[-1])
 
 
 def test_neither_is_a_closer_look() -> None:

@@ -192,14 +192,25 @@ def test_where_the_model_names_nothing_it_decides_as_it_would_alone() -> None:
     assert (decision.goal.x > HERE.x) == (own.goal.x > HERE.x)
 
 
-def test_the_rooms_that_the_model_names_are_known_the_next_time() -> None:
+def test_the_room_in_which_it_is_seen_to_stand_is_known_the_next_time_and_a_guess_is_not() -> None:
     policy = BestPolicy()
     options = listed(policy, corridor())
     policy.decide(situation(corridor(), regions=())._replace(
         advice=advised(options, *[0.5] * len(options), rooms=("kitchen",))))
-    moved = situation(corridor(), pose=Pose2(HERE.x + 0.3, HERE.y, 0.0), regions=())
-    again = {(option.x, option.y): option.room for option in policy.options(moved)}
-    assert again[options[0].x, options[0].y] == "kitchen"
+    ahead = Pose2(HERE.x + 0.3, HERE.y, 0.0)
+    assert {option.room for option in policy.options(situation(corridor(), pose=ahead, regions=()))} == {""}
+    stands = ViewAssessment(9, 9, 0.0, 0.0, region="hallway", pose=ahead._replace(x=options[0].x - 1.0))
+    again = policy.options(situation(corridor(), stands, pose=ahead, regions=()))
+    assert {option.room for option in again} >= {"hallway"}
+
+
+def test_a_closer_look_from_where_it_stands_is_no_option() -> None:
+    grid, near = corridor(), ViewAssessment(1, 1, 1.0, 0.0, pose=HERE, target=(HERE.x, HERE.y + 0.8), note="mug")
+    found = viewpoint(Reach(grid, HERE, 0.2), near, 1.6, 2.8)
+    assert found is not None
+    policy = BestPolicy()
+    assert all(option.distance_m > 0.5 for option in policy.options(situation(grid, near, pose=found.pose, regions=()))
+               if option.kind.startswith("a closer look"))
 
 
 def test_what_was_named_as_evidence_from_afar_may_be_looked_at_more_closely() -> None:
