@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import BadFrame, ConfigError, MapFull, MissingExtra
-from eqa_nodes.core.mapping.config import ReconstructionConfig
-from eqa_nodes.core.mapping.reconstruction import Reconstruction
+from eqa_nodes.core.reconstruction.config import ReconstructionConfig
+from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from tests.fixtures.house_tour import frames_of

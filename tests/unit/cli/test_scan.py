@@ -1,4 +1,4 @@
-"""`eqa reconstruct`: a file that other tools and `mesh:` scenes open, right in axes and scale, and the summary."""
+"""`eqa scan`: a file that other tools and `mesh:` scenes open, right in axes and scale, and the summary."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tour(open3d: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(tour: Path) -> Path:
     path = tour.with_name("flat.glb")
-    assert main(["reconstruct", str(tour), "--out", str(path)]) == 0
+    assert main(["scan", str(tour), "--out", str(path)]) == 0
     return path
 
 
@@ -81,7 +81,7 @@ def test_a_robot_drives_in_the_file(tour: Path, model: Path) -> None:
 
 def test_ply_is_in_the_axes_of_the_map_and_glb_has_y_up(tour: Path, model: Path) -> None:
     points = model.with_suffix(".ply")
-    assert main(["reconstruct", str(tour), "--out", str(points)]) == 0
+    assert main(["scan", str(tour), "--out", str(points)]) == 0
     ply, glb = trimesh.load(points, force="mesh"), trimesh.load(model, force="mesh")
     x, y, z = ply.vertices.T
     assert len(ply.faces) == len(glb.faces) and abs(z.min()) < 0.1 and 2.0 < z.max() < 3.5
@@ -90,7 +90,7 @@ def test_ply_is_in_the_axes_of_the_map_and_glb_has_y_up(tour: Path, model: Path)
 
 
 def test_the_summary_says_what_was_used(tour: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reconstruct", str(tour), "--out", str(tmp_path / "a.glb"), "--max-blocks", "3000"]) == 0
+    assert main(["scan", str(tour), "--out", str(tmp_path / "a.glb"), "--max-blocks", "3000"]) == 0
     said = capsys.readouterr().out
     count = len(list(tour.glob("*-rgb.png")))
     used = int(said.partition(" frames used")[0].rpartition(" ")[2])
@@ -106,13 +106,13 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_file(words: list[str], wh
                                                             monkeypatch: pytest.MonkeyPatch,
                                                             capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["reconstruct", str(tour), *words]) == 2
+    assert main(["scan", str(tour), *words]) == 2
     assert why in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_real_frames_make_a_room(open3d: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "room.glb"
-    assert main(["reconstruct", str(shared_data("rgbd-real")), "--out", str(out)]) == 0
+    assert main(["scan", str(shared_data("rgbd-real")), "--out", str(out)]) == 0
     assert "5 frames used, 0 not;" in capsys.readouterr().out
     low, high = trimesh.load(out, force="mesh").bounds
     assert (high - low < 6.0).all() and (high - low > 1.0).all()
@@ -121,5 +121,5 @@ def test_real_frames_make_a_room(open3d: None, tmp_path: Path, capsys: pytest.Ca
 def test_open3d_that_is_absent_is_named_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                                capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "open3d", None)
-    assert main(["reconstruct", str(tmp_path), "--out", str(tmp_path / "a.glb")]) == 2
+    assert main(["scan", str(tmp_path), "--out", str(tmp_path / "a.glb")]) == 2
     assert "open3d is not installed: pip install 'eqa-nodes[map3d]'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`eqa reconstruct`: the surfaces that an episode history shows, as a coloured mesh."""
+"""`eqa scan`: the surfaces that an episode history shows, as a coloured mesh."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from eqa_nodes.cli.history import PATH, Reading
 from eqa_nodes.cli.options import FILE, argument, group, option
 
 if TYPE_CHECKING:
-    from eqa_nodes.core.mapping.config import ReconstructionConfig
-    from eqa_nodes.core.mapping.reconstruction import Mesh, Reconstruction
+    from eqa_nodes.core.reconstruction.config import ReconstructionConfig
+    from eqa_nodes.core.reconstruction.volume import Reconstruction
+    from eqa_nodes.core.types.surfaces import Mesh
     from eqa_nodes.recordings.episode_history import EpisodeHistory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reconstruct:
+class Scan:
     """Puts the depth images of a history together and writes their surfaces as a coloured mesh, in metres."""
 
     path: Path = argument(PATH, metavar="PATH")
-    out: Path = option(Path("reconstruction.glb"), "output file: .glb, which a scene mesh:FILE opens, or .ply",
+    out: Path = option(Path("scan.glb"), "output file: .glb, which a scene mesh:FILE opens, or .ply",
                        metavar="FILE", writes=FILE)
     voxel: float = option(0.02, "edge length of a voxel, metres; finer ones need more memory", metavar="M")
     range: float = option(4.0, "maximum depth that is used, metres", metavar="M")
@@ -34,7 +35,7 @@ class Reconstruct:
     def run(self) -> int:
         """Read, write the mesh, and print what was used."""
         from eqa_nodes.cli.frames_bar import frames_bar
-        from eqa_nodes.core.mapping.reconstruction import Reconstruction
+        from eqa_nodes.core.reconstruction.volume import Reconstruction
         from eqa_nodes.recordings.mesh_file import check_mesh_name, write_mesh
 
         check_mesh_name(self.out)
@@ -49,7 +50,7 @@ class Reconstruct:
         return 0
 
     def _config(self) -> ReconstructionConfig:
-        from eqa_nodes.core.mapping.config import ReconstructionConfig
+        from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 
         default = ReconstructionConfig()
         truncation_m = default.truncation_m * self.voxel / default.voxel_m
@@ -77,7 +78,7 @@ def _print_refused(counts: Counter[str]) -> None:
 
 
 def _print_summary(built: Reconstruction, mesh: Mesh, refused: int, out: Path) -> None:
-    from eqa_nodes.core.mapping.reconstruction import BLOCK_BYTES
+    from eqa_nodes.core.reconstruction.volume import BLOCK_BYTES
 
     x, y, z = mesh.vertices.max(axis=0) - mesh.vertices.min(axis=0)
     _print(f"written: {out}: {built.frames} frames used, {refused} not; {len(mesh.vertices)} vertices, "

@@ -1,40 +1,23 @@
 """A coloured surface out of depth images: a truncated signed distance field (Curless and Levoy 1996) over Open3D.
 
-Open3D's sparse VoxelBlockGrid holds it; nothing of that library leaves this module.
+Open3D's sparse VoxelBlockGrid holds it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadFrame, ConfigError, MapFull, MissingExtra
-from eqa_nodes.core.mapping.config import ReconstructionConfig
+from eqa_nodes.core.errors import BadFrame, MapFull
+from eqa_nodes.core.reconstruction.config import ReconstructionConfig
+from eqa_nodes.core.reconstruction.library import open3d
+from eqa_nodes.core.types.surfaces import Cloud, Mesh
 from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
 
 BLOCK = 8  # voxels along the edge of a block
 BLOCK_BYTES = BLOCK ** 3 * (1 + 1 + 3) * 4  # distance, weight and colour, float32
 _FIRST_BLOCKS = 10_000  # room at the start; it doubles when it is full
-
-
-class Cloud(NamedTuple):
-    """Points on surfaces. points: (n, 3) float32, metres, map frame; colours: (n, 3) uint8, sRGB as the camera's."""
-
-    points: np.ndarray
-    colours: np.ndarray
-
-
-class Mesh(NamedTuple):
-    """Surfaces as triangles, whose front is the side that was seen.
-
-    vertices: (n, 3) float32, metres, map frame; triangles: (m, 3) int32, corners counter-clockwise seen from the front;
-    colours: (n, 3) uint8 of the vertices, sRGB as the camera's.
-    """
-
-    vertices: np.ndarray
-    triangles: np.ndarray
-    colours: np.ndarray
 
 
 class Reconstruction:
@@ -43,7 +26,7 @@ class Reconstruction:
     def __init__(self, config: ReconstructionConfig = ReconstructionConfig()) -> None:
         """Raises MissingExtra without Open3D, ConfigError where the system lacks a library that it needs."""
         self.config, self.frames = config, 0
-        self._o3d = o3d = _library()
+        self._o3d = o3d = open3d()
         kinds, channels = [o3d.core.float32] * 3, [(1,), (1,), (3,)]
         self._grid = o3d.t.geometry.VoxelBlockGrid(
             ("tsdf", "weight", "color"), kinds, channels, config.voxel_m, BLOCK,
@@ -100,17 +83,6 @@ class Reconstruction:
             raise MapFull(f"the reconstruction is full: {self.config.max_blocks} blocks "
                           f"({self.config.max_blocks * BLOCK_BYTES / 1e6:.0f} MB); raise max_blocks, or take larger "
                           "voxels")
-
-
-def _library() -> Any:
-    try:
-        import open3d
-    except ModuleNotFoundError as error:
-        raise MissingExtra(error.name or "open3d", "map3d") from error
-    except ImportError as error:  # its wheel wants libraries of the system
-        raise ConfigError(f"open3d cannot be loaded ({error}): install that library; on Debian or Ubuntu: "
-                          "apt-get install libusb-1.0-0 libgl1") from error
-    return open3d
 
 
 def _checked(frame: Frame, range_m: float) -> tuple[np.ndarray, np.ndarray]:
