@@ -9,6 +9,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Positive, Range, check_ranges
 from eqa_nodes.core.settings import setting
 
+
 @dataclass(frozen=True)
 class ReconstructionConfig:
     """Settings of the coloured surface that is put together from depth images."""
