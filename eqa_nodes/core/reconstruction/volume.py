@@ -11,6 +11,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, MapFull
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
+from eqa_nodes.core.reconstruction.labels import LabelVotes
 from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.surfaces import Cloud, Mesh
 from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
@@ -32,6 +33,7 @@ class Reconstruction:
             ("tsdf", "weight", "color"), kinds, channels, config.voxel_m, BLOCK,
             min(_FIRST_BLOCKS, config.max_blocks), o3d.core.Device("CPU:0"))
         self._spread = config.truncation_m / config.voxel_m
+        self._votes = LabelVotes(config.voxel_m)
 
     @property
     def blocks(self) -> int:
@@ -52,6 +54,7 @@ class Reconstruction:
         blocks = self._grid.compute_unique_block_coordinates(depth, *camera)
         self._check_room(blocks)
         self._grid.integrate(blocks, depth, colour, *camera)
+        self._votes.add(frame, depth_m)
         self.frames += 1
 
     def mesh(self) -> Mesh:
@@ -59,8 +62,9 @@ class Reconstruction:
         if not self.blocks:
             return Mesh(np.empty((0, 3), np.float32), np.empty((0, 3), np.int32), np.empty((0, 3), np.uint8))
         found = self._grid.extract_triangle_mesh(self._weight)
-        return Mesh(found.vertex.positions.numpy(), found.triangle.indices.numpy().astype(np.int32),
-                    _bytes(found.vertex.colors.numpy()))
+        vertices = found.vertex.positions.numpy()
+        return Mesh(vertices, found.triangle.indices.numpy().astype(np.int32), _bytes(found.vertex.colors.numpy()),
+                    self._votes.of(vertices))
 
     def cloud(self) -> Cloud:
         """Return points on the surfaces, about one for each voxel edge that they cross."""
