@@ -68,7 +68,7 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
     parameters = config.parameters
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
-    nodes = [name for name in nodes_of("robot", detecting=parameters.settings.detecting) if name not in left_out]
+    nodes = [name for name in config.nodes if name not in left_out]
     said: Parameters = {SHARED: {"use_sim_time": use_sim_time}, "memory": _memory(chosen["memory_file"]),
                         "agent": {"observers": tuple(name for name in OBSERVERS if name in nodes)}}
     parameters = config.with_overrides(said, *(
@@ -96,7 +96,7 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     if chosen["nav2"] == BRINGUP and (navigator != NAV2 or not chosen["scene"]):
         raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
                           "the transforms of an episode")
-    nodes = nodes_of(SIM, detecting=parameters.settings.detecting, navigator=navigator)
+    nodes = nodes_of(SIM, navigator=navigator, optional=parameters.settings.optional_observers)
     parameters = config.with_overrides(_autostart(chosen)).parameters
     begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
     own = folder / "nav2.yaml"
@@ -144,6 +144,7 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
         agent=chosen["agent"], answerer=chosen["answerer"], policy=chosen["policy"],
         model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
         detector=DetectorConfig(name=chosen["detector"]), world=world, robot=chosen.get("robot", ""),
+        reconstruct=_yes(chosen, "reconstruct"),
         dataset=chosen.get("dataset", ""), image=chosen.get("image", ""), navigator=chosen.get("navigator", ATOMIC),
         params=Path(chosen["params_file"]), folder=_folder(chosen))
 

@@ -18,6 +18,7 @@ from eqa_nodes.ros.graph import (
     CAMERA_TOPICS,
     NAV2_SERVES,
     NODES,
+    OPTIONAL,
     SERVICES,
     SIMULATED,
     TOPICS,
@@ -125,7 +126,7 @@ def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({})
     moved = {wires[key]: name for key, name in remap.items()}
     root = ElementTree.Element("policy", version=VERSION)
     enclaves = ElementTree.SubElement(root, "enclaves")
-    nodes = nodes_of(world, recording=True, detecting=True) if world else NODES
+    nodes = nodes_of(world, recording=True, optional=OPTIONAL) if world else NODES
     for name in (*nodes, *CLIENTS):
         enclave = ElementTree.SubElement(enclaves, "enclave", path=f"{NAMESPACE}/{name}")
         profiles = ElementTree.SubElement(enclave, "profiles")

@@ -11,6 +11,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.config.run import ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.history import DetectedHistory
@@ -25,9 +26,12 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
                 own: Path | None = None) -> EpisodeRunner:
     """Return what runs episodes: the graph in one process, a process a node, the chain without ROS, or a function.
 
-    own: where this one of several workers keeps its logs (default: the folder of the run).
+    own: where this one of several workers keeps its logs (default: the folder of the run). Raises ConfigError.
     """
     built, limits = config.settings, config.question_limits
+    if built.reconstructor.enabled and (is_function(config.agent) or config.through == PROCESS):
+        raise ConfigError("the reconstructor is a node, and no graph runs here: leave out --reconstruct and "
+                          "reconstructor.enabled, or run through the graph")
     if is_function(config.agent):
         from eqa_nodes.runners.function import ActiveFunctionRunner, load_function
 
