@@ -31,7 +31,8 @@ from eqa_nodes.ros.graph import OBSERVERS, nodes_of
 from sim_bridge.robots import DEFAULT, robot_of
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
-GRAPH, ISOLATED, PROCESS = "graph", "isolated", "process"  # what carries the episodes out
+# What carries the episodes out: ATTACHED is a graph that runs already.
+GRAPH, ISOLATED, PROCESS, ATTACHED = "graph", "isolated", "process", "attached"
 _IMAGE = re.compile(r"(\d+)x(\d+)")
 
 
@@ -58,7 +59,8 @@ class RunConfig:
     reconstruct: run the node that puts depth images together.
     world: sim | robot | replay. robot, dataset: whose body drives: the name, else the data set's own, else the default.
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
-    through: graph (one process) | isolated (a process a node) | process (no ROS).
+    through: graph (one process) | isolated (a process a node) | process (no ROS) | attached (a graph that runs already,
+    in `namespace`).
     limits: of one question; 0 = no limit. show: drive to the evidence after the answer.
     params: ROS parameter file. overrides: {node: {parameter: value}}, which win over everything.
     folder: of the run; bags, memories and captions lie below it.
@@ -80,6 +82,7 @@ class RunConfig:
     navigator: str = ATOMIC
     replayed: Replayed | None = None
     through: str = GRAPH
+    namespace: str = ""
     limits: Limits = Limits()
     force_guess: bool = False
     show: bool = False
