@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.registry import READERS
 from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 
@@ -71,9 +72,14 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "sim": {
         "scene": Argument("", "when ready, an episode begins in it, such as house:7; empty: none begins"),
         "seed": Argument("0", "of the episode"),
-        "dataset": Argument("", "whose own robot drives: a name of sim_bridge/robots.py", ("", *sorted(ROBOTS))),
-        "robot": Argument("", "body, camera and steps: such a name; empty: the data set's", ("", *sorted(ROBOTS))),
+        "dataset": Argument("", "data set whose own robot drives, for eqa bench run --attach; empty: the default robot",
+                            ("", *sorted(READERS))),
+        "robot": Argument("", "body, camera and steps: a name of sim_bridge/robots.py; empty: the data set's",
+                          ("", *sorted(ROBOTS))),
         "image": Argument("", "camera image, WIDTHxHEIGHT in pixels; empty: the robot's"),
+        "scenes": Argument("", "folder of scanned scenes, as their downloaders leave it; empty: EQA_SCENES"),
+        "habitat_python": Argument("", "a Python that has habitat_sim; empty: EQA_HABITAT_PYTHON"),
+        "record": Argument("true", "record a bag an episode", YES_NO),
         "navigator": Argument(ATOMIC, "atomic: our own, in lock-step; nav2: Nav2 drives by cmd_vel (docs/nav2.md)",
                               (ATOMIC, NAV2)),
         **_nav2("those for the simulated robot, FOLDER/nav2.yaml"),
