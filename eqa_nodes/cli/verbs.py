@@ -53,6 +53,7 @@ VERBS = (
         Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
         Verb("record", "make one in a simulator", "history:RecordTour"))),
     Verb("scan", "make a coloured 3D mesh of an episode history", "scan:Scan"),
+    Verb("view", "write an episode as a recording for the viewer Rerun", "view:View"),
     Verb("memory", "inspect a memory file, query it, or delete from it", verbs=(
         Verb("info", "print how much is remembered, and the sessions", "memory:MemoryInfo"),
         Verb("objects", "print the remembered objects", "memory:MemoryObjects"),

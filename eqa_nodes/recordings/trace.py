@@ -55,11 +55,11 @@ def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], s
     if key == "question":
         trace.question, trace.answer = str(message.data), None
     elif key == "answer":
-        trace.answer = decode(Answer, _parsed(message.data, source))
+        trace.answer = decode(Answer, parsed(message.data, source))
     elif key == "decision":
         trace.decisions.append(_decision(message, last.get("frontiers"), source))
     elif key == "model_calls":
-        trace.calls.append(decode(ModelCall, _parsed(message.data, source)))
+        trace.calls.append(decode(ModelCall, parsed(message.data, source)))
     elif key == "keyframes":
         trace.keyframes.append(messages.keyframe_of(message))
 
@@ -74,12 +74,13 @@ def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
 
 def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
     """Return the decision with the frontiers that were published last before it."""
-    decision = decode(TraceDecision, _parsed(message.data, bag))
+    decision = decode(TraceDecision, parsed(message.data, bag))
     known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
     return decision if decision.frontiers else decision._replace(frontiers=known)
 
 
-def _parsed(text: str, bag: Path) -> Any:
+def parsed(text: str, bag: Path) -> Any:
+    """Return the JSON of a message. Raises StorageError."""
     try:
         return loads(text)
     except ValueError as error:
