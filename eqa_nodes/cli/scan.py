@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.history import PATH, Reading
-from eqa_nodes.cli.options import FILE, argument, group, option
+from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
@@ -28,8 +28,10 @@ class Scan:
     voxel: float = option(0.02, "edge length of a voxel, metres; finer ones need more memory", metavar="M")
     range: float = option(4.0, "maximum depth that is used, metres", metavar="M")
     min_views: int = option(2, "minimum number of frames that must have seen a surface", metavar="N")
-    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels, 10 kB each; a frame that needs "
-                             "more is refused", metavar="N")
+    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels in memory, 10 kB each; those that "
+                             "were not seen for longest are on disk meanwhile", metavar="N")
+    spill: Path | None = option(None, "folder of the temporary file that holds them (default: the system's)",
+                                metavar="DIR", writes=FOLDER)
     how: Reading = group(Reading)
 
     def run(self) -> int:
@@ -55,7 +57,8 @@ class Scan:
         default = ReconstructionConfig()
         truncation_m = default.truncation_m * self.voxel / default.voxel_m
         return replace(default, voxel_m=self.voxel, truncation_m=truncation_m, range_m=self.range,
-                       min_views=self.min_views, max_blocks=self.max_blocks)
+                       min_views=self.min_views, max_blocks=self.max_blocks,
+                       spill_folder=str(self.spill or ""))
 
 
 def _added(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], None]) -> Counter[str]:
@@ -78,12 +81,12 @@ def _print_refused(counts: Counter[str]) -> None:
 
 
 def _print_summary(built: Reconstruction, mesh: Mesh, refused: int, out: Path) -> None:
-    from eqa_nodes.core.reconstruction.volume import BLOCK_BYTES
+    from eqa_nodes.core.reconstruction.blocks import BLOCK_BYTES
 
     x, y, z = mesh.vertices.max(axis=0) - mesh.vertices.min(axis=0)
     _print(f"written: {out}: {built.frames} frames used, {refused} not; {len(mesh.vertices)} vertices, "
            f"{len(mesh.triangles)} triangles; {x:.2f} x {y:.2f} x {z:.2f} m; {built.blocks * BLOCK_BYTES / 1e6:.0f} MB "
-           "of voxels")
+           f"of voxels in memory, {built.spilled * BLOCK_BYTES / 1e6:.0f} MB on disk")
 
 
 def _print(line: str) -> None:

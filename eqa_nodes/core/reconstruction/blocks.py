@@ -48,6 +48,11 @@ def spread(keys: np.ndarray, way: int) -> np.ndarray:
     return np.unique(keys_of(places.reshape(-1, 3)))
 
 
+def around(keys: np.ndarray) -> np.ndarray:
+    """Return these keys and what the surfaces in their blocks depend on; rounding may take a point one block back."""
+    return np.union1d(spread(keys, 1), spread(keys, -1))
+
+
 class Blocks:
     """Blocks in memory. It takes more room as it is needed, in steps that double."""
 
@@ -69,12 +74,12 @@ class Blocks:
 
     def shot(self, depth_m: np.ndarray, colour: np.ndarray, matrix: np.ndarray, camera_from_map: np.ndarray,
              range_m: float, truncation: float) -> Shot:
-        """Return images for `before` and `integrate`. colour: float32, 0 to 1; truncation: in voxels."""
+        """Return images for `near` and `integrate`. colour: float32, 0 to 1; truncation: in voxels."""
         core, image = self._o3d.core, self._o3d.t.geometry.Image
         return Shot(image(core.Tensor.from_numpy(depth_m)), image(core.Tensor.from_numpy(colour)),
                     (core.Tensor(matrix), core.Tensor(camera_from_map), 1.0, range_m, truncation))
 
-    def before(self, shot: Shot) -> np.ndarray:
+    def near(self, shot: Shot) -> np.ndarray:
         """Return the keys of the blocks near the surfaces that a shot shows, sorted."""
         return np.sort(keys_of(self._grid.compute_unique_block_coordinates(shot.depth, *shot.camera).numpy()))
 
@@ -91,12 +96,16 @@ class Blocks:
         """Return the arrays of FIELDS, (rows, BLOCK, BLOCK, BLOCK, channels) float32: the memory itself, no copy."""
         return [self._grid.attribute(name).numpy() for name, _ in FIELDS]
 
-    def put(self, keys: np.ndarray, values: list[np.ndarray]) -> None:
-        """Add blocks that are not here, with their values in the order of the keys."""
+    def put(self, keys: np.ndarray, values: list[np.ndarray] | list[float]) -> None:
+        """Add blocks that are not here, with their values in the order of the keys, or with one value each."""
         self._grid.hashmap().activate(self._tensor(keys))
         rows = self.rows(keys)
         for held, new in zip(self.values(), values, strict=True):
             held[rows] = new
+
+    def put_empty(self, keys: np.ndarray) -> None:
+        """Add blocks that are not here, of which nothing was seen: Open3D leaves in them what an erased one held."""
+        self.put(keys, [0.0] * len(FIELDS))
 
     def take(self, keys: np.ndarray) -> list[np.ndarray]:
         """Return copies of the values of blocks that are here."""
@@ -111,12 +120,10 @@ class Blocks:
         """Update blocks by a shot; those that are not here begin empty."""
         self._grid.integrate(self._tensor(keys), shot.depth, shot.colour, *shot.camera)
 
-    def part(self, keys: np.ndarray) -> Blocks:
-        """Return a copy of some of the blocks."""
-        copied = Blocks(self.voxel_m, len(keys))
-        if len(keys):
-            copied.put(keys, self.take(keys))
-        return copied
+    def limit_weights(self, keys: np.ndarray, most: float) -> None:
+        """Let no voxel of these blocks weigh more."""
+        rows, weights = self.rows(keys), self.values()[1]
+        weights[rows] = np.minimum(weights[rows], np.float32(most))
 
     def mesh(self, weight: float) -> Mesh:
         """Return the surface between voxels of at least this weight; without any, arrays of no rows."""

@@ -20,11 +20,20 @@ class ReconstructionConfig:
     range_m: Positive = setting(4.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
     min_views: Annotated[int, Range(1, 100)] = setting(2, "Minimum number of frames that must have seen a surface.")
     max_blocks: Annotated[int, Range(1, 4_000_000)] = setting(150_000,
-        "Maximum number of blocks of 8 x 8 x 8 voxels. Each needs 10 kB; room is made in steps that double it, so that "
-        "for a moment three times as much may be allocated.")
+        "Maximum number of blocks of 8 x 8 x 8 voxels in memory; those that were not seen for longest are on disk. "
+        "Each needs 10 kB; room is made in steps that double it, so that for a moment three times as much may be "
+        "allocated.")
+    spill_folder: str = setting("",
+        'Folder of the temporary file of blocks that memory has no room for; "" uses the system\'s.')
+    max_weight: Annotated[int, Range(1, 10_000)] = setting(20,
+        "Frames after which older ones count less. What was taken away disappears after at most about as many frames "
+        "that see through it.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "reconstruction")
+        if self.max_weight < self.min_views:
+            raise ConfigError(f"reconstruction.max_weight is {self.max_weight}, less than min_views "
+                              f"({self.min_views}): no surface would have been seen often enough")
         if self.truncation_m < 2 * self.voxel_m:
             raise ConfigError(f"reconstruction.truncation_m is {self.truncation_m}: below two voxels "
                               f"({2 * self.voxel_m:g}) a surface has holes")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.blocks import BLOCK, Blocks, keys_of
+from eqa_nodes.core.reconstruction.blocks import Blocks, keys_of
+from eqa_nodes.core.reconstruction.tiles import own_cloud
 from eqa_nodes.core.types.surfaces import Cloud
 
-_ON_VOXEL = 1e-3  # of a voxel: a coordinate this near to one is that of the voxel
 _COARSER = 1.2
 
 
@@ -34,14 +34,11 @@ class LivePoints:
 
     def update(self, changed: Changed) -> None:
         """Replace the points of the changed blocks. It takes about a second for a hundred thousand points."""
-        found = changed.blocks.cloud(changed.weight)
-        owners = keys_of(self._places(found.points))
-        order = np.lexsort((*found.points.T, owners))  # Open3D's order differs from run to run
-        order = order[np.isin(owners[order], changed.owners)]
+        found, owners = own_cloud(changed.blocks, changed.owners, changed.weight)
         kept = ~np.isin(self._owners, changed.owners)
-        self._owners = np.concatenate([self._owners[kept], owners[order]])
-        self._all = Cloud(np.concatenate([self._all.points[kept], found.points[order]]),
-                          np.concatenate([self._all.colours[kept], found.colours[order]]))
+        self._owners = np.concatenate([self._owners[kept], owners])
+        self._all = Cloud(np.concatenate([self._all.points[kept], found.points]),
+                          np.concatenate([self._all.colours[kept], found.colours]))
 
     def cloud(self, most: int) -> Cloud:
         """Return at most so many points: one for each cell of a lattice that is as fine as that allows."""
@@ -52,11 +49,3 @@ class LivePoints:
             chosen = np.sort(np.unique(cells, return_index=True)[1])
             cell_m *= _COARSER
         return Cloud(points[chosen], self._all.colours[chosen])
-
-    def _places(self, points: np.ndarray) -> np.ndarray:
-        """Return the places of the blocks that points (n, 3) belong to. A point lies on an edge between two voxels."""
-        at = points.astype(np.float64) / self._voxel_m
-        nearest = np.rint(at)
-        voxel = np.where(np.abs(at - nearest) < _ON_VOXEL, nearest, np.floor(at))
-        places: np.ndarray = np.floor_divide(voxel, BLOCK).astype(np.int64)
-        return places

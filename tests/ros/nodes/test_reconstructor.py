@@ -163,7 +163,7 @@ def test_what_cannot_be_used_is_counted_and_acknowledged(camera: Camera) -> None
 def test_a_full_reconstruction_is_counted_and_stays(ros: Any) -> None:
     camera = Camera(ros, reconstruction__max_blocks=1)
     camera.show(frame(SECOND))
-    assert any("the reconstruction is full: 1 blocks" in reason for reason in camera.reconstructor.counts)
+    assert any("one frame shows more blocks than memory may hold" in reason for reason in camera.reconstructor.counts)
 
 
 def test_where_localisation_jumps_it_begins_anew(camera: Camera) -> None:
