@@ -53,7 +53,7 @@ CLIENTS: dict[str, Client] = {
     "eqa_console": Client("eqa_client", NodeSpec(
         "eqa_nodes.ros.client:GraphClient", frames=("color",), calls=_ASKING, subscribes=(
             "replay_status", "map", "explored", "frontiers", "episode", "question", "answer", "decision",
-            "model_calls", "keyframes"))),
+            "model_calls", "keyframes", "reconstruction"))),
     "eqa_record": Client("eqa_record", NodeSpec("eqa_nodes.ros.tap:Tap", subscribes=("odom",),
                                                 frames=("color", "depth", "camera_info"))),
     "eqa_live_history": Client("eqa_live_history", NodeSpec(

@@ -102,8 +102,9 @@ export class Viewer {
 
   // Surfaces as points; size in metres.
   cloud(points, colours, size) {
+    const seen = size / Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2)); // three.js leaves out the field of view
     this.#replace("surface", new THREE.Points(this.#geometry(points, colours), new THREE.PointsMaterial(
-      { vertexColors: true, size, clippingPlanes: [this.cutAt] })));
+      { vertexColors: true, size: seen, clippingPlanes: [this.cutAt] })));
   }
 
   recolour(colours) {
