@@ -181,22 +181,50 @@ class Forget:
 
 @dataclass(frozen=True, kw_only=True)
 class Align:
-    """Sets the pose of one map in another."""
+    """Sets the pose of one map in another: as given, or found by what both show."""
 
     file: MemoryFile = group(MemoryFile)
     map: str = argument("name of the map, or of the only session in it")
     known: str = argument("name of the reference map")
-    x: float = argument("position of the map's origin in the reference map, metres", metavar="X")
-    y: float = argument("position of the map's origin in the reference map, metres", metavar="Y")
-    degrees: float = argument("yaw of the map in the reference map, degrees counterclockwise", metavar="DEGREES")
+    x: float | None = argument("position of the map's origin in the reference map, metres", metavar="X", nargs="?",
+                               default=None)
+    y: float | None = argument("position of the map's origin in the reference map, metres", metavar="Y", nargs="?",
+                               default=None)
+    degrees: float | None = argument("yaw of the map in the reference map, degrees counterclockwise",
+                                     metavar="DEGREES", nargs="?", default=None)
+    auto: bool = flag("find the pose from what the views of both maps show; nothing changes where it is not certain")
 
     def run(self) -> int:
         """Write it into the memory."""
+        from eqa_nodes.core.errors import ConfigError
+
+        if self.auto != (self.x is None) or (self.x is None) != (self.degrees is None):
+            raise ConfigError("give the position and yaw of the map in the reference map, X Y DEGREES, or --auto to "
+                              "find them from what both show")
+        return self._found() if self.auto else self._given()
+
+    def _given(self) -> int:
         from eqa_nodes.core.types.geometry import Pose2
 
+        assert self.x is not None and self.y is not None and self.degrees is not None
         with self.file.opened(write=True) as store:
             store.align(self.map, self.known, Pose2(self.x, self.y, math.radians(self.degrees)).transform())
         _print(f"{self.map} lies in {self.known} at ({self.x:g}, {self.y:g}) m, turned by {self.degrees:g} degrees")
+        return 0
+
+    def _found(self) -> int:
+        from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.errors import StorageError
+        from eqa_nodes.core.memory.relocalise import describe, register_maps
+
+        with self.file.opened(write=True) as store:
+            found = register_maps(store, self.map, self.known)
+            if found.refused:
+                raise StorageError(f"{self.map} was not found in {self.known}: {found.refused}. Nothing was changed; "
+                                   "let the robot see more of the place, or give X Y DEGREES")
+            store.align(self.map, self.known, found.transform())
+        _print(shown(f"{self.map} lies in {self.known} at ({found.pose.x:.2f}, {found.pose.y:.2f}) m, turned by "
+                     f"{math.degrees(found.pose.yaw):.1f} degrees ({describe(found)})"))
         return 0
 
 

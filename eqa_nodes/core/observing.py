@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.relocalise import Relocaliser
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
@@ -20,15 +21,21 @@ class Remembering:
     A view that could not be written fails every later look-up, so that the question ends with a named error.
     """
 
-    def __init__(self, store: MemoryStore, labels: bool = True, perceiver: Perceiver | None = None) -> None:
-        """labels: remember what labels things: the perceiver, or without one whoever labelled the frames."""
+    def __init__(self, store: MemoryStore, labels: bool = True, perceiver: Perceiver | None = None,
+                 tell: Callable[[str], None] = lambda text: None) -> None:
+        """labels: remember what labels things: the perceiver, or without one whoever labelled the frames.
+
+        tell: gets a line when the map is found among the known ones (memory.relocalise).
+        """
         self.store, self.labels = store, labels
+        self.relocaliser = Relocaliser(store, tell)
         self._perceiver = perceiver
         self._failure: StorageError | None = None
 
     def begin(self, episode_id: str) -> None:
         """Forget everything and begin an episode."""
         self._failure = None
+        self.relocaliser.begin()
         self.store.reset(episode_id, keep=False)
         if self._perceiver is not None:
             self._perceiver.reset()
@@ -41,7 +48,10 @@ class Remembering:
             perceived = self._perceiver.take(frame, labels)
             frame, labels = perceived.frame, perceived.table
         try:
-            return self.store.take(frame, labels)
+            keyframe = self.store.take(frame, labels)
+            if self.store.config.relocalise:
+                self.relocaliser.saw(frame.stamp_ns, keyframe is not None)
+            return keyframe
         except StorageError as error:
             self._failure = error
             raise
@@ -61,6 +71,7 @@ class Remembering:
     def _sound(self) -> MemoryStore:
         if self._failure is not None:
             raise self._failure
+        self.relocaliser.settle()
         return self.store
 
 

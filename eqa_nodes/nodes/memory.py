@@ -17,9 +17,11 @@ from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.diagnostics import StatusReport
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.ros.rates import OK, FlowStatus
 
 
 class MemoryNode(ObserverNode[MemorySettings]):
@@ -35,6 +37,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
         self.serve("forget", self._forget)
+        self.diagnostics.add("relocalisation", self._relocalisation)
         self.out("keyframes")  # listeners find the topic before the first view
 
     def release(self) -> None:
@@ -47,7 +50,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
             self.store.close()
             self.store = self.memory = None
         self._open(episode.episode_id)
-        self.memory = Remembering(self.store) if self.store is not None else None
+        self.memory = Remembering(self.store, tell=self._tell) if self.store is not None else None
         if self.store is not None:
             later = self.store.set_now(self._clock_ns())
             if later:
@@ -88,6 +91,8 @@ class MemoryNode(ObserverNode[MemorySettings]):
     def _interrupt(self) -> None:
         """Begin another session of the episode in the same map: what is seen from now on is another walk."""
         self._believed_ns = -1
+        if self.memory is not None:
+            self.memory.relocaliser.begin()
         if self.store is not None:
             self.store.reset(self.episode.episode_id, True, self.episode.map_name)
 
@@ -125,6 +130,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
         selection = ForgetSelection(request.region, request.kind, near, messages.ns_of(request.after),
                                     messages.ns_of(request.before), request.everything)
+        self._remembering().relocaliser.drop()
         forgotten = self._remembering().store.forget(within(selection, request.when, self._now_ns()))
         response.keyframes, response.objects = forgotten
         if response.keyframes:
@@ -136,6 +142,16 @@ class MemoryNode(ObserverNode[MemorySettings]):
         """Say whether this episode was begun in the file: then this node was started again in its middle."""
         sessions = store.sessions()
         return bool(sessions) and sessions[-1][0] == episode_id
+
+    def _tell(self, text: str) -> None:
+        """Say in the log that the map was found."""
+        self.get_logger().info(text)
+
+    def _relocalisation(self) -> StatusReport:
+        """Say how the last comparison with the known maps ended."""
+        last = "" if self.memory is None else self.memory.relocaliser.last
+        on = self.config.memory.relocalise
+        return StatusReport(FlowStatus(OK, last or ("no map was compared yet" if on else "off")), {})
 
     def _clock_ns(self) -> int:
         """Return the time of the graph's clock, 0 where nobody knows it.

@@ -87,6 +87,31 @@ class Maps:
             "SELECT sessions.id, CASE maps.name WHEN '' THEN sessions.id ELSE maps.name END, root "
             "FROM sessions JOIN maps ON maps.number = sessions.map ORDER BY sessions.number"))
 
+    def place_of(self, name: str) -> tuple[int, Transform]:
+        """Return the root of a map, and the transform root_from_map. Raises StorageError for an unknown name."""
+        _, root, root_from_map = self._find(name)
+        return root, root_from_map
+
+    def running(self) -> str:
+        """Return the name of the running session's map, or of the session where the map has none."""
+        return str(self._db.value("SELECT CASE maps.name WHEN '' THEN sessions.id ELSE maps.name END FROM sessions "
+                                  "JOIN maps ON maps.number = sessions.map WHERE sessions.number = ?",
+                                  (self.session,)) or "")
+
+    def unrelated(self) -> list[str]:
+        """Return one map of each place that is not the running session's, the oldest first.
+
+        None where the running session's place is known already: an earlier episode shares it.
+        """
+        episodes = self._db.value("SELECT count(DISTINCT sessions.id) FROM sessions JOIN maps "
+                                  "ON maps.number = sessions.map WHERE root = ?", (self.root,))
+        if episodes != 1:
+            return []
+        first: dict[int, str] = {}
+        for _, name, root in self.names():
+            first.setdefault(root, name)
+        return [name for root, name in first.items() if root != self.root]
+
     def inward(self) -> Transform | None:
         """Return the transform for incoming values; None = identity."""
         return None if self.root_from_map == _SAME else self.root_from_map

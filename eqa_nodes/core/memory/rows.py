@@ -72,10 +72,10 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
         "SELECT stamp_ns, map_from_base, caption, region, sightings, places, jpeg FROM keyframes "
         "JOIN images USING (id) WHERE id = ?", (keyframe_id,)).fetchone()
     return Keyframe(keyframe_id, stamp_ns, unpack(pose), jpeg, load_sightings(seen), caption, region,
-                    tuple(FloorPixel(*place) for place in json.loads(places)), _geometry(db, keyframe_id))
+                    tuple(FloorPixel(*place) for place in json.loads(places)), geometry(db, keyframe_id))
 
 
-def _geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
+def geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
     """Return the geometry of a view, None where an earlier version stored the view without."""
     row = None
     if db.has_geometries:

@@ -25,6 +25,7 @@ from eqa_nodes.core.memory.maps import Maps, moved
 from eqa_nodes.core.memory.objects import Objects, ObjectsConfig, ObjectUpdate
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
+from eqa_nodes.core.memory.relocalise import views_of_map
 from eqa_nodes.core.memory.trust import Trust
 from eqa_nodes.core.perception.instances import PerceptionConfig, caption_of, instances, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
@@ -50,6 +51,9 @@ class MemoryConfig:
     budget_mb: NotNegative = setting(0.0,
         "Maximum size of the memory file in megabytes. Beyond it, views that other views cover are forgotten; 0 sets "
         "no limit.", live=NOW)
+    relocalise: bool = setting(False,
+        "Compare an unknown map with the known ones, by the depth of their views; what is known there is recalled once"
+        " it is certain where the map lies.", live=NOW)
     ahead_s: NotNegative = setting(10.0,
         "Maximum time in seconds that a stamp may be ahead of the clock; views with later stamps are rejected; 0 sets"
         " no limit.")
@@ -95,6 +99,11 @@ class MemoryStore:
             if self._last_ns > until:
                 self._last_ns = self._last_of_session()
             return int((self._index.column("stamp_ns") > until).sum())
+
+    @property
+    def config(self) -> MemoryConfig:
+        """The settings as they are now."""
+        return self._config
 
     def reset(self, episode_id: str = "", keep: bool = False, map_name: str = "") -> None:
         """Begin a session. keep False: forget everything, ids begin at 1 again; True: what was remembered stays.
@@ -238,6 +247,26 @@ class MemoryStore:
             with self._db.storage("read"):
                 self._maps.load()
                 self._load()
+
+    def views_of_map(self, name: str, whole_place: bool = False) -> list[Keyframe]:
+        """Return views of a map to compare with another's: see relocalise. Raises StorageError for an unknown map."""
+        with self._lock, self._db.storage("read"):
+            return views_of_map(self._db, self._index.rows, self._maps, name, self._trust.until_ns, whole_place)
+
+    def place_of(self, name: str) -> int:
+        """Return the number of the place that a map belongs to. Raises StorageError for an unknown map."""
+        with self._lock, self._db.storage("read"):
+            return self._maps.place_of(name)[0]
+
+    def running_map(self) -> str:
+        """Return the name of the running session's map, or of the session where the map has none."""
+        with self._lock, self._db.storage("read"):
+            return self._maps.running()
+
+    def unrelated_maps(self) -> list[str]:
+        """Return one map of each other place, where nobody knows yet where the running session's map lies."""
+        with self._lock, self._db.storage("read"):
+            return self._maps.unrelated()
 
     def info(self) -> dict[str, int | str]:
         """Return facts for people, by name."""

@@ -103,6 +103,29 @@ def surface_of(view: Keyframe) -> tuple[np.ndarray, np.ndarray]:
     return np.stack((right, down, depth_m), axis=1) @ m[:, :3].T + m[:, 3], depth_m
 
 
+def coarse_depth(view: Keyframe) -> np.ndarray:
+    """Return the (rows, columns) float32 coarse depth of a view, metres, 0 = no return, read-only.
+
+    Raises BadFrame for a broken depth image, and for a view without geometry.
+    """
+    if view.geometry is None:
+        raise BadFrame(f"keyframe {view.id} has no depth image: it was stored by an earlier version")
+    return _depth(view.id, view.geometry)
+
+
+def coarse_rays(view: Keyframe) -> np.ndarray:
+    """Return (rows, columns, 3) float32 rays of the cells of the coarse depth, optical axes, 1 along the optical axis.
+
+    Raises BadFrame as `coarse_depth`.
+    """
+    rows, columns = coarse_depth(view).shape
+    assert view.geometry is not None
+    k = view.geometry.intrinsics
+    right = (_middles(k.width, columns) + 0.5 - k.cx) / k.fx
+    down = (_middles(k.height, rows) + 0.5 - k.cy) / k.fy
+    return np.stack((*np.meshgrid(right, down), np.ones((rows, columns))), axis=-1).astype(np.float32)
+
+
 def floor_at(view: Keyframe, u: float, v: float, most_m: float) -> tuple[float, float] | None:
     """Return where in the map what a pixel of the view's stored image shows stands, metres.
 
