@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-NAMES = ("mapping", "decisions", "memory", "relocalise", "histories", "render", "scans", "reconstruction",
+NAMES = ("mapping", "decisions", "memory", "relocalise", "histories", "render", "scans", "reconstruction", "localise",
          "recording", "harness", "graph", "live", "answer", "shutdown", "soak", "demo")
 COLUMNS = ("name", "median_ms", "baseline", "ratio", "note")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "speed.md"

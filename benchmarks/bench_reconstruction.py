@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.errors import MissingExtra
+from eqa_nodes.core.reconstruction.blocks import BLOCK, BLOCK_BYTES
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
-from eqa_nodes.core.reconstruction.volume import BLOCK, BLOCK_BYTES, Reconstruction
+from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.house.simulator import world

@@ -54,6 +54,7 @@ class Ask:
     explore: bool = flag("answer from memory only", "--no-explore", default=True)
     show: bool = flag("drive to the best evidence after the answer")
     namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
+    reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
     area: str = option("", AREA, metavar="CORNERS")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: not written)",
@@ -107,7 +108,7 @@ class Ask:
     def config(self) -> RunConfig:
         """The configuration of the run."""
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
-                                 show=self.show)
+                                 show=self.show, reconstruct=self.reconstruct)
 
     def _check(self) -> None:
         from eqa_nodes.core.errors import ConfigError
@@ -118,6 +119,9 @@ class Ask:
         if self.attach and (self.evidence or recorded):
             raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
                               "--evidence")
+        if self.reconstruct and (self.attach or recorded):
+            raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
+                              "launched with reconstruct:=true, and eqa scan makes the surfaces of a recording")
         remap = () if recorded else self.recording.bag.remap
         check_attached(self.attach, self.namespace, remap)
 

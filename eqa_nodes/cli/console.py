@@ -55,13 +55,15 @@ class ServeConsole:
     runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
                         metavar="DIR")
     out: Path | None = option(None, "run directory for the questions asked here (default: runs/<time>)", writes=FOLDER)
+    reconstruct: bool = flag("publish the coloured surfaces of the place, which the page then shows in three "
+                             "dimensions; needs Open3D")
     page: PageOptions = group(PageOptions, "the page")
     chain: ChainOptions = group(ChainOptions)
 
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        return self.chain.config(self.area)
+        return self.chain.config(self.area, reconstruct=self.reconstruct)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""
@@ -92,6 +94,9 @@ class ServeConsole:
                               "nothing")
         if (self.map_frame or self.base_frame) and not self.attach:
             raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
+        if self.reconstruct and self.attach:
+            raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
+                              "launched with reconstruct:=true")
         check_attached(self.attach, self.namespace, self.remap)
         check_limit(self.page.dead_man)
         if self.config.through == PROCESS or is_function(self.config.agent):

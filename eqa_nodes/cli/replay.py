@@ -31,6 +31,7 @@ class Replay:
     lock_step: bool = flag("play as fast as the nodes process the frames, without losing any (default)", alone="pace")
     ask: tuple[str, ...] = option((), "questions, in plain English (default: none)", metavar="QUESTION")
     record: bool = flag("record the replayed topics and what the graph publishes")
+    reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
     agent: str = option("", "named agent that answers (docs/agents.md; default: rules over labels)", metavar="NAME",
                         complete=names.agents)
     answerer: str = option("", "label: rules over the history's labels, privileged, no model; vlm: a model, see below; "
@@ -50,7 +51,8 @@ class Replay:
         refuse_function(self.agent)
         return RunConfig(agent=self.agent, answerer=self.answerer, model=self.model.config(),
                          detector=self.detector.config(), overrides=overrides(self.model, self.detector), world=REPLAY,
-                         params=self.params, folder=folder, replayed=Replayed(labels, self.record, self.rate))
+                         params=self.params, folder=folder, reconstruct=self.reconstruct,
+                         replayed=Replayed(labels, self.record, self.rate))
 
     def run(self) -> int:
         """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.history import PATH, Reading
-from eqa_nodes.cli.options import FILE, argument, group, option
+from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
@@ -23,31 +23,52 @@ class Scan:
     """Puts the depth images of a history together and writes their surfaces as a coloured mesh, in metres."""
 
     path: Path = argument(PATH, metavar="PATH")
+    episode: str = option("", "which episode, where PATH is a run with the bags of several", metavar="ID")
     out: Path = option(Path("scan.glb"), "output file: .glb, which a scene mesh:FILE opens, or .ply",
                        metavar="FILE", writes=FILE)
     voxel: float = option(0.02, "edge length of a voxel, metres; finer ones need more memory", metavar="M")
     range: float = option(4.0, "maximum depth that is used, metres", metavar="M")
     min_views: int = option(2, "minimum number of frames that must have seen a surface", metavar="N")
-    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels, 10 kB each; a frame that needs "
-                             "more is refused", metavar="N")
+    max_blocks: int = option(150_000, "maximum number of blocks of 8 x 8 x 8 voxels in memory, 10 kB each; those that "
+                             "were not seen for longest are on disk meanwhile", metavar="N")
+    spill: Path | None = option(None, "folder of the temporary file that holds them (default: the system's)",
+                                metavar="DIR", writes=FOLDER)
     how: Reading = group(Reading)
 
     def run(self) -> int:
-        """Read, write the mesh, and print what was used."""
+        """Read, write the mesh, and print what was used.
+
+        Where reading ends in the middle, the mesh of what was read is written before the error is raised.
+        """
         from eqa_nodes.cli.frames_bar import frames_bar
+        from eqa_nodes.core.errors import StorageError
         from eqa_nodes.core.reconstruction.volume import Reconstruction
         from eqa_nodes.recordings.mesh_file import check_mesh_name, write_mesh
 
         check_mesh_name(self.out)
         built = Reconstruction(self._config())
-        history = self.how.opened(self.path)
+        history, refused = self.how.opened(self._source()), Counter[str]()
+        broken: StorageError | None = None
         with frames_bar(history) as show:
-            refused = _added(built, history, show)
+            try:
+                _add(built, history, show, refused)
+            except StorageError as error:
+                broken = error
+        if broken is not None and not built.frames:
+            raise broken
         _print_refused(refused + history.dropped)
         mesh = built.mesh()
         write_mesh(mesh, self.out)
         _print_summary(built, mesh, sum((refused + history.dropped).values()), self.out)
+        if broken is not None:
+            raise broken
         return 0
+
+    def _source(self) -> Path:
+        """Return the history: PATH itself, or a bag of the run that PATH is. Raises StorageError."""
+        from eqa_nodes.viewing.episodes import BAGS, episode_of
+
+        return episode_of(self.path, self.episode).history if self.episode or (self.path / BAGS).is_dir() else self.path
 
     def _config(self) -> ReconstructionConfig:
         from eqa_nodes.core.reconstruction.config import ReconstructionConfig
@@ -55,21 +76,20 @@ class Scan:
         default = ReconstructionConfig()
         truncation_m = default.truncation_m * self.voxel / default.voxel_m
         return replace(default, voxel_m=self.voxel, truncation_m=truncation_m, range_m=self.range,
-                       min_views=self.min_views, max_blocks=self.max_blocks)
+                       min_views=self.min_views, max_blocks=self.max_blocks,
+                       spill_folder=str(self.spill or ""), max_weight=max(default.max_weight, self.min_views))
 
 
-def _added(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], None]) -> Counter[str]:
-    """Add the frames of a history; return how many the reconstruction refused, by reason."""
+def _add(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], None], refused: Counter[str]) -> None:
+    """Add the frames of a history, and count those that the reconstruction refuses, by reason. Raises StorageError."""
     from eqa_nodes.core.errors import BadFrame, MapFull
 
-    refused: Counter[str] = Counter()
     for recorded in history.recorded():
         try:
             built.add(recorded.frame)
         except (BadFrame, MapFull) as error:
             refused[str(error)] += 1
         show(recorded.index + 1)
-    return refused
 
 
 def _print_refused(counts: Counter[str]) -> None:
@@ -78,12 +98,12 @@ def _print_refused(counts: Counter[str]) -> None:
 
 
 def _print_summary(built: Reconstruction, mesh: Mesh, refused: int, out: Path) -> None:
-    from eqa_nodes.core.reconstruction.volume import BLOCK_BYTES
+    from eqa_nodes.core.reconstruction.blocks import BLOCK_BYTES
 
     x, y, z = mesh.vertices.max(axis=0) - mesh.vertices.min(axis=0)
     _print(f"written: {out}: {built.frames} frames used, {refused} not; {len(mesh.vertices)} vertices, "
            f"{len(mesh.triangles)} triangles; {x:.2f} x {y:.2f} x {z:.2f} m; {built.blocks * BLOCK_BYTES / 1e6:.0f} MB "
-           "of voxels")
+           f"of voxels in memory, {built.spilled * BLOCK_BYTES / 1e6:.0f} MB on disk")
 
 
 def _print(line: str) -> None:

@@ -51,8 +51,10 @@ VERBS = (
         Verb("info", "print frames, size, rate, path length and extent", "history:HistoryInfo"),
         Verb("export", "convert it to another format", "history:ExportHistory"),
         Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
-        Verb("record", "make one in a simulator", "history:RecordTour"))),
+        Verb("record", "make one in a simulator", "history:RecordTour"),
+        Verb("localise", "find the poses of a recording without them", "localise:LocaliseHistory"))),
     Verb("scan", "make a coloured 3D mesh of an episode history", "scan:Scan"),
+    Verb("view", "write an episode as a recording for the viewer Rerun", "view:View"),
     Verb("memory", "inspect a memory file, query it, or delete from it", verbs=(
         Verb("info", "print how much is remembered, and the sessions", "memory:MemoryInfo"),
         Verb("objects", "print the remembered objects", "memory:MemoryObjects"),

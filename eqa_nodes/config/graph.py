@@ -14,7 +14,6 @@ from eqa_nodes.config.renamed import Parameters, renewed
 from eqa_nodes.config.shared import SHARED, graph_settings, settings
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.ros.graph import PERCEPTION
 
 
 class GraphParameters(Mapping[str, Mapping[str, Any]]):
@@ -42,7 +41,7 @@ class GraphParameters(Mapping[str, Mapping[str, Any]]):
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> GraphParameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
-    With a detector, perception is an observer. With a simulated robot that
+    With a detector, perception is an observer, and where it is enabled the reconstructor. With a simulated robot that
     takes velocities, the agent's odometry is that of topics. Checked parameters that nothing changes are returned as
     they are.
     """
@@ -88,14 +87,14 @@ def driven_by(navigator: str) -> Parameters:
 def _derived(built: GraphSettings) -> Parameters:
     """Return the parameters that follow from others. Raises ConfigError.
 
-    Who shows observations waits for perception, and the agent resets it, where it runs.
+    Who shows observations waits for the observers that settings choose, and the agent resets them.
     """
     derived: Parameters = {}
-    if built.detecting:
-        for node, own in (("agent", built.agent), ("bridge", built.bridge), ("replay", built.replay)):
-            if own.observers and PERCEPTION not in own.observers:
-                derived[node] = {"observers": (*own.observers, PERCEPTION)}
-    elif built.memory.labels and built.memory.labels_from == "detector":
+    for node, own in (("agent", built.agent), ("bridge", built.bridge), ("replay", built.replay)):
+        missing = tuple(name for name in built.optional_observers if name not in own.observers)
+        if own.observers and missing:
+            derived[node] = {"observers": (*own.observers, *missing)}
+    if not built.detecting and built.memory.labels and built.memory.labels_from == "detector":
         raise ConfigError("labels_from is detector, and no detector is chosen: give perception "
                           "detector.name, such as transformers, or set labels_from to simulator")
     if built.drives == NAV2 and built.agent.odometry != "topics":

@@ -16,6 +16,7 @@ from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanCon
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges
+from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.registry import is_class
 from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, group, setting
 from eqa_nodes.core.types.robot import RobotModel
@@ -24,7 +25,7 @@ from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
 from eqa_nodes.registry.policies import policy_parameters
-from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS
+from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals
@@ -122,6 +123,18 @@ class PerceptionSettings(Settings):
     def labels(self) -> bool:
         """Say whether the detector reads the simulator's labels (privileged)."""
         return bool(self.detector.name) and DETECTORS.traits(self.detector.name).labels
+
+
+@dataclass(frozen=True)
+class ReconstructorSettings(Settings):
+    """Parameters of the reconstructor node."""
+
+    node: NodeSettings = setting(NodeSettings(), reads=("autostart", "camera", "tf"))
+    enabled: bool = setting(False, "Run this node, as an observer. It needs Open3D (the extra map3d).")
+    reconstruction: ReconstructionConfig = ReconstructionConfig()
+    every_s: Positive = setting(5.0,
+        "Minimum time between two messages on the topic reconstruction, in seconds of the stamps.")
+    max_points: Counted = setting(200_000, "Maximum number of points of a cloud; a larger one is thinned evenly.")
 
 
 @dataclass(frozen=True)
@@ -316,6 +329,7 @@ class GraphSettings:
     mapper: MapperSettings
     memory: MemorySettings
     perception: PerceptionSettings
+    reconstructor: ReconstructorSettings
     explorer: ExplorerSettings
     navigator: NavigatorSettings
     nav2_navigator: Nav2NavigatorSettings
@@ -334,6 +348,11 @@ class GraphSettings:
     def detecting(self) -> bool:
         """Return whether the perception node runs: a detector is chosen."""
         return bool(self.perception.detector.name)
+
+    @property
+    def optional_observers(self) -> tuple[str, ...]:
+        """Return the observers that run because settings choose them."""
+        return (PERCEPTION,) * self.detecting + (RECONSTRUCTOR,) * self.reconstructor.enabled
 
 
 SETTINGS: dict[str, type[Settings]] = get_type_hints(GraphSettings)

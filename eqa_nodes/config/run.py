@@ -31,7 +31,8 @@ from eqa_nodes.ros.graph import OBSERVERS, nodes_of
 from sim_bridge.robots import DEFAULT, robot_of
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
-GRAPH, ISOLATED, PROCESS = "graph", "isolated", "process"  # what carries the episodes out
+# What carries the episodes out: ATTACHED is a graph that runs already.
+GRAPH, ISOLATED, PROCESS, ATTACHED = "graph", "isolated", "process", "attached"
 _IMAGE = re.compile(r"(\d+)x(\d+)")
 
 
@@ -55,9 +56,11 @@ class RunConfig:
     answerer, policy: win over those of the parameter file, which win over the agent's; "" leaves them to it.
     frames, k: win over the agent's. k: views of an answer, None = as many as the agent takes.
     model, detector: their fields that differ from the defaults win over the parameter file.
+    reconstruct: run the node that puts depth images together.
     world: sim | robot | replay. robot, dataset: whose body drives: the name, else the data set's own, else the default.
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
-    through: graph (one process) | isolated (a process a node) | process (no ROS).
+    through: graph (one process) | isolated (a process a node) | process (no ROS) | attached (a graph that runs already,
+    in `namespace`).
     limits: of one question; 0 = no limit. show: drive to the evidence after the answer.
     params: ROS parameter file. overrides: {node: {parameter: value}}, which win over everything.
     folder: of the run; bags, memories and captions lie below it.
@@ -70,6 +73,7 @@ class RunConfig:
     k: int | None = None
     model: ModelConfig = ModelConfig()
     detector: DetectorConfig = DetectorConfig()
+    reconstruct: bool = False
     world: str = SIM
     robot: str = ""
     dataset: str = ""
@@ -78,6 +82,7 @@ class RunConfig:
     navigator: str = ATOMIC
     replayed: Replayed | None = None
     through: str = GRAPH
+    namespace: str = ""
     limits: Limits = Limits()
     force_guess: bool = False
     show: bool = False
@@ -122,7 +127,7 @@ class RunConfig:
     def nodes(self) -> list[str]:
         """The nodes that run in this world."""
         recording = self.replayed is not None and self.replayed.record
-        return nodes_of(self.world, recording, self.settings.detecting, self.navigator)
+        return nodes_of(self.world, recording, self.navigator, self.settings.optional_observers)
 
     @property
     def settings(self) -> GraphSettings:
@@ -170,6 +175,7 @@ class RunConfig:
             "memory": {"labels": labels or detects, "folder": str(folder / "memory"),
                        **({"memory.perception.caption_items": 0} if shown else {})},  # they tell what labels say
             "perception": _changed("detector", self.detector),
+            **({"reconstructor": {"enabled": True}} if self.reconstruct else {}),
             "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
             SHARED: {"labels_from": "detector"} if detects else {},
             **driven_by(self.navigator)}

@@ -17,6 +17,7 @@ from eqa_nodes.console.gate import Gate
 from eqa_nodes.console.guard import AccessRules
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.pictures import call_picture, map_picture
+from eqa_nodes.console.place import cloud_bytes, shown_place
 from eqa_nodes.console.questions import Questions
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
@@ -24,7 +25,7 @@ from eqa_nodes.console.stopping import DeadMan, Stopper
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
 from eqa_nodes.console.web import application, page, picture
 
-_EVENTS_S, _CAMERA_S, _MAP_S = 0.2, 0.15, 0.4  # least time between two states, pictures, maps
+_EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
 _ALIVE_S = 10.0  # a line at least so often: a page that left is noticed
 
 
@@ -41,12 +42,14 @@ class Console:
         self._stopper = Stopper(self._stop_all)
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
+        self._cloud: Rendered[bytes] | None = None
 
     def begin(self, robot: WatchedRobot) -> None:
         """Show a robot and ask it what waits."""
         self._camera = Rendered(lambda: robot.pictures, robot.camera, _CAMERA_S)
         self._map = Rendered(lambda: robot.live.version,
                              lambda: map_picture(replace(robot.live.trace(), grid=robot.grid())), _MAP_S)
+        self._cloud = Rendered(lambda: robot.clouds, lambda: cloud_bytes(robot.surfaces()), _CLOUD_S)
         self.robot = robot
         self.questions.begin(robot)
         self.dead_man.begin()
@@ -58,6 +61,8 @@ class Console:
             "/": lambda _: page("index.html"),
             "/live/camera.jpg": lambda _: picture("image/jpeg", self._picture(self._camera)),
             "/live/map.svg": lambda _: picture("image/svg+xml", self._picture(self._map)),
+            "/live/place": lambda _: Json(shown_place(self.robot)),
+            "/live/cloud": lambda _: Response(self._picture(self._cloud), media_type="application/octet-stream"),
             "/live/call/{n:int}/{k:int}.jpg": self._call_picture,
             "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
             "/runs": lambda _: Json(self.past.listing()),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from eqa_nodes.bench.report.page import outlines, shrunk
+from eqa_nodes.bench.report.page import outlines
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
@@ -20,6 +20,7 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import shown_name
 from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.recordings.files import shrunk
 
 MOMENTS = 240  # of an episode at most, even in time
 RUNS = 200  # newest run directories that are listed

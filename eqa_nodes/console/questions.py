@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from eqa_nodes.bench.report.page import outlines, shrunk
+from eqa_nodes.bench.report.page import outlines
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.agent.agent import Progress
@@ -16,6 +16,7 @@ from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.recordings.files import shrunk
 
 MAX_WAITING, KEPT = 20, 60  # questions that may wait; that stay on the page
 PROOF_PX = 960  # width of a picture, at most

@@ -18,12 +18,13 @@ from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.core.errors import NodeLost, StorageError
+from eqa_nodes.core.errors import BadFrame, NodeLost, StorageError
 from eqa_nodes.core.storage.codec import decode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.images import rgb_of
@@ -34,10 +35,11 @@ from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.runners.in_graph import progress_of
 
-_NEWEST = ("color", "map", "explored", "frontiers")  # only the newest message is kept, as it came
+_NEWEST = ("color", "map", "explored", "frontiers", "reconstruction")  # only the newest message is kept, as it came
 _KINDS = {"keyframes": "event"}  # views from before it came belong to questions that it does not show
 _COMPRESSED = "sensor_msgs/msg/CompressedImage"
 _LOOK_S = 1.0  # how often the camera is looked for until it is found
+_CLOUD_BYTES = 64_000_000  # of a message
 _END_S = 1.0  # for the recorder to close its bag
 _CHAIN = 8  # transforms between map and base at most; more is a loop
 
@@ -56,7 +58,7 @@ class RosRobot:
         self.live = Live(ring)
         self.episodes = threading.Event()  # set when an episode has begun
         self._newest: dict[str, bytes] = {}
-        self.pictures = 0
+        self.pictures = self.clouds = 0
         self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
         self._names = names
         self._color = remap.get("color", TOPICS["color"].name)
@@ -97,6 +99,10 @@ class RosRobot:
         if not raw:
             return None
         return messages.grid_of(_message("map", raw), _message("explored", explored) if explored else None)
+
+    def surfaces(self) -> Cloud | None:
+        raw = self._newest.get("reconstruction")
+        return messages.cloud_of(_message("reconstruction", raw)) if raw else None
 
     def close(self) -> None:
         self._client.close()
@@ -143,9 +149,15 @@ class RosRobot:
             self.live.refused(f"{TOPICS[key].name}: {type(error).__name__}")
 
     def _put(self, key: str, raw: bytes) -> None:
+        if key == "reconstruction":
+            if len(raw) > _CLOUD_BYTES:
+                raise BadFrame(f"a reconstruction of {len(raw)} bytes: the page shows none of more than {_CLOUD_BYTES}")
+            self.clouds += 1
         self._newest[key] = raw
         if key in ("color", _COMPRESSED):
             self.pictures += 1
+            self._ring()
+        elif key == "reconstruction":
             self._ring()
         elif key != "frontiers":
             self.live.changed()
@@ -187,7 +199,7 @@ class RosRobot:
 
     def _episode(self, message: Any) -> None:
         self.place = str(message.scene) or self.place
-        for key in ("map", "explored", "frontiers"):  # of the episode before; who comes late may hear them first
+        for key in ("map", "explored", "frontiers", "reconstruction"):  # of the one before; late nodes may get it first
             if key in self._newest and messages.stamp_in(self._newest[key]) < messages.stamp_of(message):
                 del self._newest[key]
         self.live.began("")

@@ -23,7 +23,8 @@ def shown_live(robot: WatchedRobot | None) -> Plain:
         return {"ready": False}
     trace = robot.live.trace()
     return {"ready": True, "place": robot.place, "camera": robot.pictures, "map": robot.live.version,
-            "question": trace.question, "running": robot.live.running, "goals": shown_decisions(trace.decisions),
+            "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
+            "goals": shown_decisions(trace.decisions),
             "call": shown_call(trace, robot.live.calls), "refused": trace.refused}
 
 

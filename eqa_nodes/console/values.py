@@ -14,6 +14,7 @@ from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Keyframe
 
 WAITING, ASKING, ENDED = "waiting", "asking", "ended"
@@ -33,6 +34,7 @@ class WatchedRobot(Protocol):
     place: str  # what the page calls the place that the robot is in
     live: Live  # what happened since the newest question, whoever asked it
     pictures: int  # of the camera, so far
+    clouds: int  # reconstructions that were received, so far
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         """Ask and wait for the answer; setting `cancel` calls this question off. Raises EqaError."""
@@ -48,6 +50,9 @@ class WatchedRobot(Protocol):
 
     def grid(self) -> GridMap | None:
         """Return the newest map, None while there is none."""
+
+    def surfaces(self) -> Cloud | None:
+        """Return the newest reconstruction, None while there is none. Raises EqaError for one that cannot be read."""
 
     def close(self) -> None:
         """Let go of it; a running question is called off."""

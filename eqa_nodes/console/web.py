@@ -21,6 +21,7 @@ from eqa_nodes.console.guard import AccessRules, Guard, cookie_of
 from eqa_nodes.console.replies import Json
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.viewer.files import viewer_files
 
 BODY = 20_000  # bytes of a request at most: a question of 2000 characters in any script
 _PAGES = "eqa_nodes.console"  # the package whose folder `page` holds the files of every page
@@ -51,7 +52,8 @@ def application(rules: AccessRules, gate: Gate, get: Mapping[str, Get], post: Ma
 
     Handlers run in threads. An EqaError that they raise is the reply, in words.
     """
-    get = {"/enter": lambda _: page("enter.html"), "/page/{file}": lambda r: page(r.path_params["file"]), **get}
+    get = {"/enter": lambda _: page("enter.html"), "/page/{file}": lambda r: page(r.path_params["file"]),
+           "/viewer/{file}": lambda r: _file(viewer_files(), r.path_params["file"]), **get}
     post = {"/enter": partial(_enter, rules), **post}
     routes = [*more, *(Route(path, partial(_get, do), methods=["GET"]) for path, do in get.items()),
               *(Route(path, partial(_post, do), methods=["POST"]) for path, do in post.items())]
@@ -62,7 +64,10 @@ def application(rules: AccessRules, gate: Gate, get: Mapping[str, Get], post: Ma
 
 def page(file: str) -> Response:
     """Return a file of the page. Raises RequestRefused for a name that is none."""
-    files = _files()
+    return _file(_files(), file)
+
+
+def _file(files: Mapping[str, bytes], file: str) -> Response:
     if file not in files:
         raise RequestRefused("there is no such page", 404)
     return Response(files[file], media_type=_MIMES[file.rpartition(".")[2]])

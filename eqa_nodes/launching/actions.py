@@ -56,8 +56,9 @@ def begun(context: LaunchContext, world: str, files: Path) -> list[Any]:
     plan = planned(world, chosen, files)
     later = [_nav2(plan)] if plan.nav2 else []
     beside = [_rviz(plan, files)] if plan.rviz else []
-    return [LogInfo(msg=f"memory, bags and parameters of this run are in {plan.folder}"), *nodes(plan), *beside,
-            _ready(plan, later)]
+    variables = [SetEnvironmentVariable(*pair) for pair in plan.variables.items()]
+    return [*variables, LogInfo(msg=f"memory, bags and parameters of this run are in {plan.folder}"), *nodes(plan),
+            *beside, _ready(plan, later)]
 
 
 def nodes(plan: LaunchPlan) -> list[Node]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.registry import READERS
 from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 
@@ -34,6 +35,8 @@ def _common(agent: str, params: str) -> dict[str, Argument]:
         "model": Argument("", "name of the model; empty: EQA_VLM_MODEL. A key comes from EQA_VLM_API_KEY alone"),
         "model_url": Argument("", "its OpenAI-compatible endpoint; empty: EQA_VLM_BASE_URL"),
         "detector": Argument("", "gives memory its labels: transformers (docs/perception.md); empty: none"),
+        "reconstruct": Argument("false", "publish the surfaces of the place on the topic reconstruction; needs Open3D",
+                                YES_NO),
         "folder": Argument("", "where memory, bags and parameters of this run go; empty: its own, runs/launch/TIME"),
         "namespace": Argument("", "namespace of all nodes"),
         "composed": Argument("false", "all nodes in one process, instead of a process a node", YES_NO),
@@ -69,9 +72,14 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "sim": {
         "scene": Argument("", "when ready, an episode begins in it, such as house:7; empty: none begins"),
         "seed": Argument("0", "of the episode"),
-        "dataset": Argument("", "whose own robot drives: a name of sim_bridge/robots.py", ("", *sorted(ROBOTS))),
-        "robot": Argument("", "body, camera and steps: such a name; empty: the data set's", ("", *sorted(ROBOTS))),
+        "dataset": Argument("", "data set whose own robot drives, for eqa bench run --attach; empty: the default robot",
+                            ("", *sorted(READERS))),
+        "robot": Argument("", "body, camera and steps: a name of sim_bridge/robots.py; empty: the data set's",
+                          ("", *sorted(ROBOTS))),
         "image": Argument("", "camera image, WIDTHxHEIGHT in pixels; empty: the robot's"),
+        "scenes": Argument("", "folder of scanned scenes, as their downloaders leave it; empty: EQA_SCENES"),
+        "habitat_python": Argument("", "a Python that has habitat_sim; empty: EQA_HABITAT_PYTHON"),
+        "record": Argument("true", "record a bag an episode", YES_NO),
         "navigator": Argument(ATOMIC, "atomic: our own, in lock-step; nav2: Nav2 drives by cmd_vel (docs/nav2.md)",
                               (ATOMIC, NAV2)),
         **_nav2("those for the simulated robot, FOLDER/nav2.yaml"),

@@ -21,6 +21,7 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
+from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
 Chosen = Mapping[str, str]  # what an argument was given, or its default
@@ -32,7 +33,7 @@ class LaunchPlan:
 
     begin: options of the program `ready` that begin an episode or wait for one, () = neither. nav2: nav2_bringup brings
     up Nav2, with nav2_params, None = its own. remappings: names of the graph -> of the robot. enclave: of SROS 2, "" =
-    none.
+    none. variables: of the environment of all processes.
     """
 
     chosen: Chosen
@@ -45,6 +46,7 @@ class LaunchPlan:
     nav2_params: Path | None = None
     rviz: bool = False
     enclave: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def restart(self) -> bool:
@@ -68,7 +70,7 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
     parameters = config.parameters
     left_out = ("recorder",) * (not record) + ("navigator",) * (chosen["nav2"] == NONE)
-    nodes = [name for name in nodes_of("robot", detecting=parameters.settings.detecting) if name not in left_out]
+    nodes = [name for name in config.nodes if name not in left_out]
     said: Parameters = {SHARED: {"use_sim_time": use_sim_time}, "memory": _memory(chosen["memory_file"]),
                         "agent": {"observers": tuple(name for name in OBSERVERS if name in nodes)}}
     parameters = config.with_overrides(said, *(
@@ -96,8 +98,12 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     if chosen["nav2"] == BRINGUP and (navigator != NAV2 or not chosen["scene"]):
         raise ConfigError("nav2:=bringup wants navigator:=nav2 and a scene: Nav2 does not start without the time and "
                           "the transforms of an episode")
-    nodes = nodes_of(SIM, detecting=parameters.settings.detecting, navigator=navigator)
-    parameters = config.with_overrides(_autostart(chosen)).parameters
+    left_out = ("recorder",) * (not _yes(chosen, "record"))
+    nodes = [name for name in nodes_of(SIM, navigator=navigator, optional=parameters.settings.optional_observers)
+             if name not in left_out]
+    observers = {"observers": tuple(name for name in OBSERVERS if name in nodes)}
+    said: Parameters = {"agent": observers, "bridge": observers} if left_out else {}
+    parameters = config.with_overrides(said, _autostart(chosen)).parameters
     begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
     own = folder / "nav2.yaml"
     if navigator == NAV2:
@@ -105,7 +111,7 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
         write_nav2(files / "nav2" / "nav2.yaml", parameters.settings.bridge, own)
     return LaunchPlan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
                 nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
-                rviz=not _yes(chosen, "headless"))
+                rviz=not _yes(chosen, "headless"), variables=_scans(chosen))
 
 
 def replay(chosen: Chosen, files: Path) -> LaunchPlan:
@@ -144,6 +150,7 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
         agent=chosen["agent"], answerer=chosen["answerer"], policy=chosen["policy"],
         model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
         detector=DetectorConfig(name=chosen["detector"]), world=world, robot=chosen.get("robot", ""),
+        reconstruct=_yes(chosen, "reconstruct"),
         dataset=chosen.get("dataset", ""), image=chosen.get("image", ""), navigator=chosen.get("navigator", ATOMIC),
         params=Path(chosen["params_file"]), folder=_folder(chosen))
 
@@ -169,6 +176,18 @@ def _whole(chosen: Chosen, name: str) -> int:
     if not chosen[name].isdecimal():
         raise ConfigError(f"{name} is {chosen[name]!r}: expected a whole number, 0 or more")
     return int(chosen[name])
+
+
+def _scans(chosen: Chosen) -> dict[str, str]:
+    """Return where scans and Habitat's Python are, as variables of the environment. Raises ConfigError."""
+    found: dict[str, str] = {}
+    if chosen["scenes"]:
+        if not (folder := Path(chosen["scenes"]).expanduser().resolve()).is_dir():
+            raise ConfigError(f"scenes is {chosen['scenes']!r}: there is no such folder")
+        found[SCENES_VARIABLE] = str(folder)
+    if name := chosen["habitat_python"]:
+        found[HABITAT_VARIABLE] = name if "/" not in name else str(Path(name).expanduser().absolute())
+    return found
 
 
 def _said(node: str, name: str, value: Any, default: Any) -> Parameters:

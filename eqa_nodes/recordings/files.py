@@ -81,3 +81,15 @@ def read_matrix(path: Path) -> np.ndarray:
         return np.array(read_bounded(path, _MAX_TEXT_BYTES).split(), np.float64).reshape(4, 4)
     except ValueError as error:
         raise BadFrame(f"{path} holds no 4x4 matrix: {error}") from error
+
+
+def shrunk(jpeg: bytes, width: int) -> bytes:
+    """Return an encoded image, at most `width` pixels wide. Raises BadFrame for a damaged one, or one too large."""
+    image = decode_image(jpeg, "of a view")
+    if image.width <= width:
+        return jpeg
+    size = width, max(1, round(image.height * width / image.width))
+    small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    buffer = BytesIO()
+    small.save(buffer, "JPEG", quality=82, optimize=True)
+    return buffer.getvalue()

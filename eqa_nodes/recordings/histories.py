@@ -51,7 +51,8 @@ class _Format(NamedTuple):
     open: Callable[[Path], EpisodeHistory]
 
 
-def _is_bag(path: Path) -> bool:
+def is_bag(path: Path) -> bool:
+    """Return whether a path is a rosbag2 folder or file."""
     if path.is_dir():
         return (path / "metadata.yaml").is_file() or _any(path, "*.mcap") or _any(path, "*.db3")
     return path.suffix in (".mcap", ".db3") and path.is_file()
@@ -62,7 +63,7 @@ def _any(path: Path, pattern: str) -> bool:
 
 
 FORMATS: dict[str, _Format] = {
-    "bag": _Format("a rosbag2 folder, or a .mcap or .db3 file", _is_bag, _bag),
+    "bag": _Format("a rosbag2 folder, or a .mcap or .db3 file", is_bag, _bag),
     "openeqa": _Format("a folder with NNNNN-rgb.png", lambda p: _any(p, "*-rgb.png"), _openeqa),
     "redwood": _Format("a folder with color/, depth/ and trajectory.log",
                        lambda p: (p / "trajectory.log").is_file(), _redwood),

@@ -53,7 +53,7 @@ class BagHistory(FramesAlone):
         with self._opened() as opened:
             self._check_topics(opened)
             self._length = opened.count("color")
-            self._poses = Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
+            self._poses = self._where(opened)
             self._lens = _Lens(opened)
             self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
             self.labels: Mapping[int, Label] = {}
@@ -75,6 +75,10 @@ class BagHistory(FramesAlone):
                 except (BadFrame, BadPose) as error:
                     self.dropped[str(error)] += 1
         self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
+
+    def _where(self, opened: Bag) -> Poses:
+        """Return the poses of the bag. Raises StorageError when there is none."""
+        return Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
 
     def _opened(self) -> Any:
         return open_bag(self.path, self._namespace, self._options.remap)

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadPose, StorageError
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.recordings.reader import Bag, Recorded
+from eqa_nodes.recordings.reader import Messages, Recorded
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -32,7 +32,7 @@ class Poses:
     invalid: transforms that are not finite and rigid, by child; stamps_ns: at which the base's pose was recorded.
     """
 
-    def __init__(self, bag: Bag, keep_ns: int = _FOREVER_NS, fixed: str = "", base: str = "") -> None:
+    def __init__(self, bag: Messages, keep_ns: int = _FOREVER_NS, fixed: str = "", base: str = "") -> None:
         """Find the frames, and load the static transforms. Raises StorageError when there is no pose."""
         self._buffer, self._keep_ns = TfBuffer(keep_ns), keep_ns
         self._newest_ns: dict[str, int] = {}
@@ -76,7 +76,7 @@ class Poses:
         a, b = (self._buffer.lookup(self.fixed, _name(frame), stamp_ns).matrix() for frame in (depth, color))
         return bool(np.allclose(np.linalg.inv(a) @ b, np.eye(4), atol=0.01))
 
-    def _learn(self, bag: Bag) -> None:
+    def _learn(self, bag: Messages) -> None:
         """Read which frames there are, from the first minute of transforms."""
         odometry = ""
         for recorded in chain(bag.read(("tf_static",)), _first_minute(bag)):
@@ -132,7 +132,7 @@ class Poses:
             self.stamps_ns.append(stamp_ns)
 
 
-def _first_minute(bag: Bag) -> Iterator[Recorded]:
+def _first_minute(bag: Messages) -> Iterator[Recorded]:
     """Yield transforms and odometry of the first minute."""
     begin_ns = None
     for recorded in bag.read(("tf", "odom")):
@@ -142,7 +142,7 @@ def _first_minute(bag: Bag) -> Iterator[Recorded]:
         yield recorded
 
 
-def all_poses(bag: Bag) -> Poses:
+def all_poses(bag: Messages) -> Poses:
     """Return all poses of a bag; its stamps are sorted, each once."""
     poses = Poses(bag)
     for recorded in bag.read(("tf", "odom")):

@@ -30,6 +30,24 @@ class Recorded(NamedTuple):
     message: Any
 
 
+class Messages(Protocol):
+    """Messages of an episode by the graph's keys of their topics: those of a bag, or those that a live graph published.
+
+    path: where they come from, for errors.
+    """
+
+    path: Path
+
+    def count(self, key: str) -> int:
+        """Return how many messages of a topic there are."""
+
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+        """Yield the messages of some topics in their order."""
+
+    def last(self, key: str) -> Any | None:
+        """Return the last message of a topic, None where there is none."""
+
+
 class MessageSource(Protocol):
     """A source of serialized messages: an open reader of rosbags, or messages received from a robot."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.recordings.images import rgb_of
 from eqa_nodes.recordings.poses import Poses, all_poses
-from eqa_nodes.recordings.reader import open_bag
+from eqa_nodes.recordings.reader import Messages, open_bag
 from eqa_nodes.ros import messages
 
-_KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", "map", "explored")
+KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", "map", "explored")
 
 
 def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
@@ -29,29 +29,39 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
     Raises StorageError when the bag cannot be read, or has an answer, a decision or a call of a model that nobody of
     this project wrote.
     """
+    with open_bag(Path(bag), namespace) as opened:
+        return trace_from(opened)
+
+
+def trace_from(source: Messages) -> EpisodeTrace:
+    """Return what happened according to messages, as `trace_of` does. Raises StorageError."""
     trace = EpisodeTrace()
     last: dict[str, Any] = {}
-    with open_bag(Path(bag), namespace) as opened:
-        if opened.count("tf") or opened.count("odom"):  # neither: its recorder was killed before it wrote anything
-            trace.poses = list(_path(all_poses(opened)))
-        for key, _, message in opened.read(_KEYS):
-            last[key] = message
-            if key == "question":
-                trace.question, trace.answer = str(message.data), None
-            elif key == "answer":
-                trace.answer = decode(Answer, _parsed(message.data, bag))
-            elif key == "decision":
-                trace.decisions.append(_decision(message, last.get("frontiers"), bag))
-            elif key == "model_calls":
-                trace.calls.append(decode(ModelCall, _parsed(message.data, bag)))
-            elif key == "keyframes":
-                trace.keyframes.append(messages.keyframe_of(message))
-        if (color := opened.last("color")) is not None:
-            with suppress(BadFrame):  # an image that nobody can read is no view
-                trace.view = jpeg_of_pixels(rgb_of(color))
+    if source.count("tf") or source.count("odom"):  # neither: its recorder was killed before it wrote anything
+        trace.poses = list(_path(all_poses(source)))
+    for key, _, message in source.read(KEYS):
+        last[key] = message
+        _add(trace, key, message, last, source.path)
+    if (color := source.last("color")) is not None:
+        with suppress(BadFrame):  # an image that nobody can read is no view
+            trace.view = jpeg_of_pixels(rgb_of(color))
     if "map" in last:
         trace.grid = messages.grid_of(last["map"], last.get("explored"))
     return trace
+
+
+def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], source: Path) -> None:
+    """Add one message. last: the last message of each topic until now."""
+    if key == "question":
+        trace.question, trace.answer = str(message.data), None
+    elif key == "answer":
+        trace.answer = decode(Answer, parsed(message.data, source))
+    elif key == "decision":
+        trace.decisions.append(_decision(message, last.get("frontiers"), source))
+    elif key == "model_calls":
+        trace.calls.append(decode(ModelCall, parsed(message.data, source)))
+    elif key == "keyframes":
+        trace.keyframes.append(messages.keyframe_of(message))
 
 
 def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
@@ -64,12 +74,13 @@ def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
 
 def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
     """Return the decision with the frontiers that were published last before it."""
-    decision = decode(TraceDecision, _parsed(message.data, bag))
+    decision = decode(TraceDecision, parsed(message.data, bag))
     known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
     return decision if decision.frontiers else decision._replace(frontiers=known)
 
 
-def _parsed(text: str, bag: Path) -> Any:
+def parsed(text: str, bag: Path) -> Any:
+    """Return the JSON of a message. Raises StorageError."""
     try:
         return loads(text)
     except ValueError as error:

@@ -126,8 +126,13 @@ class GraphClient:
 
     def pose(self) -> Pose2:
         """Return the robot's pose."""
+        return self.state()[1]
+
+    def state(self) -> tuple[int, Pose2]:
+        """Return the stamp of the last observation, ns, and the robot's pose."""
         act = self.services["act"]
-        return pose2_of(messages.pose_of(act.call(CALL_S, action=act.Request.STATUS).pose))
+        status = act.call(CALL_S, action=act.Request.STATUS)
+        return messages.ns_of(status.stamp), pose2_of(messages.pose_of(status.pose))
 
     def end_episode(self) -> None:
         """Close the bag of the episode."""

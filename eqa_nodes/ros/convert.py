@@ -20,7 +20,7 @@ from geometry_msgs.msg import (
 )
 from geometry_msgs.msg import Transform as TransformMessage
 from nav_msgs.msg import OccupancyGrid
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan, PointCloud2, PointField
 from std_msgs.msg import Header
 from vision_msgs.msg import (
     BoundingBox3D,
@@ -36,6 +36,7 @@ from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
 from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.ros.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
@@ -98,6 +99,18 @@ def image_msg(pixels: np.ndarray, encoding: str, stamp_ns: int) -> Image:
     data.frombytes(pixels.data.cast("B"))
     return Image(header=header(stamp_ns, CAMERA), height=pixels.shape[0], width=pixels.shape[1], encoding=encoding,
                  step=pixels.strides[0], data=data)
+
+
+def cloud_msg(cloud: Cloud, stamp_ns: int) -> PointCloud2:
+    """Points -> PointCloud2 with the fields x, y, z and rgb, whose bytes are blue, green, red, 0 (as PCL has it)."""
+    packed = np.zeros(len(cloud.points), [("xyz", "<f4", 3), ("bgr", "u1", 3), ("unused", "u1")])
+    packed["xyz"], packed["bgr"] = cloud.points, cloud.colours[:, ::-1]
+    data = array("B")
+    data.frombytes(packed.tobytes())
+    fields = [PointField(name=name, offset=4 * i, datatype=PointField.FLOAT32, count=1)
+              for i, name in enumerate(("x", "y", "z", "rgb"))]
+    return PointCloud2(header=header(stamp_ns), height=1, width=len(packed), fields=fields, is_bigendian=False,
+                       point_step=packed.itemsize, row_step=packed.nbytes, data=data, is_dense=True)
 
 
 def camera_info_msg(k: views.Intrinsics, stamp_ns: int) -> CameraInfo:

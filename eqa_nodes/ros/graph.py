@@ -7,6 +7,7 @@ are ROS's own.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 
@@ -87,6 +88,7 @@ TOPICS: dict[str, Topic] = {
     "explored": Topic("explored", "nav_msgs/msg/OccupancyGrid", "latched"),
     "frontiers": Topic("frontiers", "eqa_interfaces/msg/FrontierArray", "latched"),
     "stairs": Topic("stairs", "geometry_msgs/msg/PoseArray", "latched"),
+    "reconstruction": Topic("reconstruction", "sensor_msgs/msg/PointCloud2", "latched"),
     "keyframes": Topic("keyframes", "eqa_interfaces/msg/Keyframe", "state"),
     "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
     "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
@@ -124,6 +126,7 @@ SERVICES: dict[str, Port] = {
     "reset_memory": Port("memory/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_recorder": Port("recorder/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_perception": Port("perception/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
+    "reset_reconstructor": Port("reconstructor/reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "reset_episode": Port("reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "recall": Port("recall", "eqa_interfaces/srv/Recall"),
     "recollect": Port("recollect", "eqa_interfaces/srv/Recollect"),
@@ -200,6 +203,9 @@ NODES: dict[str, NodeSpec] = {
     "perception": NodeSpec(
         "eqa_nodes.nodes.perception:PerceptionNode", publishes=("detected", "detected_table", "detections"),
         frames=("color", "depth", "camera_info"), subscribes=("labels", "label_table"), serves=("reset_perception",)),
+    "reconstructor": NodeSpec(
+        "eqa_nodes.nodes.reconstructor:ReconstructorNode", publishes=("reconstruction",), subscribes=("answer",),
+        frames=("color", "depth", "camera_info"), serves=("reset_reconstructor",)),
     "explorer": NodeSpec(
         "eqa_nodes.nodes.explorer:ExplorerNode", publishes=("markers", "semantic_map"),
         subscribes=("map", "explored", "frontiers", "stairs"),
@@ -230,7 +236,8 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
         serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
-               "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "advise", "answer_question",
+               "reset_reconstructor", "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "advise",
+               "answer_question",
                "drive_to_pose", "look_around", "allow_drive", "allow_spending"),
         threads=4),
 }
@@ -238,6 +245,8 @@ DRIVERS = {"atomic": "navigator", "nav2": "nav2_navigator"}  # who drives, by th
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step
 PERCEPTION = "perception"  # an observer too, where a detector is chosen
+RECONSTRUCTOR = "reconstructor"  # an observer too, where it is enabled
+OPTIONAL = (PERCEPTION, RECONSTRUCTOR)
 # Where instances come from: topics of their image and their table, by the name in parameters `labels_from`.
 LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "detected_table")}
 # What only a simulated or replayed world serves: on a robot nobody is asked for it.
@@ -250,12 +259,14 @@ def absolute(name: str, namespace: str = "") -> str:
     return name if name.startswith("/") else f"/{namespace.strip('/')}".rstrip("/") + f"/{name}"
 
 
-def nodes_of(world: str, recording: bool = False, detecting: bool = False, navigator: str = "atomic") -> list[str]:
+def nodes_of(world: str, recording: bool = False, navigator: str = "atomic",
+             optional: Collection[str] = ()) -> list[str]:
     """Return the names of the nodes that run in a world: sim | robot | replay.
 
-    recording: also where it is optional; detecting: with perception; navigator: what drives a simulated robot, atomic |
-    nav2. Nav2 drives a real one, and nothing a replay.
+    recording: also where it is optional; navigator: what drives a simulated robot, atomic | nav2. Nav2 drives a real
+    one, and nothing a replay. optional: which of OPTIONAL run.
     """
+    left_out = {*OPTIONAL} - {*optional}
     driver = DRIVERS[{"robot": "nav2", "replay": "atomic"}.get(world, navigator)]
     return [name for name, spec in NODES.items() if (world in spec.worlds or (recording and name == "recorder"))
-            and (detecting or name != PERCEPTION) and (name not in DRIVERS.values() or name == driver)]
+            and name not in left_out and (name not in DRIVERS.values() or name == driver)]

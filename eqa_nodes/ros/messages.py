@@ -19,6 +19,7 @@ from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
@@ -26,6 +27,7 @@ _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": (
 # Where red, green and blue stand; an 8UC3 image is what OpenCV hands out: blue first.
 _COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0), "mono8": (0, 0, 0),
            "8UC3": (2, 1, 0), "8UC1": (0, 0, 0)}
+_FLOAT32 = 7  # of sensor_msgs/PointField
 _DEPTHS = ("16UC1", "32FC1", "mono16")
 DETECTED = "source=detector"  # among a label's attributes: no simulator says so
 
@@ -49,6 +51,22 @@ def stamp_in_tf(data: bytes) -> int:
 def stamp_of(message: Any) -> int:
     """Stamp of a message with a header, in ns."""
     return ns_of(message.header.stamp)
+
+
+def cloud_of(message: Any) -> Cloud:
+    """PointCloud2 with x, y, z and rgb, float32 each (as PCL packs colours) -> points. Raises BadFrame for another."""
+    at = {field.name: int(field.offset) for field in message.fields if int(field.datatype) == _FLOAT32}
+    step, count = int(message.point_step), int(message.width) * int(message.height)
+    whole = len(message.data) == step * count == int(message.row_step) * int(message.height)
+    fits = {"x", "y", "z", "rgb"} <= at.keys() and 0 <= min(at.values()) <= max(at.values()) <= step - 4
+    if message.is_bigendian or not whole or not fits:
+        raise BadFrame(f"a cloud of {count} points, {len(message.data)} bytes, fields {sorted(at)}: expected are "
+                       "x, y, z and rgb as float32 in little endian, without padding between rows")
+    names = ["x", "y", "z", "bgr"]
+    kind = np.dtype({"names": names, "formats": ["<f4", "<f4", "<f4", ("u1", 3)], "itemsize": step,
+                     "offsets": [at["x"], at["y"], at["z"], at["rgb"]]})
+    rows = np.frombuffer(bytes(message.data), kind, count)
+    return Cloud(np.stack([rows["x"], rows["y"], rows["z"]], axis=1), np.ascontiguousarray(rows["bgr"][:, ::-1]))
 
 
 def pixels_of(image: Any) -> np.ndarray:

@@ -137,7 +137,7 @@ class RunningGraph:
         self.folder, self.restart, self._start_s = folder, restart, start_s
         self._parameters = merged(None, of_world(world), parameters or {})
         built = self._parameters.settings
-        self.nodes = list(nodes or nodes_of(world, detecting=built.detecting, navigator=built.drives))
+        self.nodes = list(nodes or nodes_of(world, navigator=built.drives, optional=built.optional_observers))
         self._isolate = isolate
         self._exit = contextlib.ExitStack()
         self._watching = threading.Event()

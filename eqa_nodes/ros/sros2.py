@@ -18,6 +18,7 @@ from eqa_nodes.ros.graph import (
     CAMERA_TOPICS,
     NAV2_SERVES,
     NODES,
+    OPTIONAL,
     SERVICES,
     SIMULATED,
     TOPICS,
@@ -52,7 +53,7 @@ CLIENTS: dict[str, Client] = {
     "eqa_console": Client("eqa_client", NodeSpec(
         "eqa_nodes.ros.client:GraphClient", frames=("color",), calls=_ASKING, subscribes=(
             "replay_status", "map", "explored", "frontiers", "episode", "question", "answer", "decision",
-            "model_calls", "keyframes"))),
+            "model_calls", "keyframes", "reconstruction"))),
     "eqa_record": Client("eqa_record", NodeSpec("eqa_nodes.ros.tap:Tap", subscribes=("odom",),
                                                 frames=("color", "depth", "camera_info"))),
     "eqa_live_history": Client("eqa_live_history", NodeSpec(
@@ -125,7 +126,7 @@ def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({})
     moved = {wires[key]: name for key, name in remap.items()}
     root = ElementTree.Element("policy", version=VERSION)
     enclaves = ElementTree.SubElement(root, "enclaves")
-    nodes = nodes_of(world, recording=True, detecting=True) if world else NODES
+    nodes = nodes_of(world, recording=True, optional=OPTIONAL) if world else NODES
     for name in (*nodes, *CLIENTS):
         enclave = ElementTree.SubElement(enclaves, "enclave", path=f"{NAMESPACE}/{name}")
         profiles = ElementTree.SubElement(enclave, "profiles")

@@ -9,8 +9,9 @@ from pathlib import Path
 from eqa_nodes.bench.running.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import PerceptionSettings
-from eqa_nodes.config.run import ISOLATED, PROCESS, RunConfig
+from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.perception.history import DetectedHistory
@@ -23,11 +24,14 @@ from eqa_nodes.runners.navqa import NavqaRunner
 
 def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda progress: None,
                 own: Path | None = None) -> EpisodeRunner:
-    """Return what runs episodes: the graph in one process, a process a node, the chain without ROS, or a function.
+    """Return what runs episodes: a graph of ours or one that runs already, the chain without ROS, or a function.
 
-    own: where this one of several workers keeps its logs (default: the folder of the run).
+    own: where this one of several workers keeps its logs (default: the folder of the run). Raises ConfigError.
     """
     built, limits = config.settings, config.question_limits
+    if built.reconstructor.enabled and (is_function(config.agent) or config.through == PROCESS):
+        raise ConfigError("the reconstructor is a node, and no graph runs here: leave out --reconstruct and "
+                          "reconstructor.enabled, or run through the graph")
     if is_function(config.agent):
         from eqa_nodes.runners.function import ActiveFunctionRunner, load_function
 
@@ -37,6 +41,10 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
         from eqa_nodes.runners.in_process import InProcessRunner
 
         return InProcessRunner(config.parameters, limits, config.force_guess, listener, show=config.show)
+    if config.through == ATTACHED:
+        from eqa_nodes.runners.attached import AttachedRunner
+
+        return AttachedRunner(config.namespace, limits, config.force_guess, listener, config.show)
     from eqa_nodes.runners.in_graph import GraphRunner
 
     return GraphRunner(config.folder, config.parameters, limits, config.force_guess, listener,

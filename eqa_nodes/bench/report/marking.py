@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from eqa_nodes.bench.report.page import shrunk
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
@@ -20,6 +19,7 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps, write_bytes
 from eqa_nodes.core.storage.names import inside
+from eqa_nodes.recordings.files import shrunk
 
 PAGE = "mark.html"
 _PICTURES, _PICTURE_PX = 3, 640

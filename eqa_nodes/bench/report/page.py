@@ -21,6 +21,7 @@ from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
+from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
@@ -32,10 +33,12 @@ from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.files import decode_image
+from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.viewer.files import page_script, page_style
 
 REPORT = "report.html"
 PAGES = "report"  # folder of episodes' pages and their images
+_VIEWER = "viewer.js"  # beside the episodes' pages: what lets scans turn
 EMBED_UP_TO = 40  # episodes; more would make one page too heavy for a browser
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
@@ -66,7 +69,8 @@ class CardImage:
 class Card:
     """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown.
 
-    calls: of a model, whose name is `model`; None where none was asked, or the trace is of an earlier version.
+    calls: of a model, whose name is `model`; None where none was asked, or the trace is of an earlier version. scan:
+    None = it was not asked for.
     """
 
     number: int
@@ -81,6 +85,7 @@ class Card:
     trouble: str
     calls: CallsSection | None = None
     model: str = ""
+    scan: ScanSection | None = None
 
     @property
     def mark(self) -> str:
@@ -88,28 +93,32 @@ class Card:
         return mark_of(self.prediction, self.score)
 
 
-def write_report(run: Path) -> Path:
+def write_report(run: Path, scan: bool = False) -> Path:
     """Write report.html into a run directory and return its path.
 
     Needs manifest, questions and predictions (StorageError without); scores and traces are shown where they are there.
     Up to EMBED_UP_TO episodes stand on the page itself; more have a page each in report/, made one after the other.
+    scan: also reconstruct what each episode saw, to be turned in the browser; then up to EMBED_SCANS stand on the page
+    itself. Raises MissingExtra for it without Open3D.
     """
     samples, predictions = read_samples(run / SAMPLES), read_predictions(run).predictions
     scores = read_scores(run) if (run / SCORES).exists() else None
     marks = {q.id: q for q in scores.questions} if scores else {}
     asked = [s for s in samples if s.id in predictions]
-    embed = len(asked) <= EMBED_UP_TO
+    embed = len(asked) <= (min(EMBED_SCANS, EMBED_UP_TO) if scan else EMBED_UP_TO)
     images, model = _Images(run, embed), read_manifest(run).model
     lines = [episode_row(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
              for n, s in enumerate(asked, 1)]
-    each = (replace(_card(n, s, predictions[s.id], marks.get(s.id), run, images), model=model)
+    each = (replace(_card(n, s, predictions[s.id], marks.get(s.id), run, images, scan), model=model)
             for n, s in enumerate(asked, 1))
-    templates, cards = _templates(), list(each) if embed else []
+    templates, cards = _templates(scan), list(each) if embed else []
     for card in each:
         page = templates.get_template("episode.html.j2").render(
             card=card, before=_page(card.number - 1) if card.number > 1 else "",
             after=_page(card.number + 1) if card.number < len(asked) else "")
         write_bytes(run / PAGES / _page(card.number), page.encode())
+    if scan and not embed:
+        write_bytes(run / PAGES / _VIEWER, page_script().encode())
     write_bytes(run / REPORT, _render(templates, run, lines, cards, scores, len(samples)).encode())
     return run / REPORT
 
@@ -118,12 +127,14 @@ def _page(number: int) -> str:
     return f"episode-{number:04d}.html"
 
 
-def _templates() -> Environment:
+def _templates(scan: bool) -> Environment:
     environment = Environment(loader=PackageLoader("eqa_nodes.bench.report"),
                               autoescape=select_autoescape(["j2", "html"]), undefined=StrictUndefined,
                               trim_blocks=True, lstrip_blocks=True)
     stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
     environment.globals["path_gradient"] = stops
+    environment.globals |= {"scan_style": Markup(page_style()) if scan else "", "viewer": _VIEWER}
+    environment.globals["scan_script"] = Markup(page_script()) if scan else ""
     return environment
 
 
@@ -140,7 +151,7 @@ def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], card
 
 
 def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionScore | None, run: Path,
-          images: _Images) -> Card:
+          images: _Images, scan: bool = False) -> Card:
     trace, trouble = None, ""
     if prediction.trace:
         try:
@@ -159,7 +170,8 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
     why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None
     calls = calls_of(trace, images.address) if trace else None
-    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls)
+    seen = scan_of(run, prediction, trace) if scan else None
+    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls, scan=seen)
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
@@ -208,15 +220,3 @@ class _Images:
         name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
         write_bytes(self._run / PAGES / name, data)
         return name
-
-
-def shrunk(jpeg: bytes, width: int) -> bytes:
-    """Return an encoded image, at most `width` pixels wide. Raises BadFrame for a damaged one, or one too large."""
-    image = decode_image(jpeg, "of a view")
-    if image.width <= width:
-        return jpeg
-    size = width, max(1, round(image.height * width / image.width))
-    small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=82, optimize=True)
-    return buffer.getvalue()

@@ -97,14 +97,14 @@ def _meant(value: object) -> object:
 
 
 def _settings_of(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
-    """Return the settings of all nodes but the recorder, which decides no answer; what they compute is in its place.
+    """Return the settings of the nodes that may decide answers; what is computed from them is in its place.
 
     Runs of earlier versions state map.blind_m as a number.
     """
     meant = merged(None, parameters).settings
     mapper, blind = meant.mapper, blind_m(meant.mapper.map, meant.mapper.robot)
     meant = replace(meant, mapper=replace(mapper, map=replace(mapper.map, blind_m=blind)))
-    return {node: own for node, own in vars(meant).items() if node != "recorder"}
+    return {node: own for node, own in vars(meant).items() if node not in ("recorder", "reconstructor")}
 
 
 def finish_manifest(out: Path, **changes: str) -> RunManifest:

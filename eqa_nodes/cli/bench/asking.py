@@ -28,7 +28,7 @@ from eqa_nodes.bench.samples import ACTIVE, EM, Sample, opened_by
 from eqa_nodes.cli.bench.run_bar import RunBar
 from eqa_nodes.cli.paths import check_folder
 from eqa_nodes.cli.ready import check_asks
-from eqa_nodes.config.run import PROCESS, RunConfig, share_of
+from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import encode, write_json
 from eqa_nodes.runners.history import HistorySource
@@ -94,12 +94,28 @@ class Preparation:
             self.scenes = ScenePreflight(bool(memory.labels and memory.labels_from == "simulator"))
             self.problems = self._problems()
 
+    @property
+    def preflight(self) -> Callable[[Sample], object]:
+        """Raises EqaError for a question that cannot be asked; of a graph elsewhere only the graph itself knows."""
+        if self.run.config.through == ATTACHED:
+            return lambda sample: None
+        return self.source_of or self.scenes
+
     def say_problems(self) -> None:
-        """Print what is missing."""
+        """Print what is missing, and how a running graph's robot differs from the data set's own."""
+        if self.run.config.through == ATTACHED:
+            from eqa_nodes.runners.attached import other_robot
+
+            if words := other_robot(self.run.config):
+                self.console.print(f"another robot than the data set's: {words}. Launch with "
+                                   f"dataset:={self.run.config.dataset} to compare with published scores",
+                                   soft_wrap=True, markup=False, style="yellow")
         for problem in self.problems:
             self.console.print(problem.line, soft_wrap=True, markup=False, style="yellow")
 
     def _problems(self) -> list[Problem]:
+        if self.run.config.through == ATTACHED:  # scenes, model and simulator are where the graph runs
+            return []
         unknown_kind = scene_problems(self.samples, self.run.task)
         there = "" if unknown_kind else next(
             (s.scene for s in self.samples if self.scenes.state(s.scene).error is None), "")
@@ -120,7 +136,7 @@ def ask_questions(run: BenchmarkRun) -> int:
         summary = run_with(engine, samples, out, bar.asked, dataset=config.dataset, seed=run.seed,
                            model=config.agent or config.named.answerer, config=deciding(run), run=encode(config),
                            task=run.task, retry_failed=run.retry_failed, asked=config.model_name,
-                           preflight=prepared.source_of or prepared.scenes)
+                           preflight=prepared.preflight)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
     if summary.complaint:

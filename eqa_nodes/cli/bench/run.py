@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import ChainOptions, SimulatorOptions, ViewsOptions
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FILE, FOLDER, flag, group, option
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.run import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,38 @@ class WorkerOptions:
                                metavar="RUN")
     seconds_per_call: float = option(3.0, "with --dry-run and without --like: assumed time of a model's reply, seconds",
                                      metavar="S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttachOptions:
+    """A simulated graph that runs already, started by a launch file."""
+
+    attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID; agent, robot and model are those that it was "
+                        "launched with")
+    namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
+
+    def attached(self, config: RunConfig, chain: ChainOptions, workers: WorkerOptions, task: str) -> RunConfig:
+        """Return the configuration of the running graph, or `config` without --attach. Raises ConfigError, NodeLost."""
+        from eqa_nodes.core.errors import ConfigError
+
+        if not self.attach:
+            if self.namespace:
+                raise ConfigError("--namespace is of a graph that runs already: it needs --attach")
+            return config
+        usual = ChainOptions()
+        if (chain.chain, chain.detector, chain.model) != (usual.chain, usual.detector, usual.model):
+            raise ConfigError("--attach asks with the agent, robot, detector and model that the graph was launched "
+                              "with: leave out their options, and give them to ros2 launch")
+        if workers.workers != 1 or workers.engine != WorkerOptions().engine:
+            raise ConfigError("--attach asks one graph, which has one robot: leave out --workers and --engine")
+        if task != "active":
+            raise ConfigError("--attach asks a robot that explores: leave out --task em, which reads recordings")
+        from eqa_nodes.ros.environment import ensure_ros
+
+        ensure_ros()
+        from eqa_nodes.runners.attached import attached_config
+
+        return attached_config(replace(config, namespace=self.namespace))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +89,7 @@ class Run:
     task: str = option("active", "active: a robot explores (A-EQA); em: the answer is in an episode history "
                        "(EM-EQA)", choices=("active", "em"))
     how: WorkerOptions = group(WorkerOptions, "how it is run")
+    graph: AttachOptions = group(AttachOptions, "a running graph")
     scans: SimulatorOptions = group(SimulatorOptions, "scans")
     em: HistoryOptions = group(HistoryOptions, "task em")
     chain: ChainOptions = group(ChainOptions)
@@ -67,6 +104,7 @@ class Run:
         self.scans.set_environment()
         out, how, views = run_folder(self.out), self.how, self.em.views
         config = self.chain.config(dataset=self.dataset, folder=out, frames=views.frames, k=views.k)
+        config = self.graph.attached(config, self.chain, how, self.task)
         run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, self.task, self.scans.simulator,
                            self.retry_failed, self.em.histories, views.cache, how.workers, how.engine, how.ray_address)
         if how.dry_run:

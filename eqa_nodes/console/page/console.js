@@ -1,5 +1,6 @@
 import { answerOf, ask, callOf, costOf, el, fixed, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
 import { showPast } from "./past.js";
+import { showPlace } from "./place.js";
 
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
@@ -44,6 +45,7 @@ function showLive() {
     if (live.camera) camera.show("/live/camera.jpg", live.camera);
     map.show("/live/map.svg", live.map);
   }
+  if (!document.hidden && !el("place").hidden) showPlace(live);
   const known = JSON.stringify(live.goals);
   if (known !== drawn) {
     drawn = known;
@@ -178,11 +180,12 @@ function grow() {
 }
 
 function route() {
-  const past = location.hash.startsWith("#past");
-  el("now").hidden = past;
-  el("past").hidden = !past;
-  el(past ? "to-past" : "to-now").setAttribute("aria-current", "page");
-  el(past ? "to-now" : "to-past").removeAttribute("aria-current");
+  const past = location.hash.startsWith("#past"), view = past ? "past" : location.hash === "#place" ? "place" : "now";
+  for (const name of ["now", "place", "past"]) {
+    el(name).hidden = name !== view;
+    if (name === view) el("to-" + name).setAttribute("aria-current", "page");
+    else el("to-" + name).removeAttribute("aria-current");
+  }
   if (past) showPast(location.hash.split("/").slice(1).map(decodeURIComponent));
   else showLive();
 }

@@ -20,11 +20,43 @@ class ReconstructionConfig:
     range_m: Positive = setting(4.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
     min_views: Annotated[int, Range(1, 100)] = setting(2, "Minimum number of frames that must have seen a surface.")
     max_blocks: Annotated[int, Range(1, 4_000_000)] = setting(150_000,
-        "Maximum number of blocks of 8 x 8 x 8 voxels. Each needs 10 kB; room is made in steps that double it, so that "
-        "for a moment three times as much may be allocated.")
+        "Maximum number of blocks of 8 x 8 x 8 voxels in memory; those that were not seen for longest are on disk. "
+        "Each needs 10 kB; room is made in steps that double it, so that for a moment three times as much may be "
+        "allocated.")
+    spill_folder: str = setting("",
+        'Folder of the temporary file of blocks that memory has no room for; "" uses the system\'s.')
+    max_weight: Annotated[int, Range(1, 10_000)] = setting(20,
+        "Frames after which older ones count less. What was taken away disappears after at most about as many frames "
+        "that see through it.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "reconstruction")
+        if self.max_weight < self.min_views:
+            raise ConfigError(f"reconstruction.max_weight is {self.max_weight}, less than min_views "
+                              f"({self.min_views}): no surface would have been seen often enough")
         if self.truncation_m < 2 * self.voxel_m:
             raise ConfigError(f"reconstruction.truncation_m is {self.truncation_m}: below two voxels "
                               f"({2 * self.voxel_m:g}) a surface has holes")
+
+
+@dataclass(frozen=True)
+class LocalisationConfig:
+    """Settings of the poses that are found from colour and depth images alone."""
+
+    range_m: Positive = setting(5.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
+    keyframe_m: Positive = setting(0.25, "Distance in metres from the last keyframe at which a frame is a new one.")
+    keyframe_deg: Positive = setting(12.0, "Rotation in degrees from the last keyframe at which a frame is a new one.")
+    min_overlap: Annotated[float, Range(0.0, 1.0)] = setting(0.35,
+        "Minimum share of a frame's pixels that another frame must show as well, for the two to be joined.")
+    min_agreement: Annotated[float, Range(0.0, 1.0)] = setting(0.75,
+        "Minimum share of the pixels that both frames show whose depth and brightness must agree.")
+    min_response: Annotated[float, Range(1.0, 10.0)] = setting(1.08,
+        "Factor by which the difference between two frames must grow when one is moved by 5 cm in any direction; below "
+        "it the motion is not determined, as before a blank wall.")
+    max_m_s: Positive = setting(3.0, "Maximum speed of the camera in metres per second.")
+    max_deg_s: Positive = setting(200.0, "Maximum turn rate of the camera in degrees per second.")
+    loops: Annotated[int, Range(0, 50)] = setting(4,
+        "Maximum number of earlier keyframes with which each keyframe is compared; 0 closes no loop.")
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "localisation")

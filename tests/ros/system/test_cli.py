@@ -91,8 +91,8 @@ def test_doctor_and_graph(capsys: pytest.CaptureFixture[str]) -> None:
     assert names >= {"python", "ros", "interfaces", "house", "disk"}
     assert main(["graph", "--format", "json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["nodes"]) == {
-        "bridge", "mapper", "memory", "perception", "explorer", "navigator", "nav2_navigator", "answerer", "recorder",
-        "agent", "replay"}
+        "bridge", "mapper", "memory", "perception", "reconstructor", "explorer", "navigator", "nav2_navigator",
+        "answerer", "recorder", "agent", "replay"}
 
 
 def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

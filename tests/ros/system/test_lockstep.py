@@ -126,6 +126,13 @@ def test_one_process_of_nodes(reference: list[Course], tmp_path: Path) -> None:
     assert courses(GraphRunner(tmp_path, parameters(tmp_path), LIMITS)) == reference
 
 
+def test_a_reconstructor_beside_it_changes_nothing(reference: list[Course], tmp_path: Path) -> None:
+    pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")
+    with closing(GraphRunner(tmp_path, parameters(tmp_path, {"reconstructor": {"enabled": True}}), LIMITS)) as runner:
+        assert "reconstructor" in runner.graph.nodes
+        assert [course(runner.run(sample)) for sample in SAMPLES[:1]] == reference[:1]
+
+
 def test_a_process_a_node_on_a_busy_machine(reference: list[Course], tmp_path: Path) -> None:
     with loaded_machine():
         graph = GraphRunner(tmp_path, parameters(tmp_path), LIMITS, isolate=True)

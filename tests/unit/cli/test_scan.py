@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.cli import main
+from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.histories import open_history
@@ -90,12 +92,41 @@ def test_ply_is_in_the_axes_of_the_map_and_glb_has_y_up(tour: Path, model: Path)
 
 
 def test_the_summary_says_what_was_used(tour: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scan", str(tour), "--out", str(tmp_path / "a.glb"), "--max-blocks", "3000"]) == 0
+    assert main(["scan", str(tour), "--out", str(tmp_path / "a.glb"), "--max-blocks", "600", "--spill", str(tmp_path),
+                 "--voxel", "0.04"]) == 0
     said = capsys.readouterr().out
     count = len(list(tour.glob("*-rgb.png")))
     used = int(said.partition(" frames used")[0].rpartition(" ")[2])
-    assert 0 < used < count and f"{used} frames used, {count - used} not;" in said
-    assert f"not used: {count - used} x the reconstruction is full: 3000 blocks" in said
+    assert f"{used} frames used, {count - used} not;" in said and "MB on disk" in said
+
+
+@pytest.mark.parametrize(("episode", "why"), [
+    ("", "has 2 episodes: name one with --episode, of a, b"), ("c", "has no episode 'c': name one with --episode")])
+def test_an_episode_of_a_run_is_named(episode: str, why: str, open3d: None, tmp_path: Path,
+                                      capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "run" / "bags" / name).mkdir(parents=True)
+        (tmp_path / "run" / "bags" / name / f"{name}.mcap").touch()
+    assert main(["scan", str(tmp_path / "run"), "--episode", episode, "--out", str(tmp_path / "a.glb")]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_what_was_read_before_a_recording_breaks_off_is_written(tour: Path, tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    history = open_history(tour)
+    recorded = list(history.recorded())[:5]
+
+    def broken() -> Iterator[object]:
+        yield from recorded
+        raise StorageError("tour.mcap is cut off")
+
+    monkeypatch.setattr(history, "recorded", broken)
+    monkeypatch.setattr("eqa_nodes.cli.history.Reading.opened", lambda *_: history)
+    assert main(["scan", str(tour), "--out", str(tmp_path / "a.ply"), "--voxel", "0.04"]) == 2
+    printed = capsys.readouterr()
+    assert "5 frames used" in printed.out and "tour.mcap is cut off" in printed.err
+    assert len(trimesh.load(tmp_path / "a.ply", force="mesh").faces) > 100
 
 
 @pytest.mark.parametrize(("words", "why"), [

@@ -69,6 +69,17 @@ def test_sim_takes_agents_and_data_sets_by_name(tmp_path: Path) -> None:
     assert plan("sim", tmp_path, agent="snapshot", policy="random").parameters["explorer"]["policy"] == "random"
 
 
+def test_sim_takes_scans_and_may_record_nothing(tmp_path: Path) -> None:
+    run = plan("sim", tmp_path / "run", scenes=str(tmp_path), habitat_python="~/habitat/bin/python", record="false")
+    assert run.variables == {"EQA_SCENES": str(tmp_path),
+                             "EQA_HABITAT_PYTHON": str(Path("~/habitat/bin/python").expanduser())}
+    assert "recorder" not in run.nodes
+    assert run.parameters["agent"]["observers"] == run.parameters["bridge"]["observers"] == ("mapper", "memory")
+    command = plan("sim", tmp_path / "command", habitat_python="python3.9")
+    assert command.variables == {"EQA_HABITAT_PYTHON": "python3.9"}
+    assert "recorder" in plan("sim", tmp_path / "usual").nodes and not plan("sim", tmp_path / "usual").variables
+
+
 def test_sim_leaves_driving_to_nav2_and_writes_its_parameters(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("/**/bridge:\n  ros__parameters: {base.forward_m_s: 0.8, robot.radius_m: 0.2}\n")
@@ -99,7 +110,7 @@ def test_the_parameters_of_nav2_fit_the_robot_as_it_is() -> None:
     ({"params_file": "absent.yaml"}, "absent.yaml"), ({"image": "large"}, "large"), ({"seed": "-1"}, "seed is '-1'"),
     ({"ready_s": "soon"}, "'soon'"), ({"ready_s": "0"}, "more than 0"),
     ({"nav2": "bringup"}, "navigator:=nav2 and a scene"), ({"nav2_params_file": "absent"}, "no such file"),
-    ({"nav2": "bringup", "navigator": "nav2"}, "a scene")])
+    ({"nav2": "bringup", "navigator": "nav2"}, "a scene"), ({"scenes": "absent"}, "scenes is 'absent'")])
 def test_sim_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         plan("sim", tmp_path / "run", **wrong)
@@ -224,7 +235,8 @@ def begun(world: str, folder: Path, **said: str) -> list[Any]:
     """Return the processes that a launch file starts, without what it says before."""
     entity = entities(world)[-1]
     context = SimpleNamespace(said=chosen(world, folder, **said), is_shutdown=False)
-    said_first, *processes = entity.function(context, *entity.args)
+    said_first, *processes = [each for each in entity.function(context, *entity.args)
+                              if type(each).__name__ != "SetEnvironmentVariable"]
     assert str(folder) in said_first.msg
     return processes
 
@@ -267,6 +279,14 @@ def test_each_node_is_a_process_with_the_same_parameters(tmp_path: Path) -> None
         assert process.ros_arguments == ["--enclave", f"/eqa/{process.name}"]
     assert ready.executable == "ready" and ready.ros_arguments == ["--enclave", "/eqa/eqa_client"]
     assert ready.arguments[:4] == ["--nodes", ",".join(p.name for p in processes), "--deadline", "120.0"]
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_where_scans_are_reaches_every_process(tmp_path: Path) -> None:
+    entity = entities("sim")[-1]
+    context = SimpleNamespace(said=chosen("sim", tmp_path, scenes=str(tmp_path)), is_shutdown=False)
+    first = entity.function(context, *entity.args)[0]
+    assert type(first).__name__ == "SetEnvironmentVariable" and first.given == ("EQA_SCENES", str(tmp_path))
 
 
 @pytest.mark.usefixtures("stand_ins")

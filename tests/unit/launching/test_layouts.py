@@ -24,9 +24,9 @@ TYPES = {topic.name.removeprefix("/"): topic.type for topic in TOPICS.values()} 
 DISPLAYS = {"Map": "nav_msgs/msg/OccupancyGrid", "MarkerArray": "visualization_msgs/msg/MarkerArray",
             "PoseArray": "geometry_msgs/msg/PoseArray", "Pose": "geometry_msgs/msg/PoseStamped",
             "Path": "nav_msgs/msg/Path", "LaserScan": "sensor_msgs/msg/LaserScan", "Odometry": "nav_msgs/msg/Odometry",
-            "Image": "sensor_msgs/msg/Image"}
+            "Image": "sensor_msgs/msg/Image", "PointCloud2": "sensor_msgs/msg/PointCloud2"}
 SCENE = {*DISPLAYS.values()}  # Foxglove's 3D panel shows all of them
-WANTED = {"map", "explored", "exploration/markers", "exploration/semantic_map", "goal_pose", "plan",
+WANTED = {"map", "explored", "exploration/markers", "exploration/semantic_map", "goal_pose", "plan", "reconstruction",
           "camera/color/image_raw"}
 
 

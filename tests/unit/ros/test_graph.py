@@ -22,7 +22,9 @@ from eqa_nodes.ros.graph import (
     NAV2_SERVES,
     NODES,
     OBSERVERS,
+    OPTIONAL,
     PERCEPTION,
+    RECONSTRUCTOR,
     SERVICES,
     SIMULATED,
     TOPICS,
@@ -46,7 +48,7 @@ def test_every_topic_that_a_node_hears_is_published_by_one() -> None:
 
 @pytest.mark.parametrize("world", ["sim", "robot", "replay"])
 def test_every_call_has_one_server_at_most(world: str) -> None:
-    nodes = nodes_of(world, recording=True, detecting=True)
+    nodes = nodes_of(world, recording=True, optional=OPTIONAL)
     serving = [key for name in nodes for key in NODES[name].serves]
     assert len(serving) == len(set(serving)) and set(serving) <= SERVICES.keys() | ACTIONS.keys()
     ours = {*serving, *NAV2_SERVES} if world != "robot" else {*serving, *NAV2_SERVES, "act", "reset_simulator"}
@@ -95,7 +97,7 @@ def test_a_replay_is_recorded_when_asked() -> None:
 
 
 def test_a_detector_brings_its_node_which_is_waited_for_and_reset() -> None:
-    assert set(nodes_of("sim", detecting=True)) - set(nodes_of("sim")) == {PERCEPTION}
+    assert set(nodes_of("sim", optional=[PERCEPTION])) - set(nodes_of("sim")) == {PERCEPTION}
     assert not merged(None).settings.detecting and merged(None) == {}
     free = {"bridge": {"observers": ()}, "perception": {"detector.name": "transformers"}}
     result = merged(None, free)
@@ -104,11 +106,18 @@ def test_a_detector_brings_its_node_which_is_waited_for_and_reset() -> None:
     assert merged(None, result) == result
 
 
+def test_a_reconstructor_that_is_enabled_is_waited_for_and_reset() -> None:
+    assert set(nodes_of("sim", optional=[RECONSTRUCTOR])) - set(nodes_of("sim")) == {RECONSTRUCTOR}
+    built = merged(None, {"reconstructor": {"enabled": True}, "perception": {"detector.name": "transformers"}}).settings
+    assert built.agent.observers == built.bridge.observers == (*OBSERVERS, PERCEPTION, RECONSTRUCTOR)
+    assert RECONSTRUCTOR not in merged(None).settings.optional_observers
+
+
 def test_nav2_takes_the_place_of_our_navigator() -> None:
     assert set(nodes_of("sim")) ^ set(nodes_of("sim", navigator=NAV2)) == {"navigator", "nav2_navigator"}
     assert "navigator" in nodes_of("replay", navigator=NAV2) and "nav2_navigator" not in nodes_of("replay")
-    robot = {*nodes_of("robot", detecting=True), "bridge"}
-    assert set(nodes_of("sim", navigator=NAV2, detecting=True)) == robot
+    robot = {*nodes_of("robot", optional=[PERCEPTION]), "bridge"}
+    assert set(nodes_of("sim", navigator=NAV2, optional=[PERCEPTION])) == robot
     result = merged(None, driven_by(NAV2))
     assert result.settings.drives == NAV2 and result.settings.agent.odometry == "topics"
     assert merged(None, driven_by(ATOMIC)).settings.drives == ATOMIC and merged(None, result) == result

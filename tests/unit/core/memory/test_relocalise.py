@@ -19,8 +19,8 @@ from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame
+from tests.fixtures.box_rooms import FLAT, OTHER, Box, look_round
 from tests.fixtures.frames import LABELS
-from tests.fixtures.rooms import FLAT, OTHER, Box, look_round
 
 DAY = 86_400 * 10**9
 TOUR = ((1.5, 1.5), (1.6, 3.6), (3.0, 3.6))

@@ -15,7 +15,7 @@ from eqa_nodes.core.relocalisation.place import Place, places_of
 from eqa_nodes.core.relocalisation.registration import Registration, inverse_of, register
 from eqa_nodes.core.types.geometry import Pose2, Transform, compose, pose2_of
 from eqa_nodes.core.types.views import Frame, Keyframe
-from tests.fixtures.rooms import FLAT, OTHER, STOOL, Box, look_round
+from tests.fixtures.box_rooms import FLAT, OTHER, STOOL, Box, look_round
 
 TOUR = ((1.5, 1.5), (1.6, 3.6), (3.0, 3.6))
 GLANCE = ((2.4, 1.6),)

@@ -1,0 +1,65 @@
+"""`eqa view`: an episode in a viewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqa_nodes.cli.groups import SOURCES, BagReading
+from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.options import FILE, argument, flag, group, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """Writes an episode as a file for a viewer: images, transforms, maps, the surfaces that were seen, decisions, calls
+    of a model, remembered objects, question and answer.
+    """
+
+    path: Path = argument(f"run directory with bags; or {SOURCES}", metavar="RUN")
+    rerun: bool = flag("write a Rerun recording (.rrd), which `rerun FILE` shows")
+    out: Path | None = option(None, "output file (default: EPISODE.rrd)", metavar="FILE", writes=FILE)
+    episode: str = option("", "which episode, where the run has several", metavar="ID")
+    every: int = option(1, "write the images of every Nth frame only", type=whole, metavar="N")
+    voxel: float = option(0.04, "edge length of a voxel of the surface, metres", metavar="M")
+    memory: Path | None = option(None, "memory file with the objects (default: the run's)", metavar="FILE")
+    bag: BagReading = group(BagReading)
+
+    def run(self) -> int:
+        """Write the file, and print what it holds."""
+        from eqa_nodes.cli.frames_bar import frames_bar
+        from eqa_nodes.cli.paths import check_file
+        from eqa_nodes.core.errors import ConfigError, StorageError
+        from eqa_nodes.recordings.histories import open_history
+        from eqa_nodes.viewing.episodes import episode_of
+        from eqa_nodes.viewing.library import rerun
+        from eqa_nodes.viewing.recording import write_recording
+        from eqa_nodes.viewing.rrd_file import check_name
+
+        if not self.rerun:
+            raise ConfigError("no viewer is named: --rerun writes a recording for Rerun; eqa report RUN writes a page "
+                              "of a scored run")
+        rerun()
+        episode = episode_of(self.path, self.episode)
+        if self.memory is not None:
+            if not self.memory.is_file():
+                raise StorageError(f"no memory file {self.memory}: name the file that the memory node wrote")
+            episode = episode._replace(memory=self.memory)
+        out = self.out or Path(f"{episode.name}.rrd")
+        check_name(out)
+        check_file(out)
+        options = self.bag.chosen()
+        history = open_history(episode.history, options=options)
+        with frames_bar(history) as show:
+            written = write_recording(episode, history, out, voxel_m=self.voxel, every=self.every, options=options,
+                                      progress=show)
+        for reason, n in sorted(history.dropped.items()):
+            _print(f"not used: {n} x {reason}")
+        _print(f"written: {out}, {out.stat().st_size / 1e6:.1f} MB: {written}")
+        return 0
+
+
+def _print(line: str) -> None:
+    from rich.console import Console
+
+    Console().print(line, soft_wrap=True, markup=False, highlight=False)

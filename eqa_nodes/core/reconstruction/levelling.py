@@ -1,0 +1,146 @@
+"""Finds up and the floor: gravity is unknown, so that the floor, as a plane below the camera, has to stand for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.reconstruction.rgbd import View, shrunk_camera, shrunk_depth
+
+FLOOR, CAMERA = "floor plane", "camera"
+_TILT = math.cos(math.radians(50.0))  # the mean camera is held less askew than this
+_SLAB_M = 0.05  # half the thickness of the layer in which the floor's points lie
+_LEVEL = math.cos(math.radians(8.0))
+_NEAR = (math.cos(math.radians(20.0)), math.cos(math.radians(8.0)), math.cos(math.radians(4.0)))
+_CELL_DEG = 4.0
+_LEAST = 200  # points of a floor
+_SHARE = 0.15  # of the level points that are most at one height: as many make a floor
+_BELOW_M = 0.3  # that the floor lies below the camera
+_MOST_VIEWS = 120
+_COARSER = 2  # than the small images: their normals are less noisy
+
+
+class Ground(NamedTuple):
+    """How the map frame was levelled. map_from_common: (4, 4), floor at z = 0, x where the first camera looks.
+
+    how: FLOOR, or CAMERA where no floor was found: then up is that of the mean camera; points: of the floor;
+    rms_m: their distance from its plane; tilt_deg: between the mean camera's up and the map's; walls_deg: median angle
+    between the walls and the vertical, nan where none was seen; sure: whether it can be relied on.
+    """
+
+    map_from_common: np.ndarray
+    how: str
+    points: int
+    rms_m: float
+    tilt_deg: float
+    walls_deg: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether floor and walls agree."""
+        return self.how == FLOOR and self.points >= 5 * _LEAST and not self.walls_deg > 3.0
+
+
+def levelled(views: Sequence[View], poses: Sequence[np.ndarray]) -> Ground:
+    """Return the map frame of views with poses (4, 4), common_from_camera; the first view is the first camera's."""
+    every = max(1, math.ceil(len(views) / _MOST_VIEWS))
+    surfaces = [_surface(view, pose) for view, pose in zip(views[::every], poses[::every], strict=True)]
+    points, normals = (np.concatenate(part) for part in zip(*surfaces, strict=True))
+    held = -np.mean([pose[:3, 1] for pose in poses], axis=0)
+    held /= np.linalg.norm(held)
+    up = _refined(_peak(normals, held), normals)
+    eyes = np.array([pose[:3, 3] for pose in poses])
+    floor, count, rms_m = None, 0, math.nan
+    if up is not None:
+        up, floor, count, rms_m = _floor(up, points, normals, eyes)
+    how = CAMERA if floor is None or up is None else FLOOR
+    if floor is None or up is None:
+        up = held
+        floor = float(np.percentile(points @ up, 2)) if len(points) else float((eyes @ up).min())
+    walls = normals[np.abs(normals @ up) < 0.3] @ up
+    walls_deg = float(np.degrees(np.median(np.abs(np.arcsin(walls))))) if len(walls) > _LEAST else math.nan
+    tilt = math.degrees(math.acos(min(1.0, float(held @ up))))
+    return Ground(_frame(up, floor, poses[0]), how, count, rms_m, tilt, walls_deg)
+
+
+def _frame(up: np.ndarray, floor_m: float, first: np.ndarray) -> np.ndarray:
+    """Return map_from_common: origin on the floor below the first camera, x where it looks."""
+    ahead = first[:3, 2] - up * (up @ first[:3, 2])
+    if np.linalg.norm(ahead) < 0.1:  # it looks straight up or down: its own up is ahead
+        ahead = -first[:3, 1] + up * (up @ first[:3, 1])
+    ahead /= np.linalg.norm(ahead)
+    frame = np.eye(4)
+    frame[:3, :3] = np.stack([ahead, np.cross(up, ahead), up])
+    frame[:2, 3] = -frame[:2, :3] @ first[:3, 3]
+    frame[2, 3] = -floor_m
+    return frame
+
+
+def _surface(view: View, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return points (n, 3) and unit normals (n, 3), towards the camera, of a view, in the common frame."""
+    k, z = shrunk_camera(view.small, _COARSER), shrunk_depth(view.depth_m, _COARSER)
+    v, u = np.mgrid[:z.shape[0], :z.shape[1]]
+    points = np.stack([(u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z, z], 2)
+    right, down = points[1:-1, 2:] - points[1:-1, :-2], points[2:, 1:-1] - points[:-2, 1:-1]
+    ends = (z[1:-1, 2:], z[1:-1, :-2], z[2:, 1:-1], z[:-2, 1:-1])
+    middle = z[1:-1, 1:-1]
+    whole = np.all([(e > 0) & (abs(e - middle) < 0.1 * middle) for e in ends], axis=0) & (middle > 0)
+    normals = -np.cross(right[whole], down[whole])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
+    found = points[1:-1, 1:-1][whole]
+    return found @ pose[:3, :3].T + pose[:3, 3], normals @ pose[:3, :3].T
+
+
+def _peak(normals: np.ndarray, held: np.ndarray) -> np.ndarray | None:
+    """Return the direction within 50 degrees of the camera's up that most normals have, or their opposite."""
+    along = normals @ held
+    upward = (normals * np.sign(along)[:, None])[abs(along) > _TILT]
+    if len(upward) < _LEAST:
+        return None
+    side = np.cross(held, [1.0, 0.0, 0.0] if abs(held[0]) < 0.9 else [0.0, 1.0, 0.0])
+    side /= np.linalg.norm(side)
+    cells = np.stack([upward @ side, upward @ np.cross(held, side)], 1) / math.radians(_CELL_DEG)
+    rounded, counts = np.unique(np.rint(cells).astype(int), axis=0, return_counts=True)
+    best = rounded[np.argmax(counts)]
+    mean: np.ndarray = upward[np.abs(cells - best).max(axis=1) <= 1].mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def _refined(up: np.ndarray | None, normals: np.ndarray) -> np.ndarray | None:
+    """Return the mean of the normals near a direction, closer and closer."""
+    for near in _NEAR if up is not None else ():
+        along = normals @ up
+        chosen = (normals * np.sign(along)[:, None])[abs(along) > near]
+        if len(chosen) < _LEAST:
+            return None
+        up = chosen.mean(axis=0)
+        up = up / np.linalg.norm(up)
+    return up
+
+
+def _floor(up: np.ndarray, points: np.ndarray, normals: np.ndarray,
+           eyes: np.ndarray) -> tuple[np.ndarray, float | None, int, float]:
+    """Return up by the floor's own plane, its height along that, its points and their rms; None where none is seen."""
+    level = points[normals @ up > _LEVEL]
+    heights = level @ up
+    level = level[heights < np.median(eyes @ up) - _BELOW_M]
+    if len(level) < _LEAST:
+        return up, None, 0, math.nan
+    heights = level @ up
+    bins = np.arange(heights.min() - _SLAB_M, heights.max() + 2 * _SLAB_M, _SLAB_M)
+    counts = np.histogram(heights, bins)[0]
+    counts = counts + np.append(counts[1:], 0)
+    at = int(np.argmax(counts >= max(_LEAST, _SHARE * counts.max())))
+    if counts[at] < _LEAST:
+        return up, None, 0, math.nan
+    middle = float(np.median(heights[abs(heights - bins[at] - _SLAB_M) < _SLAB_M]))
+    floor = level[abs(heights - middle) < _SLAB_M]
+    centre = floor.mean(axis=0)
+    spread, axes = np.linalg.eigh((floor - centre).T @ (floor - centre) / len(floor))
+    own = axes[:, 0] * np.sign(axes[:, 0] @ up)
+    if spread[1] > 0.05 and own @ up > _LEVEL:  # wide enough in both directions to say how it is inclined
+        up = own
+    return up, float(centre @ up), len(floor), float(math.sqrt(max(spread[0], 0.0)))

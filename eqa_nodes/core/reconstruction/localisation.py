@@ -1,0 +1,148 @@
+"""Poses of a recording without them: follow the camera, close loops, optimise, level."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.levelling import Ground, levelled
+from eqa_nodes.core.reconstruction.loops import Tried, close_loops, join_pieces
+from eqa_nodes.core.reconstruction.odometry import moved
+from eqa_nodes.core.reconstruction.pose_graph import optimised
+from eqa_nodes.core.reconstruction.tracking import Link, Track
+
+_ROUNDS = 2  # of closing loops: better poses show more of them
+_TRIED_FRAMES = 3  # fewest of a piece that is compared with the others
+_MOST_PIECES = 12  # that are compared with each other: the longest
+
+
+class Closure(NamedTuple):
+    """A loop, and by how much odometry alone (before) and the result (after) miss it: metres and degrees."""
+
+    before: tuple[float, float]
+    after: tuple[float, float]
+
+
+class Localisation(NamedTuple):
+    """The poses that were found. poses: map_from_camera (4, 4) by index of the image; drift: of each loop kept.
+
+    anchors: keyframes in it; loops: those that the images agreed to, kept or not.
+    """
+
+    poses: dict[int, np.ndarray]
+    ground: Ground
+    anchors: int
+    loops: int
+    drift: tuple[Closure, ...]
+
+
+def localised(track: Track, config: LocalisationConfig = LocalisationConfig(),
+              progress: Callable[[int], None] = lambda done: None) -> Localisation:
+    """Return the poses of the frames that hang together, of the largest such group.
+
+    progress: called with the number of keyframes compared, in _ROUNDS rounds. Raises BadFrame when no image could be
+    used, or no two of them fit together.
+    """
+    if len(track.frames) < 2:
+        raise BadFrame(_nothing(track))
+    links = track.links + join_pieces(track.anchors, _worth_joining(track), config)
+    members = _largest(track, links)
+    frames = [frame for frame in track.frames if frame.anchor in members]
+    if len(frames) < 2:
+        raise BadFrame(_nothing(track))
+    place = {anchor: k for k, anchor in enumerate(members)}
+    inside = [link._replace(source=place[link.source], target=place[link.target])
+              for link in links if link.source in place]
+    anchors = [track.anchors[k] for k in members]
+    poses, tried, kept = _chained(len(members), inside), Tried(), set[tuple[int, int]]()
+    for turn in range(_ROUNDS if config.loops else 1):
+        offset = turn * len(anchors)
+        if config.loops:
+            inside += close_loops(anchors, poses, config, tried, partial(_further, progress, offset))
+        poses, kept = optimised(poses, inside)
+    ground = levelled([anchor.view for anchor in anchors], poses)
+    found = {frame.number: ground.map_from_common @ poses[place[frame.anchor]] @ frame.anchor_from_camera
+             for frame in frames}
+    loops = [link for link in inside if link.loop]
+    odometry = [anchor.piece_from_camera for anchor in anchors]
+    drift = tuple(Closure(_missed(link, odometry), _missed(link, poses)) for link in loops
+                  if (link.source, link.target) in kept and anchors[link.source].piece == anchors[link.target].piece)
+    return Localisation(found, ground, len(anchors), len(loops), drift)
+
+
+def _further(progress: Callable[[int], None], offset: int, done: int) -> None:
+    progress(offset + done)
+
+
+def _missed(link: Link, poses: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Return metres and degrees between what a link measures and what poses say."""
+    said = np.linalg.inv(poses[link.target]) @ poses[link.source]
+    return moved(np.linalg.inv(link.target_from_source) @ said)
+
+
+def _worth_joining(track: Track) -> list[int]:
+    """Return the numbers of the longest pieces."""
+    lengths = Counter(track.anchors[frame.anchor].piece for frame in track.frames)
+    return [piece for piece, n in lengths.most_common(_MOST_PIECES) if n >= _TRIED_FRAMES]
+
+
+def _largest(track: Track, links: Sequence[Link]) -> list[int]:
+    """Return the anchors, in order, of the linked group that most frames belong to."""
+    near = _neighbours(len(track.anchors), links)
+    count = Counter(frame.anchor for frame in track.frames)
+    left, best, most = set(range(len(track.anchors))), list[int](), 0
+    while left:
+        group, open_ = set[int](), [min(left)]
+        while open_:
+            here = open_.pop()
+            if here not in group:
+                group.add(here)
+                open_ += [other for other, _ in near[here]]
+        left -= group
+        frames = sum(count[k] for k in group)
+        if frames > most:
+            best, most = sorted(group), frames
+    return best
+
+
+def _chained(count: int, links: Sequence[Link]) -> list[np.ndarray]:
+    """Return the poses of linked anchors, each by the fewest links from the first."""
+    near, poses = _neighbours(count, links), {0: np.eye(4)}
+    open_ = deque([0])
+    while open_:
+        here = open_.popleft()
+        for other, here_from_other in near[here]:
+            if other not in poses:
+                poses[other] = poses[here] @ here_from_other
+                open_.append(other)
+    return [poses[k] for k in range(count)]
+
+
+def _neighbours(count: int, links: Sequence[Link]) -> list[list[tuple[int, np.ndarray]]]:
+    """Return of each anchor those that it is linked to, with here_from_there."""
+    near: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(count)]
+    for link in links:
+        near[link.target].append((link.source, link.target_from_source))
+        near[link.source].append((link.target, np.linalg.inv(link.target_from_source)))
+    return near
+
+
+def _nothing(track: Track) -> str:
+    """Say why there are no poses."""
+    if not track.images:
+        return "the recording has no image"
+    if track.unusable and len(track.frames) < 2:
+        reason, n = Counter(track.unusable.values()).most_common(1)[0]
+        return f"only {len(track.frames)} of {track.images} images can be used: {n} x {reason}"
+    if track.breaks:
+        first, last = track.breaks[0].last, track.breaks[-1].next
+        reason, n = Counter(gap.reason for gap in track.breaks).most_common(1)[0]
+        return (f"no two of {len(track.frames)} images can be joined, from frame {first} to frame {last}: {n} x "
+                f"{reason}; record slower, with at least half of each view in the next")
+    return f"{len(track.frames)} image has no motion: at least two are needed"

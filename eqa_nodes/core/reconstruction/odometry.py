@@ -1,0 +1,155 @@
+"""Registers one view to another: Open3D's hybrid RGB-D odometry (Park, Zhou and Koltun 2017), then checked.
+
+Open3D returns a motion also where two images have nothing in common, so each is verified on the images themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.library import open3d
+from eqa_nodes.core.reconstruction.rgbd import View
+
+NO_OVERLAP = "no overlap with the frames before it (the camera moved too fast, or the recording was cut)"
+DISAGREE = "the images disagree with those before (something moved, or the exposure changed)"
+BLANK = "nothing in view determines the motion, as before a blank wall"
+TOO_FAST = "the camera moved too fast"
+_FINE = ((10, 6, 4), 0.07)  # iterations from the coarsest level to the finest; depths that differ by more are outliers
+_WIDE = ((30, 20, 10, 5, 3), 0.3)  # for a guess that may be off by 10 degrees or more
+_SHIFT_M = 0.05  # by which one view is moved to see whether that makes a difference
+_TONE = 0.03  # noise of the small images, of full brightness
+_SAME_TONE = 8.0  # sigmas: edges fall on other pixels
+_CLIP = 9.0  # squared residual, in sigmas, of what does not fit at all
+
+
+class Fit(NamedTuple):
+    """How well two views fit under a motion.
+
+    overlap: share of the source's pixels that the target shows too; agreement: share of those whose depth and
+    brightness agree; response: factor by which the difference grows under the least noticeable shift of 5 cm.
+    """
+
+    overlap: float
+    agreement: float
+    response: float
+
+
+class Motion(NamedTuple):
+    """target_from_source: (4, 4); refused: why it must not be used, "" where it may; fit: how well it fits."""
+
+    target_from_source: np.ndarray
+    refused: str
+    fit: Fit
+
+
+def register(source: View, target: View, guess: np.ndarray, config: LocalisationConfig, wide: bool = False) -> Motion:
+    """Return the motion between two views. guess: (4, 4), target_from_source, to begin with; wide: it may be far off.
+    """
+    found: np.ndarray | None = guess
+    for step in (_WIDE, _FINE) if wide else (_FINE,):
+        found = found if found is None else _aligned(source, target, found, config.range_m, *step)
+    if found is None:
+        return Motion(guess, NO_OVERLAP, Fit(0.0, 0.0, 1.0))
+    fit = compared(source, target, found)
+    refused = ""
+    if fit.overlap < config.min_overlap:
+        refused = NO_OVERLAP
+    elif fit.agreement < config.min_agreement:
+        refused = DISAGREE
+    elif fit.response < config.min_response:
+        refused = BLANK
+    return Motion(found, refused, fit)
+
+
+def information(source: View, target: View, motion: np.ndarray, range_m: float) -> np.ndarray:
+    """Return the (6, 6) information matrix of a motion for the pose graph."""
+    library = open3d()
+    tensor = library.core.Tensor
+    found: np.ndarray = library.t.pipelines.odometry.compute_odometry_information_matrix(
+        source.images.depth, target.images.depth, tensor(source.k), tensor(motion), 0.07, 1.0, range_m).numpy()
+    return found
+
+
+def moved(motion: np.ndarray) -> tuple[float, float]:
+    """Return metres and degrees of a motion (4, 4)."""
+    cosine = (np.trace(motion[:3, :3]) - 1) / 2
+    return float(np.linalg.norm(motion[:3, 3])), math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
+
+
+def compared(source: View, target: View, motion: np.ndarray) -> Fit:
+    """Return how well two views fit. motion: (4, 4), target_from_source."""
+    depth, tone, seen = _residuals(source, target, motion)
+    overlap = float(seen.mean()) if len(seen) else 0.0
+    if not seen.any():
+        return Fit(0.0, 0.0, 1.0)
+    agreement = float(((abs(depth) < 3) & (abs(tone) < _SAME_TONE))[seen].mean())
+    return Fit(overlap, agreement, _response(source, target, motion))
+
+
+def _aligned(source: View, target: View, guess: np.ndarray, range_m: float, iterations: tuple[int, ...],
+             outlier_m: float) -> np.ndarray | None:
+    """Return Open3D's motion, None where it finds no equation to solve or leaves the rigid motions."""
+    library = open3d()
+    odometry, tensor = library.t.pipelines.odometry, library.core.Tensor
+    steps = [odometry.OdometryConvergenceCriteria(n, 1e-6, 1e-6) for n in iterations]
+    try:
+        found: np.ndarray = odometry.rgbd_odometry_multi_scale(
+            source.images, target.images, tensor(source.k), tensor(guess), 1.0, range_m, steps,
+            odometry.Method.Hybrid, odometry.OdometryLossParams(outlier_m, 0.05, 0.1)).transformation.numpy()
+    except RuntimeError:  # a singular system: no pixel of one lies in the other
+        return None
+    rigid = np.isfinite(found).all() and np.allclose(found[:3, :3] @ found[:3, :3].T, np.eye(3), atol=1e-3)
+    return found if rigid else None
+
+
+def _residuals(source: View, target: View, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of each point of the source (n,): its residuals in depth and brightness in sigmas, and whether the
+    target shows where it is."""
+    points = source.points @ motion[:3, :3].T.astype(np.float32) + motion[:3, 3].astype(np.float32)
+    k, z = target.small, np.maximum(points[:, 2], 1e-3)
+    u = np.floor(points[:, 0] / z * k.fx + k.cx).astype(np.int32)
+    v = np.floor(points[:, 1] / z * k.fy + k.cy).astype(np.int32)
+    inside = (points[:, 2] > 0.1) & (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height)
+    u, v = np.where(inside, u, 0), np.where(inside, v, 0)
+    there = target.depth_m[v, u]
+    seen = inside & (there > 0)
+    depth = (points[:, 2] - there) / (0.015 + 0.005 * z * z)  # noise, slopes within a pixel of the small images
+    seen &= depth < 12.0  # farther behind it is hidden, not different
+    return depth, (source.tones - target.grey[v, u]) / _TONE, seen
+
+
+def _cost(source: View, target: View, motion: np.ndarray) -> np.ndarray:
+    """Return the clipped squared residuals (n,), nan where the target shows nothing."""
+    depth, tone, seen = _residuals(source, target, motion)
+    return np.where(seen, np.minimum(depth ** 2, _CLIP) + np.minimum(tone ** 2, _CLIP), np.nan)
+
+
+def _response(source: View, target: View, motion: np.ndarray) -> float:
+    """Return the factor by which the difference grows under the shift of 5 cm that changes it least.
+
+    The least noticeable direction is that of the smallest eigenvalue of the matrix of the residuals' derivatives.
+    """
+    columns = []
+    for axis in np.eye(3):
+        ahead, behind = (_residuals(source, target, _shifted(motion, sign * axis * _SHIFT_M / 2)) for sign in (1, -1))
+        both = ahead[2] & behind[2]
+        columns.append(np.concatenate([np.where(both, np.clip(a - b, -3, 3), 0.0)
+                                       for a, b in zip(ahead[:2], behind[:2], strict=True)]))
+    jacobian = np.stack(columns, 1)
+    direction = np.linalg.eigh(jacobian.T @ jacobian)[1][:, 0]
+    here, ratios = _cost(source, target, motion), list[float]()
+    for sign in (1, -1):
+        there = _cost(source, target, _shifted(motion, sign * direction * _SHIFT_M))
+        both = ~np.isnan(here) & ~np.isnan(there)
+        ratios.append(float(there[both].mean() / max(here[both].mean(), 1e-6)) if both.any() else 1.0)
+    return min(ratios)
+
+
+def _shifted(motion: np.ndarray, by_m: np.ndarray) -> np.ndarray:
+    shifted = motion.copy()
+    shifted[:3, 3] += by_m
+    return shifted

@@ -1,0 +1,203 @@
+"""Recordings of colour and depth without poses: RGB-D folders, bags without transforms, and histories, whose poses are
+left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
+from eqa_nodes.core.reconstruction.rgbd import RgbdImage
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.recordings.cameras import pinhole
+from eqa_nodes.recordings.files import read_bounded, read_rgb
+from eqa_nodes.recordings.histories import is_bag, open_history
+from eqa_nodes.recordings.history import BagHistory, BagOptions
+from eqa_nodes.recordings.reader import Bag, Recorded
+from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, PRIMESENSE, read_depth
+
+COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
+_CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
+_SECONDS = re.compile(r"\d+\.\d+")  # names of the TUM RGB-D benchmark
+_TOGETHER_S = 0.02  # between the stamps of colour and depth of one moment
+
+
+class FolderOptions(NamedTuple):
+    """How to read an RGB-D folder. camera: fx, fy, cx, cy in pixels, principal point from the centre of the first
+    pixel; empty: of a file beside the images, else a PrimeSense's for images of 640x480; depth_format: one of
+    DEPTH_FORMATS; rate_hz: where names hold no stamps."""
+
+    camera: tuple[float, ...] = ()
+    depth_format: str = "mm"
+    rate_hz: float = 30.0
+
+
+class Unposed(Protocol):
+    """A recording without poses; each iteration reads it again."""
+
+    name: str
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """What the last iteration could not use, by reason."""
+
+    def __len__(self) -> int:
+        """Return how many images were recorded."""
+
+    def __iter__(self) -> Iterator[RgbdImage]:
+        """Yield them in order."""
+
+
+class UnposedFolder:
+    """The images of a folder color/ (or rgb/) and depth/: paired by stamps in their names, else by their order."""
+
+    def __init__(self, folder: Path, options: FolderOptions = FolderOptions()) -> None:
+        """Raises StorageError without such images, ConfigError for wrong options."""
+        self.name, self._options = Path(folder).name, options
+        self._dropped: Counter[str] = Counter()
+        if options.depth_format not in DEPTH_FORMATS:
+            raise ConfigError(unknown("depth format", options.depth_format, DEPTH_FORMATS))
+        if len(options.camera) not in (0, 4) or options.rate_hz <= 0:
+            raise ConfigError(f"camera {options.camera} at {options.rate_hz:g} Hz: wanted fx,fy,cx,cy and a rate above "
+                              "0")
+        colours, depths = _files(Path(folder), COLOURS), _files(Path(folder), DEPTHS)
+        self._pairs = _paired(Path(folder), colours, depths, options.rate_hz)
+        self._matrix = _camera(Path(folder), options)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """What the last iteration could not use, by reason."""
+        return self._dropped
+
+    def __iter__(self) -> Iterator[RgbdImage]:
+        self._dropped = Counter()
+        for index, (stamp_ns, colour, depth) in enumerate(self._pairs):
+            try:
+                rgb, depth_m = read_rgb(colour), read_depth(depth, self._options.depth_format)
+                if rgb.shape[:2] != depth_m.shape:
+                    raise BadFrame(f"{depth} is {depth_m.shape}, its colour image {rgb.shape[:2]}: wanted depth that "
+                                   "is registered to colour, of one size")
+                yield RgbdImage(index, stamp_ns, rgb, depth_m, self._intrinsics(rgb))
+            except BadFrame as error:
+                self._dropped[str(error)] += 1
+
+    def _intrinsics(self, rgb: np.ndarray) -> Intrinsics:
+        """Return the camera for an image. Raises BadFrame when it belongs to another size, or is not known."""
+        if self._matrix is not None:
+            return pinhole(self._matrix, rgb, 0.0)
+        if rgb.shape[:2] != (PRIMESENSE.height, PRIMESENSE.width):
+            raise BadFrame(f"the camera of images of {rgb.shape[1]}x{rgb.shape[0]} is not known: give --camera "
+                           f"fx,fy,cx,cy, or a file {_CAMERA_FILES[0]}")
+        return PRIMESENSE
+
+
+class UnposedHistory:
+    """A history or a bag, whose poses are left out."""
+
+    def __init__(self, history: Any) -> None:
+        self.name, self._history = history.name, history
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """What the last iteration could not use."""
+        found: Counter[str] = self._history.dropped
+        return found
+
+    def __len__(self) -> int:
+        return len(self._history)
+
+    def __iter__(self) -> Iterator[RgbdImage]:
+        for recorded in self._history.recorded():
+            f = recorded.frame
+            yield RgbdImage(recorded.index, f.stamp_ns, f.rgb, f.depth_m, f.intrinsics)
+
+
+class _NoPoses:
+    """Stands for the transforms of a bag that has none: images do not wait for them, and all poses are one."""
+
+    def __init__(self) -> None:
+        self.invalid: Counter[str] = Counter()
+
+    def take(self, recorded: Recorded) -> None:
+        """Leave transforms out."""
+
+    def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
+        """Return the one pose."""
+        return Transform.identity()
+
+    def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
+        """Return the one pose."""
+        return Transform.identity()
+
+    def registered(self, stamp_ns: int, depth: str, color: str) -> bool:
+        """Return whether the frames have one name: without transforms nothing else tells."""
+        return depth.lstrip("/") == color.lstrip("/")
+
+
+class _UnposedBag(BagHistory):
+    """A bag read for its images alone."""
+
+    def _where(self, opened: Bag) -> Any:
+        return _NoPoses()
+
+
+def open_unposed(path: Path, folder: FolderOptions = FolderOptions(), bag: BagOptions | None = None) -> Unposed:
+    """Return the images of a recording. Raises StorageError, ConfigError, BadFrame as `open_history` does."""
+    path = Path(path)
+    if not path.exists():
+        raise StorageError(f"there is no {path}: wanted a bag, or a folder with color/ (or rgb/) and depth/")
+    if is_bag(path):
+        return UnposedHistory(_UnposedBag(path, "", bag))
+    if any((path / name).is_dir() for name in COLOURS) and (path / DEPTHS[0]).is_dir():
+        return UnposedFolder(path, folder)
+    return UnposedHistory(open_history(path))
+
+
+def _files(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    return next((sorted(p for p in (folder / name).iterdir() if p.suffix.lower() in (".png", ".jpg", ".jpeg"))
+                 for name in names if (folder / name).is_dir()), [])
+
+
+def _paired(folder: Path, colours: list[Path], depths: list[Path], rate_hz: float) -> list[tuple[int, Path, Path]]:
+    """Return stamp, colour and depth of each moment. Raises StorageError."""
+    if not colours or not depths:
+        raise StorageError(f"{folder} holds {len(colours)} colour and {len(depths)} depth images: poses are found from "
+                           "both")
+    if all(_SECONDS.fullmatch(p.stem) for p in (*colours, *depths)):
+        stamps = np.array([float(p.stem) for p in depths])
+        nearest = [int(np.argmin(abs(stamps - float(p.stem)))) for p in colours]
+        pairs = [(round(float(c.stem) * 1e9), c, depths[n]) for c, n in zip(colours, nearest, strict=True)
+                 if abs(stamps[n] - float(c.stem)) <= _TOGETHER_S]
+        if not pairs:
+            raise StorageError(f"{folder}: no colour image has a depth image within {_TOGETHER_S:g} s of it")
+        return pairs
+    if len(colours) != len(depths):
+        raise StorageError(f"{folder} holds {len(colours)} colour and {len(depths)} depth images: wanted as many of "
+                           "each, or names that are stamps in seconds")
+    return [(round((i + 1) * 1e9 / rate_hz), c, d) for i, (c, d) in enumerate(zip(colours, depths, strict=True))]
+
+
+def _camera(folder: Path, options: FolderOptions) -> np.ndarray | None:
+    """Return the (3, 3) camera matrix of the options or of a file (Open3D's JSON), None where neither says it."""
+    if options.camera:
+        fx, fy, cx, cy = options.camera
+        return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]])
+    path = next((folder / name for name in _CAMERA_FILES if (folder / name).is_file()), None)
+    if path is None:
+        return None
+    try:
+        columns = json.loads(read_bounded(path, 1 << 16))["intrinsic_matrix"]
+        return np.array(columns, np.float64).reshape(3, 3).T
+    except (ValueError, KeyError, TypeError, BadPose) as error:
+        raise StorageError(f"{path} is not the camera file that Open3D writes (intrinsic_matrix, by columns): "
+                           f"{error}") from error
