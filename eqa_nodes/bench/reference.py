@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eqa_nodes.bench.metrics.scores import Scores
+from eqa_nodes.bench.metrics.values import LEAVE_OUT
 from eqa_nodes.bench.running.manifest import RunManifest
 from eqa_nodes.bench.samples import ACTIVE, EM
 
@@ -125,8 +126,9 @@ def _reasons(p: Published, scores: Scores, manifest: RunManifest) -> Iterator[st
         yield (f"other questions ({manifest.questions} here, {p.questions or 'an unstated number'} there)")
     if row.missing:
         yield f"{row.missing} questions are not asked yet"
-    if row.failed or row.unscored:
-        yield f"{row.failed} failed and {row.unscored} unscored questions are in no mean here"
+    left_out = row.failed if scores.failed == LEAVE_OUT else 0
+    if left_out or row.unscored:
+        yield f"{left_out} failed and {row.unscored} unscored questions are in no mean here"
     if scores.privileged:
         yield f"privileged parts ({', '.join(scores.privileged)})"
     if p.metric == _E:

@@ -90,12 +90,12 @@ class _Arrival(NamedTuple):
 
 
 def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: SceneFacts | None = None,
-                   out: Path | None = None) -> QuestionScore:
-    """Mark one prediction. out: the run directory with its trace, if any."""
+                   out: Path | None = None, blind_judge: Judge | None = None) -> QuestionScore:
+    """Mark one prediction. out: the run directory with its trace, if any. blind_judge: as in score_run."""
     answer, receipt = prediction.answer, prediction.answer.receipt
     mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
-    blind = prediction.blind
-    blind_mark = Mark(None) if blind is None or blind.error else mark_answer(judge, sample, blind)
+    blind = Answer() if blind_judge is not None else prediction.blind
+    blind_mark = Mark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
     arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
     allowed = sample.metadata.get("allowed_steps")
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"

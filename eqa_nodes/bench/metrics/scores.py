@@ -10,13 +10,14 @@ from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.formulas import MeanInterval
 from eqa_nodes.bench.metrics.question_score import QuestionScore, SceneFacts, question_score
-from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
+from eqa_nodes.bench.metrics.values import BOUNDED, FAILED, LEAVE_OUT, METRICS, value_of
 from eqa_nodes.bench.running.manifest import finish_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
-from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
+from eqa_nodes.core.types.questions import Answer
 
 SCORES = "scores.json"
 RESAMPLES = 2000
@@ -43,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Scores:
-    """Content of scores.json. seed: of the bootstrap; metrics are means over questions."""
+    """Content of scores.json: metrics are means over questions. seed: of the bootstrap; failed: as in score_run."""
 
     dataset: str
     judge: str
@@ -52,24 +53,32 @@ class Scores:
     privileged: tuple[str, ...]
     rows: tuple[Row, ...]
     questions: tuple[QuestionScore, ...]
+    failed: str = LEAVE_OUT
 
 
-def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed: int = 0) -> Scores:
+def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed: int = 0, failed: str = LEAVE_OUT,
+              blind: Judge | None = None) -> Scores:
     """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
 
-    Raises StorageError when the directory holds no readable run. A judge that raises leaves its question unscored.
+    failed: one of values.FAILED; unless they are left out, questions without a prediction have failed too. blind: marks
+    the blind answers, also where the run has none. Raises ConfigError for another value of `failed`, StorageError when
+    the directory holds no readable run. A judge that raises leaves its question unscored.
     """
+    if failed not in FAILED:
+        raise ConfigError(unknown("way to count failed questions", failed, FAILED))
     samples, predictions = read_samples(out / SAMPLES), read_predictions(out).predictions
     known = {s.id for s in samples}
     strangers = sorted(predictions.keys() - known)
     if strangers:
         raise StorageError(f"{out} has predictions of questions that it did not ask: {', '.join(strangers[:3])}")
+    if failed != LEAVE_OUT:
+        predictions = {s.id: _absent(s.id) for s in samples} | predictions
     asked = [s for s in samples if s.id in predictions]
-    scored = {s.id: question_score(s, predictions[s.id], judge, facts, out) for s in sorted(asked, key=_scene)}
+    scored = {s.id: question_score(s, predictions[s.id], judge, facts, out, blind) for s in sorted(asked, key=_scene)}
     questions = [scored[s.id] for s in asked]
     manifest = finish_manifest(out, judge=judge.name, judge_sha256=judge.version)
     scores = Scores(manifest.dataset, judge.name, judge.version, seed, _privileged(questions),
-                    tuple(_rows(samples, questions, seed)), tuple(questions))
+                    tuple(_rows(samples, questions, seed, failed)), tuple(questions), failed)
     write_json(out / SCORES, scores)
     _write_openeqa(out, predictions, questions)
     return scores
@@ -85,22 +94,27 @@ def read_scores(out: Path) -> Scores:
     return decode(Scores, read_json(out / SCORES))
 
 
-def _rows(samples: Sequence[Sample], questions: Sequence[QuestionScore], seed: int) -> list[Row]:
+def _absent(name: str) -> Prediction:
+    """Return the prediction of a question that has none."""
+    return Prediction(name, Answer(abstained=True, error=ErrorCode.INTERNAL, message="there is no prediction"))
+
+
+def _rows(samples: Sequence[Sample], questions: Sequence[QuestionScore], seed: int, failed: str) -> list[Row]:
     categories = sorted({s.category for s in samples if s.category})
-    rows = [_row("all", len(samples), questions, seed)]
+    rows = [_row("all", len(samples), questions, seed, failed)]
     for category in categories if len(categories) > 1 else []:
         asked = sum(s.category == category for s in samples)
-        rows.append(_row(category, asked, [q for q in questions if q.category == category], seed))
+        rows.append(_row(category, asked, [q for q in questions if q.category == category], seed, failed))
     return rows
 
 
-def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int) -> Row:
+def _row(name: str, asked: int, questions: Sequence[QuestionScore], seed: int, failed: str) -> Row:
     def count(status: str) -> int:
         return sum(q.status == status for q in questions)
 
     unreachable = [q for q in questions if q.reachable is False]
     unscored = sum(q.unscored for q in questions)
-    values = {m: [value_of(q, m) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
+    values = {m: [value_of(q, m, failed) for q in questions] for m in (*METRICS, "openeqa_c_failed_lowest")}
     means = {m: metrics.summary(v, seed, RESAMPLES, share=m in BOUNDED) for m, v in values.items()}
     means["gain_over_blind"] = metrics.paired_difference(values["openeqa_c"], values["blind_c"], seed, RESAMPLES,
                                                          share=True)
@@ -113,7 +127,8 @@ def _privileged(questions: Sequence[QuestionScore]) -> tuple[str, ...]:
 
 
 def _write_openeqa(out: Path, predictions: Mapping[str, Prediction], questions: Sequence[QuestionScore]) -> None:
-    """Write OpenEQA's own two files: failed questions are absent from both, as its scorer expects."""
+    """Write OpenEQA's own two files: failed questions are absent from both; the answer of an abstention is null."""
     done = [q for q in questions if q.status != "failed"]
-    write_json(out / "predictions.json", [{"question_id": q.id, "answer": predictions[q.id].answer.text} for q in done])
+    texts = {q.id: None if q.status == "abstained" else predictions[q.id].answer.text for q in done}
+    write_json(out / "predictions.json", [{"question_id": name, "answer": text} for name, text in texts.items()])
     write_json(out / "openeqa_scores.json", {q.id: q.sigma for q in done if q.sigma is not None})

@@ -107,8 +107,27 @@ SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s"
 BOUNDED = SHARES - {"hm_eqa_normalised_steps"} | {"openeqa_c_failed_lowest"}
 
 
-def value_of(q: QuestionScore, name: str) -> float | None:
-    """A failed question has no value in any mean; OpenEQA's own scorer would give it the lowest mark."""
+LEAVE_OUT, LOWEST, BLIND = "leave-out", "lowest", "blind"
+FAILED = (LEAVE_OUT, LOWEST, BLIND)  # how failed questions count in the means of marks
+_C: dict[str, Callable[[float], float]] = {"openeqa_c": metrics.openeqa_c, "express_c_star": metrics.express_c_star}
+_E = {"openeqa_e_steps": "steps", "openeqa_e_metres": "metres"}
+
+
+def value_of(q: QuestionScore, name: str, failed: str = LEAVE_OUT) -> float | None:
+    """Return a metric of a question. failed: how one that failed counts, which has costs in no mean.
+
+    leave-out: not at all; lowest: with mark 1; blind: with the mark of the blind answer and an infinite path, as 3D-Mem
+    and Pred-EQA count it.
+    """
     if name == "openeqa_c_failed_lowest":
         return 0.0 if q.status == "failed" else METRICS["openeqa_c"](q)
-    return None if q.status == "failed" else METRICS[name](q)
+    return METRICS[name](q) if q.status != "failed" else _of_failed(q, name, failed)
+
+
+def _of_failed(q: QuestionScore, name: str, failed: str) -> float | None:
+    sigma = {LOWEST: 1.0, BLIND: q.blind_sigma}.get(failed)
+    if sigma is None:
+        return None
+    if name in _E:
+        return None if _reference(q, _E[name]) is None else 0.0
+    return _C[name](sigma) if name in _C else None

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
+from eqa_nodes.bench.metrics.values import LEAVE_OUT, LOWEST
 from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.running.manifest import RunManifest
 
@@ -103,7 +104,10 @@ def footnotes(scores: Scores) -> list[str]:
         notes.append(f"places and times: off by {_mean('position_error_m', 2)(row)} m and "
                      f"{_mean('time_error_s', 1)(row)} s in the mean; {_percent('navqa_correct')(row)} % within "
                      "15 m or 2 minutes, as ReMEmbR counts")
-    if row.failed:
+    if row.failed and scores.failed != LEAVE_OUT:
+        notes.append(f"{row.failed} failed questions count in C and E with "
+                     f"{'mark 1' if scores.failed == LOWEST else 'the blind mark and an infinite path'}")
+    elif row.failed:
         notes.append(f"{row.failed} failed questions are in no mean; with mark 1 for each, C is "
                      f"{_percent('openeqa_c_failed_lowest')(row)}")
     if row.unreachable:

@@ -17,6 +17,51 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublishedOptions:
+    """Results that another project published; RUN is the directory that is made of them."""
+
+    predictions: Path | None = option(None, "OpenEQA's [{question_id, answer}], or a result folder of 3D-Mem with its "
+                                      "path lengths", metavar="PATH")
+    marks: Path | None = option(None, "{question_id: mark} in a judge's place; of RUN itself, or of a published file",
+                                metavar="FILE")
+    blind_marks: Path | None = option(None, "the same of blind answers", metavar="FILE")
+    lengths: Path | None = option(None, "{question_id: metres} of the reference paths (gt_path_length.json; default: "
+                                  "the data set's)", metavar="FILE")
+    dataset: str = option("", "data set that was asked, with --predictions, or --marks alone", complete=names.datasets)
+    data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
+    split: str = option("", "part of the data set (openeqa: aeqa-184, aeqa-41 ...)")
+
+    def write(self, out: Path) -> None:
+        """Make a run directory of what was published; without a data set nothing is made. Raises ConfigError."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.datasets import open_dataset
+        from eqa_nodes.bench.published import Published, read_numbers, read_published, write_run
+        from eqa_nodes.core.errors import ConfigError
+
+        source = self.predictions or self.marks
+        if not self.dataset:
+            if self.predictions or self.lengths:
+                raise ConfigError("--predictions and --lengths need --dataset: the questions that were asked")
+            return
+        if source is None:
+            raise ConfigError("--dataset needs --predictions or --marks: the results that are to be scored")
+        found = read_published(source) if self.predictions else Published(dict.fromkeys(read_numbers(source), ""))
+        lengths = read_numbers(self.lengths) if self.lengths else {}
+        lost = write_run(out, self.dataset, open_dataset(self.dataset, folder=self.data, split=self.split), found,
+                         lengths, source.name)
+        Console().print(f"{len(found.answers)} answers of {source} are in {out}, {len(lost)} questions have none",
+                        soft_wrap=True, markup=False)
+
+    def given(self, path: Path | None) -> Judge | None:
+        """Return the judge that holds a file's marks, None without one. Raises ConfigError."""
+        from eqa_nodes.bench.judges.given import GivenMarks
+        from eqa_nodes.bench.published import read_numbers
+
+        return None if path is None else GivenMarks(read_numbers(path), path.name)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Score:
     """Marks the answers of a run and prints the table of its scores."""
 
@@ -24,25 +69,33 @@ class Score:
     judge: str = option("offline", "offline: rules over words; choices: the right option; llm-match, eac: a model, see "
                         "below; its key comes from EQA_VLM_API_KEY", complete=names.judges)
     retry_unscored: bool = flag("ask the model again for answers that have no mark")
+    failed: str = option("leave-out", "failed questions and those without an answer: leave-out: in no mean; lowest: "
+                         "mark 1; blind: the mark of the blind answer, and an infinite path",
+                         choices=("leave-out", "lowest", "blind"))
+    published: PublishedOptions = group(PublishedOptions, "published results")
     how: JudgeChoice = group(JudgeChoice)
 
     def run(self) -> int:
         """Mark and print the table."""
         from eqa_nodes.cli.bench.tables import print_scores
 
+        self.published.write(self.out)
         with self._judging() as judge:
-            print_scores(self.out, judge)
+            print_scores(self.out, judge, self.failed, self.published.given(self.published.blind_marks))
         return 0
 
     @contextmanager
     def _judging(self) -> Iterator[Judge]:
-        """Give the judge; one that is a model has marked the run before, and keeps its marks."""
+        """Give the judge, or the given marks; one that is a model has marked the run before, and keeps its marks."""
         from rich.console import Console
 
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
         from eqa_nodes.bench.judges.marking import mark_run
         from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
 
+        if (given := self.published.given(self.published.marks)) is not None:
+            yield given
+            return
         judge, console = open_judge(self.judge, self.how.options()), Console()
         if marks_at_once(self.judge):
             yield judge

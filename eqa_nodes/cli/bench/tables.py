@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 
 from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.metrics.values import LEAVE_OUT
 from eqa_nodes.bench.report.tables import rich_table
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.config.nodes import BridgeSettings
@@ -32,10 +33,10 @@ def print_table(table: RenderableType) -> None:
     wide_console().print(table)
 
 
-def print_scores(out: Path, judge: Judge) -> None:
-    """Score a run and print its table."""
+def print_scores(out: Path, judge: Judge, failed: str = LEAVE_OUT, blind: Judge | None = None) -> None:
+    """Score a run and print its table. failed, blind: as in score_run."""
     nodes = read_manifest(out).config.get("nodes")
     robot = settings(BridgeSettings, nodes).robot if isinstance(nodes, dict) else ROBOTS[DEFAULT]
     with closing(Truth(robot)) as truth:
-        scores = score_run(out, judge, truth)
+        scores = score_run(out, judge, truth, failed=failed, blind=blind)
     print_table(rich_table(scores, read_manifest(out)))

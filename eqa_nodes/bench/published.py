@@ -1,0 +1,124 @@
+"""Published results of other projects as a run of this one: their answers, marks and path lengths, to be scored again.
+
+Forms: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem (also
+Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ...; lengths of reference
+paths, {question_id: metres} (gt_path_length.json).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
+from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
+from eqa_nodes.bench.running.runner import SAMPLES
+from eqa_nodes.bench.samples import Sample, check_samples, write_samples
+from eqa_nodes.core.errors import ConfigError, EqaError
+from eqa_nodes.core.storage.codec import loads
+from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.recordings.plain_pickle import load_plain
+
+_ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, less their parts and endings
+_MOST_BYTES = 200_000_000
+
+
+@dataclass(frozen=True)
+class Published:
+    """answers: text by question id, None = no answer; metres: path length by question id, empty = not published."""
+
+    answers: Mapping[str, str | None] = field(default_factory=dict)
+    metres: Mapping[str, float] = field(default_factory=dict)
+
+
+def read_published(path: Path) -> Published:
+    """Read a file of predictions, or a result folder. Raises ConfigError naming the file and what is wrong."""
+    if not path.is_dir():
+        return Published(_answers(path))
+    found: dict[str, str | None] = {}
+    for file in _parts(path, _ANSWERS, ".json"):
+        found |= _answers(file)
+    if not found:
+        raise ConfigError(f"{path} has no {_ANSWERS}.json and no {_ANSWERS}_*.json: name a result folder of 3D-Mem, "
+                          "or a file of predictions")
+    metres: dict[str, float] = {}
+    for file in _parts(path, _PATHS, ".pkl"):
+        metres |= read_numbers(file)
+    return Published(found, metres)
+
+
+def read_numbers(path: Path) -> dict[str, float]:
+    """Read {question id: number} from JSON or a pickle, which is read as data. Raises ConfigError."""
+    data = _parsed(path, lambda raw: load_plain(raw, (), path)) if path.suffix == ".pkl" else _parsed(path, loads)
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} must hold {{question id: number}}, not {data!r:.60}")
+    for name, value in data.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ConfigError(f"{path}: question {name!r} must have a finite number, not {value!r:.60}")
+    return {str(name): float(value) for name, value in data.items()}
+
+
+def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Published,
+              lengths: Mapping[str, float], source: str) -> list[str]:
+    """Write a run directory that holds what was published; return the ids of questions without an answer.
+
+    lengths: of the reference paths, metres, in place of the data set's. source: names where the answers come from.
+    Steps are not published, and without path lengths no metres: what would need them has no value. Raises ConfigError
+    for ids that the data set does not have, path lengths of some answers only, or a directory that holds another run.
+    """
+    samples = [replace(s, reference_steps=None, reference_metres=lengths.get(s.id, s.reference_metres)
+                       if published.metres else None) for s in samples]
+    check_samples(samples)
+    if strange := sorted(set(published.answers) - {s.id for s in samples}):
+        raise ConfigError(f"{len(strange)} answers are of questions that {dataset} does not have, such as "
+                          f"{strange[0]!r}: choose the data set and --split that they were asked from")
+    if published.metres and (lost := sorted(set(published.answers) - set(published.metres))):
+        raise ConfigError(f"{len(lost)} answers have no path length, such as {lost[0]!r}: give all of them, or none")
+    out.mkdir(parents=True, exist_ok=True)
+    with PredictionWriter(out) as writer:
+        begin_manifest(out, dataset, samples, model=source, config={"published": source})
+        write_samples(out / SAMPLES, samples)
+        for sample in samples:
+            if sample.id in published.answers and sample.id not in writer.before.predictions:
+                writer.append(_prediction(sample.id, published))
+    finish_manifest(out, finished=utc_now())
+    return [s.id for s in samples if s.id not in published.answers]
+
+
+def _prediction(name: str, published: Published) -> Prediction:
+    text = published.answers[name]
+    receipt = Receipt(metres=published.metres.get(name, 0.0))
+    return Prediction(name, Answer(text or "", abstained=text is None, receipt=receipt))
+
+
+def _parts(folder: Path, name: str, ending: str) -> list[Path]:
+    """Return the file of a name, or its parts where it was never put together."""
+    whole = folder / f"{name}{ending}"
+    return [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*{ending}"))
+
+
+def _answers(path: Path) -> dict[str, str | None]:
+    data = _parsed(path, loads)
+    if not isinstance(data, list):
+        raise ConfigError(f"{path} must hold a list of {{question_id, answer}}, not {data!r:.60}")
+    found: dict[str, str | None] = {}
+    for index, record in enumerate(data):
+        if not isinstance(record, dict) or "question_id" not in record or "answer" not in record:
+            raise ConfigError(f"{path}: entry {index} must have the fields question_id and answer, not {record!r:.80}")
+        name, text = str(record["question_id"]), record["answer"]
+        if not (text is None or isinstance(text, str)):
+            raise ConfigError(f"{path}: the answer of question {name!r} must be a text or null, not {text!r:.60}")
+        found[name] = text
+    return found
+
+
+def _parsed(path: Path, parse: Callable[[bytes], Any]) -> Any:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES} bytes")
+        return parse(path.read_bytes())
+    except (OSError, ValueError, EqaError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
