@@ -12,6 +12,7 @@ from eqa_nodes.cli.history import PATH, Reading
 from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
+    from eqa_nodes.core.errors import StorageError
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
     from eqa_nodes.core.reconstruction.volume import Reconstruction
     from eqa_nodes.core.types.surfaces import Mesh
@@ -54,8 +55,8 @@ class Scan:
                 _add(built, history, show, refused)
             except StorageError as error:
                 broken = error
-        if broken is not None and not built.frames:
-            raise broken
+        if not built.frames:
+            raise broken or _nothing(history, refused)
         _print_refused(refused + history.dropped)
         mesh = built.mesh()
         write_mesh(mesh, self.out)
@@ -90,6 +91,15 @@ def _add(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], N
         except (BadFrame, MapFull) as error:
             refused[str(error)] += 1
         show(recorded.index + 1)
+
+
+def _nothing(history: EpisodeHistory, refused: Counter[str]) -> StorageError:
+    """Return what to raise where no frame could be used: why, and what to do."""
+    from eqa_nodes.core.errors import StorageError
+
+    reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted((refused + history.dropped).items()))
+    return StorageError(f"no frame of {history.name} could be used ({reasons or 'it has none'}): for a bag, eqa bag "
+                        "check says what is wrong")
 
 
 def _print_refused(counts: Counter[str]) -> None:

@@ -53,7 +53,7 @@ class View:
         with frames_bar(history) as show:
             written = write_recording(episode, history, out, voxel_m=self.voxel, every=self.every, options=options,
                                       progress=show)
-        for reason, n in sorted(history.dropped.items()):
+        for reason, n in sorted((history.dropped + written.refused).items()):
             _print(f"not used: {n} x {reason}")
         _print(f"written: {out}, {out.stat().st_size / 1e6:.1f} MB: {written}")
         return 0

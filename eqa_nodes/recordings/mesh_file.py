@@ -26,7 +26,8 @@ def check_mesh_name(path: Path) -> None:
 
 
 def write_mesh(mesh: Mesh, path: Path) -> None:
-    """Write a mesh in the format of the file name's ending. Raises StorageError for a mesh without triangles.
+    """Write a mesh in the format of the file name's ending. Raises StorageError for a mesh without triangles,
+    and where nothing can be written.
 
     Raises ConfigError and MissingExtra as check_mesh_name. Colours are stored as they are (sRGB).
     """
@@ -40,7 +41,12 @@ def write_mesh(mesh: Mesh, path: Path) -> None:
         placed.visual = _matt(trimesh, opaque)
     else:
         placed.visual.vertex_colors = opaque
-    write_bytes(path, placed.export(file_type=ending[1:]))
+    data = placed.export(file_type=ending[1:])
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written to ({error.strerror or error}; {len(data) / 1e6:.1f} MB): name "
+                           "another place, or see to its permissions and room") from error
 
 
 def _matt(trimesh: Any, colours: np.ndarray) -> Any:

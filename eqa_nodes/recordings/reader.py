@@ -200,4 +200,13 @@ def _readable(path: Path) -> Iterator[None]:
     except EqaError:
         raise
     except Exception as error:
-        raise StorageError(f"bag {path} cannot be read: {type(error).__name__}: {error}") from error
+        raise StorageError(f"bag {path} cannot be read: {type(error).__name__}: {error}"
+                           + _remedy(path, error)) from error
+
+
+def _remedy(path: Path, error: Exception) -> str:
+    """Return what mends a file that was cut off, "" for other damage."""
+    if "end magic" not in str(error):
+        return ""
+    folder = path if path.is_dir() else "FOLDER, with the file in it"
+    return f" It was cut off: mend it in place with python -m eqa_nodes.recordings.recover {folder}"

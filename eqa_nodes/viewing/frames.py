@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from eqa_nodes.viewing.surfaces import Surface
 
 _QUALITY = 85  # of JPEG
 _FARTHEST_M = 65.535  # that a PNG of millimetres holds
+_BOUND_M = 100_000.0  # Rerun's coordinates are float32: that far away they are 8 mm apart
 
 
 class Steps:
@@ -48,21 +50,27 @@ class Steps:
 
 
 class FrameWriter:
-    """Writes frames one at a time. frames, images: how many were written with their poses, and with their images."""
+    """Writes frames one at a time. frames, images: how many were written with their poses, and with their images.
+
+    refused: how many were not, by reason.
+    """
 
     def __init__(self, file: RrdFile, surface: Surface, every: int) -> None:
         """every: images of every Nth frame only."""
         self._rr, self._file, self._surface, self._every = rerun(), file, surface, every
         self._path: list[tuple[float, float, float]] = []
         self._lens: Intrinsics | None = None
-        self.steps = Steps()
+        self.steps, self.refused = Steps(), Counter[str]()
         self.frames = self.images = 0
         file.log(MAP, self._rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
 
     def write(self, history: EpisodeHistory, progress: Callable[[int], None]) -> None:
         """Write all frames, then the path. Raises StorageError."""
         for recorded in history.recorded():
-            self._write(recorded.frame, recorded.index)
+            if max(map(abs, recorded.frame.map_from_base.xyz)) <= _BOUND_M:
+                self._write(recorded.frame, recorded.index)
+            else:
+                self.refused[f"a pose more than {_BOUND_M / 1000:g} km from the map's origin"] += 1
             progress(recorded.index + 1)
         if len(self._path) > 1:
             self._file.log(PATH, self._rr.LineStrips3D([self._path], colors=[(14, 165, 233)], radii=0.02), static=True)

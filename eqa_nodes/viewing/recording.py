@@ -21,19 +21,19 @@ from eqa_nodes.viewing.surfaces import open_surface
 
 
 class Written(NamedTuple):
-    """What a recording holds. surface: in words, "" = none; events: how many of each kind."""
+    """What a recording holds. surface: in words; events: how many of each kind; refused: frames by reason."""
 
     frames: int
     images: int
     surface: str
     events: Counter[str]
     objects: int
+    refused: Counter[str]
 
     def __str__(self) -> str:
         counts = {"frames": self.frames, "images with depth": self.images, **self.events,
                   "remembered objects": self.objects}
-        words = [f"{what} {count}" for what, count in counts.items() if count]
-        return ", ".join([*words, *filter(None, (self.surface,))])
+        return ", ".join([*(f"{what} {count}" for what, count in counts.items() if count), self.surface])
 
 
 def write_recording(episode: Episode, history: EpisodeHistory, out: Path, *, voxel_m: float = 0.04, every: int = 1,
@@ -50,7 +50,7 @@ def write_recording(episode: Episode, history: EpisodeHistory, out: Path, *, vox
         frames = FrameWriter(file, surface, every)
         frames.write(history, progress)
         if not frames.frames:
-            reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted(history.dropped.items()))
+            reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted((history.dropped + frames.refused).items()))
             raise StorageError(f"the history {history.name} has no usable frame ({reasons or 'none was recorded'}): "
                                f"eqa bag check {episode.history} says what is missing")
         file.lay_out(layout(*frames.extent()))
@@ -61,4 +61,4 @@ def write_recording(episode: Episode, history: EpisodeHistory, out: Path, *, vox
                 writer.write()
                 events = writer.written
         objects = write_objects(file, episode.memory, frames.steps) if episode.memory else 0
-    return Written(frames.frames, frames.images, shown, events, objects)
+    return Written(frames.frames, frames.images, shown, events, objects, frames.refused)

@@ -26,7 +26,7 @@ class Surface(Protocol):
         """Add what a frame shows, where it can be used."""
 
     def write(self, file: RrdFile) -> str:
-        """Log the surface for all times; return what was logged in words, "" for nothing."""
+        """Log the surface for all times; return in words what was logged, or why nothing was."""
 
 
 def open_surface(voxel_m: float) -> Surface:
@@ -42,25 +42,25 @@ class MeshSurface:
     """A coloured mesh."""
 
     def __init__(self, built: Reconstruction) -> None:
-        self._built, self._refused = built, 0
+        self._built, self._refused, self._why = built, 0, ""
 
     def add(self, frame: Frame) -> None:
         """Integrate a frame; one that cannot be used is counted."""
         try:
             self._built.add(frame)
-        except (BadFrame, MapFull):
-            self._refused += 1
+        except (BadFrame, MapFull) as error:
+            self._refused, self._why = self._refused + 1, str(error)
 
     def write(self, file: RrdFile) -> str:
         """As in Surface."""
         mesh = self._built.mesh()
+        without = f" (without {self._refused} frames: {self._why})" if self._refused else ""
         if not len(mesh.triangles):
-            return ""
+            return f"no surface{without}"
         rr = rerun()  # backs are left out: one looks through the ceiling from above
         file.log(SURFACE, rr.Mesh3D(vertex_positions=mesh.vertices, triangle_indices=mesh.triangles,
                                     vertex_colors=mesh.colours, face_rendering=rr.components.MeshFaceRendering.Front),
                  static=True)
-        without = f" (without {self._refused} frames)" if self._refused else ""
         return f"a mesh of {len(mesh.triangles)} triangles{without}"
 
 
@@ -84,7 +84,7 @@ class PointSurface:
     def write(self, file: RrdFile) -> str:
         """As in Surface."""
         if not self._points:
-            return ""
+            return f"no surface (no depth within {self._config.range_m:g} m)"
         points, colours = (np.array(column) for column in zip(*self._points.values(), strict=True))
         file.log(SURFACE, rerun().Points3D(points, colors=colours, radii=self._config.voxel_m / 2), static=True)
         return f"{len(points)} points of the depth images (no mesh: {self._why})"

@@ -11,6 +11,7 @@ import reprlib
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path, PurePath
@@ -86,7 +87,10 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a whole file durably: temporary neighbour, fsync, rename. Pipes and devices are written to as they are."""
+    """Write a whole file durably: temporary neighbour, fsync, rename. Pipes and devices are written to as they are.
+
+    What fails leaves no neighbour behind.
+    """
     if path.is_symlink():
         path = path.resolve()  # the link stays, and its file is written
     if path.exists() and not path.is_file():  # /dev/stdout: a rename would put a file in its place
@@ -95,11 +99,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):  # the first error says what is wrong
+            part.unlink(missing_ok=True)
+        raise
 
 
 def read_json(path: Path) -> Any:
