@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 NAMES = ("mapping", "decisions", "memory", "relocalise", "histories", "render", "scans", "reconstruction", "localise",
-         "recording", "harness", "graph", "live", "answer", "shutdown", "soak", "demo")
+         "recording", "harness", "measure", "graph", "live", "answer", "shutdown", "soak", "demo")
 COLUMNS = ("name", "median_ms", "baseline", "ratio", "note")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "speed.md"
 

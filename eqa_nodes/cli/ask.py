@@ -179,13 +179,20 @@ def check_attached(attach: bool, namespace: str, remap: tuple[str, ...]) -> None
 
 
 def _write_evidence(result: EpisodeResult, folder: Path) -> None:
-    """Write the images that prove the answer, named by their rank and place."""
+    """Write the images that prove the answer, by rank and place, and the map where something was measured."""
     from rich.console import Console
 
+    from eqa_nodes.bench.report.drawing import map_css, map_svg
+    from eqa_nodes.bench.report.measured import measured_picture
     from eqa_nodes.core.storage.codec import write_bytes
+    from eqa_nodes.core.types.measures import measures_of
 
-    images = {k.id: k.jpeg for k in result.trace.keyframes} if result.trace is not None else {}
+    images = {k.id: k for k in result.trace.keyframes} if result.trace is not None else {}
     for rank, e in enumerate(result.answer.evidence, start=1):
         path = folder / (f"{rank}-frame-{e.frame:06d}.jpg" if e.frame >= 0 else f"{rank}-view-{e.keyframe_id:06d}.jpg")
-        write_bytes(path, images[e.keyframe_id])
+        write_bytes(path, measured_picture(images[e.keyframe_id], e.note))
+        Console().print(f"  written: {path}", soft_wrap=True)
+    if result.trace is not None and any(measures_of(e.note) for e in result.answer.evidence):
+        path = folder / "measured-from-above.svg"
+        write_bytes(path, map_svg(result.trace, None, None, css=map_css()).encode())
         Console().print(f"  written: {path}", soft_wrap=True)

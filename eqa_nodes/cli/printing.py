@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from eqa_nodes.core.storage.text import printable
+from eqa_nodes.core.types.measures import shown_note
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +31,7 @@ def print_answer(console: Console, answer: Answer) -> None:
         console.print(f"  {shown(answer.message)}")
     for e in answer.evidence:
         console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
-                      f"({_place(e)}): {shown(e.note)}")
+                      f"({_place(e)}): {shown(shown_note(e.note))}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     money = f", {r.money:.4g} by its prices" if r.money else ""

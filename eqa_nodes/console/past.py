@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.bench.report.page import outlines
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, read_predictions
@@ -19,6 +20,7 @@ from eqa_nodes.console.shown import shown_answer, shown_decisions, shown_outline
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.files import shrunk
 
@@ -82,7 +84,7 @@ class Past:
             moments.append({"s": round((stamp - begin) / 1e9, 1), "m": round(metres, 2),
                             "goal": bisect_right(decided, stamp), "view": bisect_right(views, stamp) - 1})
         known = {view.id: view for view in trace.keyframes}
-        proofs = [{"view": trace.keyframes.index(known[e.keyframe_id]), "note": e.note,
+        proofs = [{"view": trace.keyframes.index(known[e.keyframe_id]), "note": shown_note(e.note),
                    "outlines": shown_outlines(outlines(known[e.keyframe_id], e.note))}
                   for e in prediction.answer.evidence if e.keyframe_id in known]
         return {"question": sample.question, "place": sample.scene, "reference": sample.answer, "moments": moments,
@@ -99,10 +101,12 @@ class Past:
 
     def view(self, run: str, number: int, view: int) -> bytes:
         """Return a view as JPEG. Raises RequestRefused."""
-        keyframes = self._episode(run, number)[2].keyframes
+        _, prediction, trace = self._episode(run, number)
+        keyframes, notes = trace.keyframes, {e.keyframe_id: e.note for e in prediction.answer.evidence}
         if not 0 <= view < len(keyframes):
             raise RequestRefused(f"there is no view {view}", 404)
-        return shrunk(keyframes[view].jpeg, _VIEW_PX)
+        shown = keyframes[view]
+        return shrunk(measured_picture(shown, notes.get(shown.id, "")), _VIEW_PX)
 
     def _asked(self, run: str) -> list[tuple[Sample, Prediction]]:
         path = self.runs().get(run)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 
 import numpy as np
 from PIL import Image
 
 from eqa_nodes.bench.report.calls import thumb
-from eqa_nodes.bench.report.drawing import extent, map_svg, robot
+from eqa_nodes.bench.report.drawing import extent, map_css, map_svg, robot
 from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
@@ -35,7 +33,7 @@ def map_picture(trace: EpisodeTrace) -> bytes:
             last = trace.decisions[-1]
             over = candidates_svg(last.candidates, size) + goal_svg(last.goal, pose, size)
         over += robot(pose, "the robot", ROBOT, 1.3 * size)
-    return map_svg(trace, None, None, f'<g style="--k:{size:.2f}">{over}</g>', _css()).encode()
+    return map_svg(trace, None, None, f'<g style="--k:{size:.2f}">{over}</g>', map_css()).encode()
 
 
 def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
@@ -67,7 +65,3 @@ def call_picture(live: Live, number: int, index: int) -> bytes:
         raise RequestRefused("this picture is of an earlier session, or was not received", 404)
     return thumb(view, shown, _CALL_PX)
 
-
-@cache
-def _css() -> str:
-    return resources.files("eqa_nodes.bench.report").joinpath("templates/map.css").read_text()

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
+from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.bench.report.page import outlines
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
@@ -183,7 +184,7 @@ def proof_of(robot: WatchedRobot, evidence: Evidence) -> Proof:
     """Return the picture of a piece of evidence; where it cannot be had, the reason."""
     try:
         view = robot.view(evidence)
-        return Proof(evidence, shrunk(view.jpeg, PROOF_PX), view.region or view.caption,
+        return Proof(evidence, shrunk(measured_picture(view, evidence.note), PROOF_PX), view.region or view.caption,
                      outlines(view, evidence.note))
     except (EqaError, OSError) as error:
         return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error}")

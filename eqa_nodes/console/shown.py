@@ -10,6 +10,7 @@ from eqa_nodes.bench.report.calls import card_of, chosen_pictures
 from eqa_nodes.bench.report.page import Outline
 from eqa_nodes.console.values import Entry, Proof, WatchedRobot
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 
@@ -81,6 +82,6 @@ def shown_outlines(outlines: Iterable[Outline]) -> list[Plain]:
 
 def _proof(proof: Proof) -> Plain:
     e = proof.evidence
-    return {"picture": bool(proof.jpeg), "note": e.note, "where": proof.where, "trouble": proof.trouble,
+    return {"picture": bool(proof.jpeg), "note": shown_note(e.note), "where": proof.where, "trouble": proof.trouble,
             "x": round(e.pose.x, 2), "y": round(e.pose.y, 2), "heading": round(math.degrees(e.pose.yaw), 0),
             "seconds": round(e.stamp_ns / 1e9, 1), "outlines": shown_outlines(proof.outlines)}

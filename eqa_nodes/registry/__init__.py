@@ -63,6 +63,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "exploraqa": "eqa_nodes.bench.readers.explora:ExploraReader",
     "hm-eqa": "eqa_nodes.bench.readers.hm_eqa:HmEqaReader",
     "house": "eqa_nodes.bench.readers.house:HouseReader",
+    "house-measure": "eqa_nodes.bench.readers.house:HouseMeasureReader",
     "house-multi": "eqa_nodes.bench.readers.house:HouseMultiReader",
     "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",
     "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",

@@ -14,6 +14,7 @@ from eqa_nodes.bench.metrics import wording
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers import common, letters
 from eqa_nodes.core.language import english as language
+from eqa_nodes.core.language import quantities
 
 if TYPE_CHECKING:
     from eqa_nodes.core.model import Backend
@@ -44,7 +45,7 @@ class OfflineJudge:
     def version(self) -> str:
         """Return the sha256 of the rules' source and of the options."""
         return choices.version_of(self.name, (__file__, choices.__file__, common.__file__, letters.__file__,
-                                              wording.__file__, language.__file__))
+                                              wording.__file__, language.__file__, quantities.__file__))
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Mark an answer by the best of the accepted ones."""
@@ -74,11 +75,26 @@ def mark_against(question: str, reference: str, text: str) -> Mark:
     """Mark an answer against one accepted answer; the first rule that applies decides."""
     if language.same(reference, text):
         return Mark(5, None, "same words")
-    for rule in (_count, _yes_no, _items):
+    for rule in (_length, _count, _yes_no, _items):
         mark = rule(question, reference, text)
         if mark is not None:
             return mark
     return _wording(question, reference, text)
+
+
+def _length(question: str, reference: str, text: str) -> Mark | None:
+    """Lengths: within 10 % or 5 cm, whichever is more, 5; right among several 3; within twice as much 2; else 1."""
+    right = quantities.lengths(reference)
+    if len(right) != 1 or quantities.without_lengths(reference).strip() != "#":
+        return None
+    off = [abs(length - right[0]) for length in quantities.lengths(text)]
+    if not off:
+        return Mark(1, None, f"no length with its unit where {reference} is right")
+    within = quantities.tolerance(right[0]) + 1e-9
+    if min(off) <= within:
+        one = max(off) <= within
+        return Mark(5 if one else 3, None, f"{100 * min(off):.0f} cm off" + ("" if one else ", among several lengths"))
+    return Mark(2 if min(off) <= 2 * within else 1, None, f"{100 * min(off):.0f} cm off {reference}")
 
 
 def _count(question: str, reference: str, text: str) -> Mark | None:

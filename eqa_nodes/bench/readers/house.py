@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eqa_nodes.bench.house.measure import house_measure
 from eqa_nodes.bench.house.multi import house_multi
 from eqa_nodes.bench.house.navqa import house_navqa
 from eqa_nodes.bench.house.questions import house_samples
@@ -30,6 +31,16 @@ class HouseMultiReader:
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
         return house_multi(options.split or "test", options.limit or QUESTIONS, options.seed)
+
+
+class HouseMeasureReader:
+    """Questions of sizes, distances, gaps and fits in the built-in houses."""
+
+    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-measure")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return house_measure(options.split or "test", options.limit or QUESTIONS, options.seed)
 
 
 class HouseNavqaReader:

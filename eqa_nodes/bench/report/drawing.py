@@ -9,12 +9,15 @@ import base64
 import io
 import math
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
 from PIL import Image
 
+from eqa_nodes.bench.report.measured import measures_svg
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Evidence
@@ -47,8 +50,9 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     box = extent(trace.grid, poses, target)
     if box is None:
         return Markup("")
+    evidence = trace.answer.evidence if trace.answer else ()
     parts = [grid_image(trace.grid, grid_png(trace.grid))] if trace.grid is not None else []
-    parts += [_frontiers(trace.decisions), _path(poses), _cones(trace.answer.evidence if trace.answer else ())]
+    parts += [_frontiers(trace.decisions), _path(poses), _cones(evidence), measures_svg(evidence)]
     if target is not None:
         parts.append(star(target))
     if poses:
@@ -60,6 +64,12 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     alone = ' xmlns="http://www.w3.org/2000/svg"' if css else ""
     return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above"{alone}>'
                   f'{f"<style>{css}</style>" if css else ""}{"".join(parts)}</svg>')
+
+
+@cache
+def map_css() -> str:
+    """Return the style rules of the image."""
+    return resources.files("eqa_nodes.bench.report").joinpath("templates/map.css").read_text()
 
 
 def grid_png(grid: GridMap) -> bytes:

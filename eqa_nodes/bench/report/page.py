@@ -21,6 +21,7 @@ from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
+from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
@@ -31,6 +32,7 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.files import shrunk
@@ -165,7 +167,8 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     strip = tuple(images.picture(k, _caption(k, begin), k.id in proof, _THUMB_PX) for k in _spread(views, proof))
     evidence = None
     if first is not None:
-        evidence = images.picture(first, proof[first.id] or _caption(first, begin), True, _EVIDENCE_PX)
+        drawn_in = replace(first, jpeg=measured_picture(first, proof[first.id]))
+        evidence = images.picture(drawn_in, shown_note(proof[first.id]) or _caption(first, begin), True, _EVIDENCE_PX)
         evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
     why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.language.english import canonical, content_words
+from eqa_nodes.core.language.quantities import same_measure
 from eqa_nodes.core.language.targets import is_standing
 from eqa_nodes.core.storage.codec import decode, loads, read_json
 from eqa_nodes.core.types.questions import Answer, ViewAssessment
@@ -49,7 +50,8 @@ def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support
     """Return what the views say for an answer."""
     said, told = canonical(answer.text), answer.message if is_standing(answer.message) else ""
     telling = [a for a in assessments if a.says]
-    same = [a for a in telling if canonical(a.says) == said or _is_part(a.says, answer.text) or _is_part(a.says, told)]
+    same = [a for a in telling if canonical(a.says) == said or _is_part(a.says, answer.text) or _is_part(a.says, told)
+            or same_measure(a.says, answer.text)]
     spots: list[tuple[float, float]] = []
     for a in same:
         if all(math.dist(a.pose[:2], spot) >= _SPOT_M for spot in spots):

@@ -62,6 +62,8 @@ _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
     (r"what (?P<t>(?!is |are ).+) (?P<be>is|are) made (?P<of>of|from|out of)", r"what \g<be> \g<t> made \g<of>"),
     (r"(?P<q>(?:in )?(?:which|what) room) (?P<t>(?!is |are |has |do |does |did |can |should ).+) (?P<be>is|are)"
      r"(?: in)?", r"\g<q> \g<be> \g<t> in"),
+    (r"how (?P<a>wide|tall|high|long|deep|thick|big|large|far) (?P<t>(?!is |are |away |apart ).+?) (?P<be>is|are)"
+     r"(?P<rest>(?: from .+)?)", r"how \g<a> \g<be> \g<t>\g<rest>"),
     (r"how many (?P<t>.+?) there are(?P<rest>.*)", r"how many \g<t> are there\g<rest>"),
     (r"how many (?P<t>.+?)(?<! do)(?<! did)(?<! can)(?<! have) (?:i|we|you) (?:have|own)(?: got)?(?P<rest>.*)",
      r"how many \g<t> do i have\g<rest>"),

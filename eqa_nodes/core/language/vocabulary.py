@@ -37,6 +37,8 @@ water weight white whiteboard window wine wire wood wooden workbench workout wor
 
 # Well spelled and never mended, though like a word above; and what is asked about that no house here has.
 OTHER = _words("""
+centimetre centimeter clearance cm deep depth dimension distance far fit foot gap height inch length long measurement
+meter metre mm size space tall thick thickness wheelchair wide width
 able about above accordion acoustic across actually adapter adults after afternoon again against age air airplane all
 along already also always among amount anchor and angle ankle another answer ant any anybody anymore anyone anything
 anywhere apartment appearance around arrow asap ash ashes aside ask asked at ate away axe baby back bad bag bake ball

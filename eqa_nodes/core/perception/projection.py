@@ -126,6 +126,19 @@ def coarse_rays(view: Keyframe) -> np.ndarray:
     return np.stack((*np.meshgrid(right, down), np.ones((rows, columns))), axis=-1).astype(np.float32)
 
 
+def surface_grid(view: Keyframe) -> np.ndarray:
+    """Return the points of `surface_of` as the coarse depth image has them, (rows, columns, 3); NaN = no return.
+
+    (0, 0, 3) without geometry. Raises BadFrame for a broken depth image.
+    """
+    if view.geometry is None:
+        return np.zeros((0, 0, 3))
+    cells = _depth(view.id, view.geometry)
+    grid = np.full((*cells.shape, 3), np.nan)
+    grid[cells > 0] = surface_of(view)[0]
+    return grid
+
+
 def floor_at(view: Keyframe, u: float, v: float, most_m: float) -> tuple[float, float] | None:
     """Return where in the map what a pixel of the view's stored image shows stands, metres.
 

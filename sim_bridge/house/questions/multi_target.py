@@ -156,13 +156,13 @@ def _grounded(grounding: Grounding, seed: int, number: int, candidate: MultiTarg
     views = tuple(view for view in found if view is not None)
     objects = [t for target in candidate.targets for t in target.objects]
     for start in grounding.starts if len(views) == len(found) else ():
-        if grounding.hidden(start, objects) and (length := _shortest(grounding, start, views)):
+        if grounding.hidden(start, objects) and (length := shortest_past(grounding, start, views)):
             return MultiTargetQuestion(f"house-{seed}-multi-{number}", f"house:{seed}", candidate.question,
                                        candidate.answer, candidate.targets, views, start, *length)
     return None
 
 
-def _shortest(grounding: Grounding, start: Pose2, views: Sequence[Pose2]) -> tuple[int, float] | None:
+def shortest_past(grounding: Grounding, start: Pose2, views: Sequence[Pose2]) -> tuple[int, float] | None:
     """Return atomic actions and metres of the shortest path past all views, None where no path leads there."""
     lengths = [_length(grounding, (start, *order)) for order in permutations(views)]
     return min(filter(None, lengths), key=lambda length: length[1], default=None)

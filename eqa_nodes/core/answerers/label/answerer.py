@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import check_question, evidence_from, match_choice
 from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.measuring import shown_first
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, not_understood, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, evidence_views, in_region, room_of
+from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate
+from eqa_nodes.core.types.measures import noted
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
@@ -76,8 +78,7 @@ class LabelAnswerer:
         if found is not None:
             found = None if found.open else _in_choices(found, question)
         if found is not None:
-            notes = ", ".join(dict.fromkeys(t.kind for t in found.objects[:3]))
-            return Answer(found.text, found.confidence, evidence=evidence_from(evidence_views(found.objects), notes),
+            return Answer(found.text, found.confidence, evidence=evidence_from(shown_first(found), _note_of(found)),
                           receipt=self.spent(), message=found.says)
         if items and not question.force_guess:
             reason = "what is asked about was not seen" if asked.form else _not_understood(question)
@@ -90,6 +91,11 @@ class LabelAnswerer:
 
     def _note(self, views: Sequence[Keyframe]) -> None:
         self._shown |= {s.label.detected for view in views for s in view.sightings}
+
+
+def _note_of(found: Found) -> str:
+    kinds = dict.fromkeys(t.kind for t in found.objects[:3])
+    return ", ".join((*kinds, *([noted(found.measure)] if found.measure is not None else [])))
 
 
 def _not_understood(question: Question) -> str:

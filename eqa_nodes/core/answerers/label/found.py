@@ -9,6 +9,7 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, whole
 from eqa_nodes.core.language.english import join_list, number_word, plural, with_article
+from eqa_nodes.core.types.measures import Measure
 
 _NEAR_M = 3.2  # from here a surface can be looked over
 
@@ -17,7 +18,8 @@ class Found(NamedTuple):
     """An answer, its certainty given these views (0..1), and its evidence.
 
     promise: that some view here contributes, for answers which only several views together can settle. says: what is
-    known of each of several targets; open: some of them are not, so that there is no answer.
+    known of each of several targets; open: some of them are not, so that there is no answer; measure: the length that
+    was measured.
     """
 
     text: str
@@ -26,6 +28,7 @@ class Found(NamedTuple):
     promise: float = 0.0
     says: str = ""
     open: bool = False
+    measure: Measure | None = None
 
 
 def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from eqa_nodes.core.answerers.label.measure_phrasings import MEASURES
 from eqa_nodes.core.answerers.label.rewrites import STATE, plainly
 from eqa_nodes.core.language.english import COLOURS, number, singular
 from eqa_nodes.core.language.politeness import in_normal_form
+from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
 from eqa_nodes.core.language.targets import Compared, Target, compared
 from eqa_nodes.core.storage.text import printable
@@ -62,7 +64,7 @@ _FACING = r"(?:(?: ,)? (?:when|if|as) (?:you|i) (?:face|look at).*)?"
 _CAN_I = r"(?:can|could|should|do|would) (?:i|you|we|one)"
 _THERE = r"(?: in (?P<room>.+))?"
 _WASTE = r"is (?P<purpose>electricity|energy|power|water) being wasted"
-_PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
+_PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
     ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
     ("more", r"how many more (?P<t>chairs|seats) do i need in (?P<room>.+) for (?P<number>\w+) (?:people|guests)"),
     ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|guests) (?:in|at) (?P<room>.+)"),
@@ -130,7 +132,7 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
               rf"(?:what|which) (?P<u>.+?) {_BE} there")),
     ("at", rf"{_BE} (?:not )?(?P<t>.+? (?:on top of|on|in|inside|under|underneath|beneath|below|at) .+)"),
     ("hint", r"what (?:kind of )?(?P<purpose>pet|instrument|sport|hobby).*"),
-))
+)))
 
 
 @lru_cache(maxsize=1024)
@@ -186,6 +188,10 @@ def _parsed(question: str) -> ParsedQuestion:
 def _makes_sense(form: str, groups: dict[str, str]) -> bool:
     if form == "filled":
         return not is_room(groups["t"])
+    if form == "size_of":
+        return not is_room(groups["t"])
+    if form in ("fits", "passes") and not lengths(groups["a"]):
+        return groups["a"] not in _PRONOUNS and "there" not in groups["a"].split()
     return form not in _IN_ROOM or "room" not in groups or is_room(groups["room"])
 
 
@@ -205,7 +211,9 @@ _QUANTIFIERS = {"at least one": "any", "one of": "any", "every": "all", "each": 
 # One of each kind of question that the rules understand, as people may type it.
 UNDERSTOOD = ("Where is my phone?", "Is the lamp in the bedroom on?", "What colour is the sofa?", "Is there a piano?",
               "How many chairs are in the kitchen?", "What is on the table?", "Which room is the desk in?",
-              "What is next to the bed?", "What is the sofa made of?", "What can I use to boil water?")
+              "What is next to the bed?", "What is the sofa made of?", "What can I use to boil water?",
+              "How wide is the sofa?", "How far is the sofa from the TV?",
+              "Would a 60 cm wide fridge fit between the sink and the door?")
 
 
 def not_understood(question: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.answerers.label.comparing import compare
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
+from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
@@ -274,7 +275,8 @@ def _wasted_in(scene: Scene, asked: ParsedQuestion) -> Found | None:
 
 
 RULES: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
-    **SPATIAL, "compare": compare, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
+    **SPATIAL, **MEASURING,
+    "compare": compare, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
     "state?": _is_in_state, "which_state": _which_state, "count_state": _which_state, "several": _several,
     "did": _is_in_state,
     "wasted": _state_is(lambda asked: "on"), "stays_cold": _state_is(lambda asked: "closed"),

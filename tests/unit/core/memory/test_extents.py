@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.core.memory.extents import box_of_sightings, wall_yaw, whole_edges
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Sighting, ViewGeometry
+
+CAMERA = Intrinsics(640, 480, 400.0, 400.0, 320.0, 240.0)
+MOUNT = camera_mount(1.2, math.radians(15))
+SIZE, CENTRE = np.array([1.6, 0.8, 0.75]), np.array([0.0, 0.0, 0.375])
+
+
+def depth_png(cells_mm: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(cells_mm.astype(np.uint16)).save(out, "PNG")
+    return out.getvalue()
+
+
+def seen_from(number: int, x: float, y: float, turned: float = 0.0, near: np.ndarray | None = None
+              ) -> tuple[Keyframe, Sighting]:
+    """Return a view of a table that stands at the origin, turned by an angle, and the table's sighting.
+
+    near: (48, 64) millimetres of what the coarse depth shows; default: everything far away.
+    """
+    pose = Pose2(x, y, math.atan2(-y, -x))
+    cells = np.full((48, 64), 9000) if near is None else near
+    view = Keyframe(number, number, pose.transform(), b"", geometry=ViewGeometry(CAMERA, MOUNT, depth_png(cells)))
+    c, s = math.cos(turned), math.sin(turned)
+    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    ends = (-0.5, 0.5)
+    corners = CENTRE + np.array([[i, j, k] for i in ends for j in ends for k in ends]) * SIZE @ turn.T
+    camera = np.linalg.inv(view.map_from_base.matrix() @ MOUNT.matrix())
+    p = corners @ camera[:3, :3].T + camera[:3, 3]
+    u = np.clip(400.0 * p[:, 0] / p[:, 2] + 320.0, 0, 640)
+    v = np.clip(400.0 * p[:, 1] / p[:, 2] + 240.0, 0, 480)
+    bbox = round(u.min()), round(v.min()), round(u.max()), round(v.max())
+    coarse = np.abs(turn) @ SIZE * 0.8
+    x0, y0, z0 = CENTRE.tolist()
+    a, b, h = coarse.tolist()
+    label = Label(1, "dining table", "kitchen", {"relation": "floor"})
+    return view, Sighting(label, 9000, bbox, (x0, y0, z0), (a, b, h))
+
+
+def test_views_from_several_sides_measure_a_box_to_a_centimetre() -> None:
+    box = box_of_sightings([seen_from(1, 3.0, 1.0), seen_from(2, 1.0, 3.0), seen_from(3, -2.0, 2.5)])
+    assert box.size == pytest.approx(tuple(SIZE), abs=0.02)
+    assert box.centre == pytest.approx(tuple(CENTRE), abs=0.02)
+    assert max(box.doubt_m(axis) for axis in range(3)) < 0.05
+
+
+def test_a_box_that_stands_askew_is_measured_along_its_own_sides() -> None:
+    turned = math.radians(30)
+    seen = [seen_from(n, 3 * math.cos(a), 3 * math.sin(a), turned) for n, a in enumerate((0.2, 1.3, 2.6, 4.0), 1)]
+    box = box_of_sightings(seen, turned)
+    assert box.size == pytest.approx(tuple(SIZE), abs=0.03)
+
+
+def test_views_that_cut_the_object_off_say_that_they_do_not_know_its_size() -> None:
+    near = [seen_from(1, 1.1, 0.1), seen_from(2, 1.15, 0.0)]
+    assert box_of_sightings(near).doubt_m(1) > 0.2 or box_of_sightings(near).doubt_m(0) > 0.2
+    assert not all(whole_edges(*near[0]))
+
+
+def test_what_stands_nearer_hides_an_edge() -> None:
+    view, sighting = seen_from(1, 3.0, 0.0)
+    assert whole_edges(view, sighting) == (True, True, True, True)
+    wall = np.full((48, 64), 9000)
+    wall[:, :math.floor(sighting.bbox[0] / 10)] = 900  # to the left of the outline, nearer than the table
+    hidden, sighting = seen_from(1, 3.0, 0.0, near=wall)
+    assert whole_edges(hidden, sighting) == (False, True, True, True)
+
+
+def test_without_geometry_the_coarse_boxes_count() -> None:
+    view, sighting = seen_from(1, 3.0, 0.0)
+    bare = Keyframe(1, 1, view.map_from_base, b"")
+    assert box_of_sightings([(bare, sighting)]).size == pytest.approx(tuple(0.8 * SIZE), abs=0.15)
+    assert box_of_sightings([(bare, sighting)]).doubt_m(0) > 0.2
+
+
+def test_nothing_seen_has_no_size() -> None:
+    with pytest.raises(ValueError, match="no sighting"):
+        box_of_sightings([])
+
+
+@pytest.mark.parametrize("degrees", [0.0, 20.0, -35.0])
+def test_walls_tell_how_furniture_stands(degrees: float) -> None:
+    """A flat wall before the camera has the camera's own heading."""
+    level = camera_mount(1.2)
+    cells = np.full((48, 64), 3000)
+    view = Keyframe(1, 1, Pose2(0.0, 0.0, math.radians(degrees)).transform(), b"",
+                    geometry=ViewGeometry(CAMERA, level, depth_png(cells)))
+    assert math.degrees(wall_yaw([view])) == pytest.approx(degrees, abs=0.5)
+    assert wall_yaw([]) == 0.0
