@@ -14,10 +14,12 @@ from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 if TYPE_CHECKING:
     from eqa_nodes.core.types.views import Frame
     from eqa_nodes.recordings.episode_history import EpisodeHistory
+    from eqa_nodes.recordings.tours import Tour
 
     Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], Counter[str]]
 
 LIVE = "live"
+SURVEY = "survey"
 PATH = f"{SOURCES}; live: or live:/NAMESPACE is the live view of the robot in this ROS_DOMAIN_ID"
 
 
@@ -116,8 +118,9 @@ class RecordTour:
     out: Path = argument("output folder", metavar="OUT", writes=FOLDER)
     to: str = option("openeqa", "form: openeqa, bag", complete=lambda: ("openeqa", "bag"))
     kind: str = option("openeqa", "openeqa: more than 10 m of curved path, a look round every metre, 1920x1080; "
-                       "express: 10 to 100 atomic actions, 512x512; exploraqa: at least 5 m, 512x512",
-                       complete=lambda: ("openeqa", "express", "exploraqa"))
+                       "express: 10 to 100 atomic actions, 512x512; exploraqa: at least 5 m, 512x512; survey: past "
+                       "all of the floor, turning round often, for `eqa scan`, 640x480",
+                       complete=lambda: ("openeqa", "express", "exploraqa", SURVEY))
     seed: int = option(0, "seed of its start and end (default: 0)")
     image: str = option("", "size of the camera image in pixels (default: that of the kind)", metavar="WxH")
     min_metres: float | None = option(None, "minimum length of the path, metres (default: that of the kind)",
@@ -126,21 +129,31 @@ class RecordTour:
 
     def run(self) -> int:
         """Drive the tour and write it."""
-        from eqa_nodes.config.run import with_image
-        from eqa_nodes.core.errors import ConfigError, unknown
-        from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
+        from eqa_nodes.recordings.tours import TourHistory
 
         self.scans.set_environment()
         export_of(self.to)
+        tour = self._tour()
+        _print(f"{self.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
+        return _write(TourHistory(tour), self.to, self.out)
+
+    def _tour(self) -> Tour:
+        """Plan the tour. Raises ConfigError for an unknown kind, SimulatorError where there is none."""
+        from eqa_nodes.config.run import with_image
+        from eqa_nodes.core.errors import ConfigError, unknown
+        from eqa_nodes.recordings.survey_tour import plan_survey
+        from eqa_nodes.recordings.tours import RECIPES, plan_tour
+        from sim_bridge.robots import DEFAULT, ROBOTS
+
+        if self.kind == SURVEY:
+            return plan_survey(self.scene, with_image(ROBOTS[DEFAULT], self.image))
         recipe = RECIPES.get(self.kind)
         if recipe is None:
-            raise ConfigError(unknown("kind of tour", self.kind, RECIPES))
+            raise ConfigError(unknown("kind of tour", self.kind, (*RECIPES, SURVEY)))
         recipe = replace(recipe, robot=with_image(recipe.robot, self.image))
         if self.min_metres is not None:
             recipe = replace(recipe, min_m=self.min_metres)
-        tour = plan_tour(self.scene, recipe, self.seed)
-        _print(f"{self.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
-        return _write(TourHistory(tour), self.to, self.out)
+        return plan_tour(self.scene, recipe, self.seed)
 
 
 def export_of(name: str) -> Export:

@@ -13,7 +13,7 @@ from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.core.errors import StorageError
-    from eqa_nodes.core.reconstruction.config import ReconstructionConfig
+    from eqa_nodes.core.reconstruction.config import ClosingConfig, ReconstructionConfig
     from eqa_nodes.core.reconstruction.volume import Reconstruction
     from eqa_nodes.core.types.surfaces import Mesh
     from eqa_nodes.recordings.episode_history import EpisodeHistory
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Scan:
-    """Puts the depth images of a history together and writes their surfaces as a coloured mesh, in metres."""
+    """Puts the depth images of a history together and writes their surfaces as a coloured mesh, in metres, with the
+    floor closed so that a robot can drive in it. Labels are written beside a .glb file.
+    """
 
     path: Path = argument(PATH, metavar="PATH")
     episode: str = option("", "which episode, where PATH is a run with the bags of several", metavar="ID")
@@ -34,6 +36,11 @@ class Scan:
                              "were not seen for longest are on disk meanwhile", metavar="N")
     spill: Path | None = option(None, "folder of the temporary file that holds them (default: the system's)",
                                 metavar="DIR", writes=FOLDER)
+    raw: bool = option(False, "write the surface as it was measured: nothing is closed, filled or removed")
+    holes: float = option(0.1, "maximum size of a hole in a surface that is filled, metres", metavar="M")
+    gap: float = option(0.6, "maximum width of a strip of unseen floor that is closed, metres", metavar="M")
+    crumbs: float = option(0.1, "pieces that hang together with nothing are removed below this size, metres",
+                           metavar="M")
     how: Reading = group(Reading)
 
     def run(self) -> int:
@@ -43,23 +50,31 @@ class Scan:
         """
         from eqa_nodes.cli.frames_bar import frames_bar
         from eqa_nodes.core.errors import StorageError
+        from eqa_nodes.core.reconstruction.config import ClosingConfig
         from eqa_nodes.core.reconstruction.volume import Reconstruction
         from eqa_nodes.recordings.mesh_file import check_mesh_name, write_mesh
+        from eqa_nodes.recordings.semantic_files import write_semantics
 
         check_mesh_name(self.out)
+        closing = ClosingConfig(hole_m=self.holes, gap_m=self.gap, crumb_m=self.crumbs)
         built = Reconstruction(self._config())
         history, refused = self.how.opened(self._source()), Counter[str]()
         broken: StorageError | None = None
+        bases: list[tuple[float, float, float]] = []
         with frames_bar(history) as show:
             try:
-                _add(built, history, show, refused)
+                _add(built, history, show, refused, bases)
             except StorageError as error:
                 broken = error
         if not built.frames:
             raise broken or _nothing(history, refused)
         _print_refused(refused + history.dropped)
         mesh = built.mesh()
+        if not self.raw and len(mesh.triangles):
+            mesh = _closed(mesh, bases, closing)
         write_mesh(mesh, self.out)
+        for file in write_semantics(mesh, history.labels, self.out):
+            _print(f"written: {file}")
         _print_summary(built, mesh, sum((refused + history.dropped).values()), self.out)
         if broken is not None:
             raise broken
@@ -81,13 +96,18 @@ class Scan:
                        spill_folder=str(self.spill or ""), max_weight=max(default.max_weight, self.min_views))
 
 
-def _add(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], None], refused: Counter[str]) -> None:
-    """Add the frames of a history, and count those that the reconstruction refuses, by reason. Raises StorageError."""
+def _add(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], None], refused: Counter[str],
+         bases: list[tuple[float, float, float]]) -> None:
+    """Add the frames of a history; count those that the reconstruction refuses, by reason. Raises StorageError.
+
+    bases: where the base was in the others, x, y, z in metres.
+    """
     from eqa_nodes.core.errors import BadFrame, MapFull
 
     for recorded in history.recorded():
         try:
             built.add(recorded.frame)
+            bases.append(recorded.frame.map_from_base.xyz)
         except (BadFrame, MapFull) as error:
             refused[str(error)] += 1
         show(recorded.index + 1)
@@ -100,6 +120,18 @@ def _nothing(history: EpisodeHistory, refused: Counter[str]) -> StorageError:
     reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted((refused + history.dropped).items()))
     return StorageError(f"no frame of {history.name} could be used ({reasons or 'it has none'}): for a bag, eqa bag "
                         "check says what is wrong")
+
+
+def _closed(mesh: Mesh, bases: list[tuple[float, float, float]], config: ClosingConfig) -> Mesh:
+    """Close a mesh and print what was done. Raises NoFloor."""
+    import numpy as np
+
+    from eqa_nodes.core.reconstruction.closing import closed
+
+    done = closed(mesh, np.array(bases), config)
+    _print(f"closed: {done.floor_m2:.1f} m2 of floor, at {', '.join(f'{z:.2f} m' for z in done.storeys_m)}; "
+           f"{done.hole_triangles} triangles in small holes; {done.crumbs} crumbs removed")
+    return done.mesh
 
 
 def _print_refused(counts: Counter[str]) -> None:

@@ -31,7 +31,7 @@ from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
-_BLIND = CameraModel(width=16, height=12, color=False)  # planning needs poses, not images
+BLIND = CameraModel(width=16, height=12, color=False)  # planning needs poses, not images
 _POINTS = 40  # places that a tour may begin or end at
 _TRIES = 600  # to find them, each up to this far from a known one:
 _STRIDE_M = 6.0
@@ -94,7 +94,7 @@ class TourHistory(FramesAlone):
     def labels(self) -> Mapping[int, Label]:
         """What the ids in label images are."""
         with closing(open_simulator(self.tour.scene)) as simulator:
-            simulator.reset(self._episode(_BLIND))
+            simulator.reset(self._episode(BLIND))
             return dict(simulator.labels())
 
     def recorded(self) -> Iterator[RecordedFrame]:
@@ -111,7 +111,7 @@ class TourHistory(FramesAlone):
 
 def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
     """Plan a tour of a scene. Raises UnknownScene, or SimulatorError where nothing fits, with the longest way found."""
-    robot, rng = replace(recipe.robot, camera=_BLIND), np.random.default_rng(seed)
+    robot, rng = replace(recipe.robot, camera=BLIND), np.random.default_rng(seed)
     with closing(open_simulator(scene)) as simulator:
         first = simulator.reset(EpisodeSetup(scene, robot=robot)).frame
         points = spread_points(simulator, first, rng)
@@ -181,7 +181,7 @@ def _length(path: Sequence[tuple[float, float]]) -> float:
 
 
 def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tuple[float, ...], tuple[float, ...]],
-           recipe: Recipe, rng: np.random.Generator) -> _Drive | None:
+           recipe: Recipe, rng: np.random.Generator) -> TourDrive | None:
     """Drive between two places, looking round on the way; None where the robot does not fit or does not get there."""
     (x, y, _), goal = ends[0], ends[1]
     corner = next(p for p in simulator.shortest_path(*ends)[1:] if math.dist(p, (x, y)) > 0)
@@ -190,7 +190,7 @@ def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tupl
                                        robot=robot))
     except BadPose:
         return None
-    drive, scanned_m = _Drive(simulator, robot, step), 0.0
+    drive, scanned_m = TourDrive(simulator, robot, step), 0.0
     while math.dist((drive.pose.x, drive.pose.y), goal[:2]) > _NEAR_M:
         if recipe.scan_every_m and drive.metres >= scanned_m:
             drive.scan(int(rng.integers(1, math.floor(recipe.scan_deg / robot.turn_deg) + 1)), bool(rng.integers(2)))
@@ -200,7 +200,7 @@ def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tupl
     return drive
 
 
-class _Drive:
+class TourDrive:
     """Atomic actions towards a goal, and the pose after each."""
 
     def __init__(self, simulator: Simulator, robot: RobotModel, step: Step) -> None:
@@ -218,26 +218,27 @@ class _Drive:
             return False
         ahead = next((p for p in path[1:] if math.dist(p, here) >= _AHEAD_M), path[-1])
         turns = round(wrap(math.atan2(ahead[1] - here[1], ahead[0] - here[0]) - self.pose.yaw) / self._robot.turn_rad)
-        self._turn(turns)
+        self.turn(turns)
         return self._move() or any(self._sidestep(k) for k in range(1, round(120 / self._robot.turn_deg)))
 
     def scan(self, turns: int, left: bool) -> None:
         """Turn to one side and back."""
-        self._turn(turns if left else -turns)
-        self._turn(-turns if left else turns)
+        self.turn(turns if left else -turns)
+        self.turn(-turns if left else turns)
 
     def _sidestep(self, k: int) -> bool:
         """Try the headings k turns to the left and to the right of the present one, which is kept where both fail."""
-        self._turn(k)
+        self.turn(k)
         if self._move():
             return True
-        self._turn(-2 * k)
+        self.turn(-2 * k)
         if self._move():
             return True
-        self._turn(k)
+        self.turn(k)
         return False
 
-    def _turn(self, turns: int) -> None:
+    def turn(self, turns: int) -> None:
+        """Turn so many times to the left, to the right where negative."""
         for _ in range(abs(turns)):
             self._act(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from eqa_nodes.core.errors import SimulatorError, StorageError, UnknownScene
+from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.model import Model, Submesh, broken, read_bytes
 from sim_bridge.mesh.read import each_face, joined, read_model
@@ -30,7 +31,7 @@ def labels_of(scan: SceneFiles, model: Model, vertices: np.ndarray, faces: np.nd
     if wanted is False:
         return np.zeros(len(faces), np.uint16), {}
     if scan.semantic_glb is not None and scan.semantic_txt is not None:
-        known = read_semantic_txt(scan.semantic_txt)
+        known = _completed(read_semantic_txt(scan.semantic_txt), scan.semantic_txt.with_suffix(".json"))
         return _painted(scan, known, vertices, faces), {label.instance: label for label in known.values()}
     named = [_NODE.fullmatch(part.name) for part in model.parts]
     if all(named):
@@ -55,6 +56,18 @@ def read_semantic_txt(path: Path) -> dict[int, Label]:
         if match is not None and 0 < int(match[1]) < 1 << 16:
             labels[int(match[2], 16)] = Label(int(match[1]), match[3].strip(), match[4], {})
     return labels
+
+
+def _completed(known: dict[int, Label], path: Path) -> dict[int, Label]:
+    """Return labels by colour with the rooms and attributes of the file that `eqa scan` writes, where there is one."""
+    if not path.is_file():
+        return known
+    try:
+        more = [decode(Label, label) for label in loads(read_bytes(path))["labels"]]
+    except (KeyError, TypeError, ValueError, StorageError) as error:
+        raise broken(path, f"holds no labels ({error})") from error
+    full = {label.instance: label for label in more}
+    return {colour: full.get(label.instance, label) for colour, label in known.items()}
 
 
 def _of_nodes(model: Model) -> tuple[np.ndarray, dict[int, Label]]:

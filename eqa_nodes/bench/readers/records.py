@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,14 +15,17 @@ from eqa_nodes.core.errors import BadPose, ConfigError
 from eqa_nodes.core.types.axes import pose_from_habitat, position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2
 
+_OWN_NAME = re.compile(r"(?:^|/)([^/:]+:.*)", re.DOTALL)  # a simulator and what it opens, perhaps after its folder
+
 
 def scan(dataset: str, scene: str) -> str:
     """Return the name of a scanned scene, as the simulators know it: "habitat:hm3d/00006-HkseAnWCgqk".
 
-    scene: its id, with or without folders before it. A name of this project's own ("house:3") stays as it is.
+    scene: its id, with or without folders before it. A name of this project's own ("house:3", "mesh:/data/flat.glb")
+    stays as it is.
     """
-    name = scene.rsplit("/", 1)[-1]
-    return name if ":" in name else f"habitat:{dataset}/{name}"
+    own = _OWN_NAME.search(scene)
+    return own[1] if own else f"habitat:{dataset}/{scene.rsplit('/', 1)[-1]}"
 
 
 class JsonRecord:

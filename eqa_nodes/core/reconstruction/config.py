@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.ranges import Positive, Range, check_ranges
+from eqa_nodes.core.ranges import NotNegative, Positive, Range, check_ranges
 from eqa_nodes.core.settings import setting
 
 
@@ -60,3 +60,20 @@ class LocalisationConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self, "localisation")
+
+
+@dataclass(frozen=True)
+class ClosingConfig:
+    """Settings of what is done to a measured surface so that a robot can drive in it."""
+
+    hole_m: NotNegative = setting(0.1, "Maximum size of a hole in a surface that is filled, in metres; 0 = none is.")
+    gap_m: NotNegative = setting(0.6, "Maximum width of a strip of unseen floor that is closed, in metres; 0 = none.")
+    area_m2: NotNegative = setting(1.0, "Maximum area of unseen floor that is closed where seen floor and obstacles "
+                                   "enclose it, in square metres.")
+    crumb_m: NotNegative = setting(0.1, "Pieces that hang together with nothing else are removed below this size, in "
+                                   "metres; 0 = none is.")
+    footprint_m: Positive = setting(0.3, "Radius in metres around the path of the base within which there is floor.")
+    height_m: Positive = setting(1.5, "Height in metres up to which something above the floor is an obstacle.")
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "closing")
