@@ -123,7 +123,7 @@ class Relocaliser:
             return
         attempt, self._running = self._running, None
         attempt.thread.join()
-        outcome = attempt.result[0]
+        outcome = attempt.result[0] if attempt.result else EqaError("it ended in an error that the log shows")
         if isinstance(outcome, EqaError):
             self._end(f"the map could not be compared with {attempt.known!r}: {outcome}", True)
         elif outcome.refused:
