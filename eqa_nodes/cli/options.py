@@ -67,7 +67,12 @@ def argument(help: str, **keywords: Any) -> Any:  # noqa: A002
 
 
 def option(default: Any, help: str, *names: str, **keywords: Any) -> Any:  # noqa: A002
-    """Declare an option with its default; keywords as of `argument`, and alone and formerly of Declared."""
+    """Declare an option with its default; keywords as of `argument`, and alone and formerly of Declared.
+
+    Raises TypeError for one without a value, which is a flag.
+    """
+    if isinstance(default, bool):
+        raise TypeError(f"an option that is {default} takes no value: declare it as a flag")
     own = {name: keywords.pop(name) for name in ("writes", "alone", "formerly", "complete") if name in keywords}
     return _field(default, Declared(help, names, keywords=keywords, **own))
 

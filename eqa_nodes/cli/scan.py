@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.history import PATH, Reading
-from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
+from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.core.errors import StorageError
@@ -36,7 +36,7 @@ class Scan:
                              "were not seen for longest are on disk meanwhile", metavar="N")
     spill: Path | None = option(None, "folder of the temporary file that holds them (default: the system's)",
                                 metavar="DIR", writes=FOLDER)
-    raw: bool = option(False, "write the surface as it was measured: nothing is closed, filled or removed")
+    raw: bool = flag("write the surface as it was measured: nothing is closed, filled or removed")
     holes: float = option(0.1, "maximum size of a hole in a surface that is filled, metres", metavar="M")
     gap: float = option(0.6, "maximum width of a strip of unseen floor that is closed, metres", metavar="M")
     crumbs: float = option(0.1, "pieces that hang together with nothing are removed below this size, metres",

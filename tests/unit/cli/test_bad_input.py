@@ -19,7 +19,8 @@ pytestmark = needs_messages
 
 COLOR, INFO = "/camera/color/image_raw", "/camera/color/camera_info"
 TOPICS = (COLOR, "/camera/depth/image_raw", INFO, "/tf", "/tf_static")
-VERBS = {"scan": ("scan", "--min-views", "1", "--out", "out/a.glb"), "view": ("view", "--rerun", "--out", "out/a.rrd")}
+VERBS = {"scan": ("scan", "--raw", "--min-views", "1", "--out", "out/a.glb"),
+         "view": ("view", "--rerun", "--out", "out/a.rrd")}
 Change = Callable[[Cdr, str, int], bytes | None]  # topic, stamp -> what stands there instead, None: what was there
 
 

@@ -58,6 +58,11 @@ def test_words_become_a_typed_value() -> None:
     assert "size, metres (default: 1.5)" in parser().format_help()
 
 
+def test_an_option_without_a_value_is_declared_as_a_flag() -> None:
+    with pytest.raises(TypeError, match="declare it as a flag"):
+        option(False, "takes no value")
+
+
 def test_a_renamed_option_names_its_successor(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["me", "--way", "x"], ["me", "--way=x"]):
         with pytest.raises(SystemExit):

@@ -84,11 +84,11 @@ def test_many_episodes_have_pages_of_their_own_and_share_the_library(tmp_path: P
 
 def test_without_open3d_the_command_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                          capsys: pytest.CaptureFixture[str]) -> None:
-    from eqa_nodes.core.reconstruction import volume
+    from eqa_nodes.core.reconstruction import blocks
 
     def absent() -> None:
         raise MissingExtra("open3d", "map3d")
 
-    monkeypatch.setattr(volume, "open3d", absent)
+    monkeypatch.setattr(blocks, "open3d", absent)
     assert main(["report", str(make_run(tmp_path)), "--scan"]) == 2
     assert "eqa-nodes[map3d]" in capsys.readouterr().err and not (tmp_path / "report.html").exists()
