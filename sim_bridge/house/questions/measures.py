@@ -16,9 +16,8 @@ from eqa_nodes.core.language.quantities import said_length
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.questions.multi_target import shortest_past
+from sim_bridge.house.questions.over_houses import over_houses, start_past
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.simulator import world
 
 CATEGORY = "measurement"
 SIZE, DISTANCE, GAP, FIT, DOOR = KINDS = ("size", "distance", "gap", "fit", "door")
@@ -250,19 +249,12 @@ def _doors(facts: HouseFacts) -> Iterator[MeasureCandidate]:
 def measure_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[MeasureQuestion]:
     """Yield n questions (fewer where the houses run out), no kind twice in a house; rare kinds and answers come first.
     """
-    left, used = n, Counter[str]()
-    for seed in seeds:
-        for question in _of_house(seed, min(per_house, left), used):
-            left -= 1
-            yield question
-        if left <= 0:
-            return
+    return over_houses(seeds, n, per_house, _of_house)
 
 
-def _of_house(seed: int, most: int, used: Counter[str]) -> list[MeasureQuestion]:
-    place = world(seed)
-    grounding, found = Grounding(place.house, place), list[MeasureQuestion]()
-    left = dict(enumerate(measure_candidates(HouseFacts(place.house))))
+def _of_house(grounding: Grounding, seed: int, most: int, used: Counter[str]) -> list[MeasureQuestion]:
+    found = list[MeasureQuestion]()
+    left = dict(enumerate(measure_candidates(HouseFacts(grounding.house))))
     kinds: set[str] = set()
     tries: Counter[str] = Counter()
     while left and len(found) < most:
@@ -299,12 +291,11 @@ def _staleness(candidate: MeasureCandidate, used: Counter[str]) -> tuple[int, in
 def _grounded(grounding: Grounding, seed: int, number: int, candidate: MeasureCandidate) -> MeasureQuestion | None:
     """Return the question with a view of all targets, or one of each, and a hidden start; None where there are none."""
     views = _views(grounding, candidate)
-    for start in grounding.starts if views else ():
-        if grounding.hidden(start, candidate.targets) and (length := shortest_past(grounding, start, views)):
-            return MeasureQuestion(f"house-{seed}-measure-{number}", f"house:{seed}", candidate.kind,
-                                   candidate.question, candidate.answer, candidate.metres, candidate.targets, views,
-                                   start, *length)
-    return None
+    past = start_past(grounding, candidate.targets, views)
+    if past is None:
+        return None
+    return MeasureQuestion(f"house-{seed}-measure-{number}", f"house:{seed}", candidate.kind, candidate.question,
+                           candidate.answer, candidate.metres, candidate.targets, views, *past)
 
 
 def _views(grounding: Grounding, candidate: MeasureCandidate) -> tuple[Pose2, ...]:

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, pairwise, permutations
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
-from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, heads, is_plural, kinds_of
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.simulator import world
+from sim_bridge.house.questions.over_houses import over_houses, start_past
 
 CATEGORY = "multi_target"
 _LARGER = 1.5  # ratio of two floor areas that nobody doubts
@@ -121,19 +120,12 @@ def _larger(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]
 
 def multi_target_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[MultiTargetQuestion]:
     """Yield n questions (fewer where the houses run out), no form twice in a house; rare answers come first."""
-    left, used = n, Counter[str]()
-    for seed in seeds:
-        for question in _of_house(seed, min(per_house, left), used):
-            left -= 1
-            yield question
-        if left <= 0:
-            return
+    return over_houses(seeds, n, per_house, _of_house)
 
 
-def _of_house(seed: int, most: int, used: Counter[str]) -> list[MultiTargetQuestion]:
-    place = world(seed)
-    grounding, found = Grounding(place.house, place), list[MultiTargetQuestion]()
-    every = sorted(enumerate(multi_target_candidates(HouseFacts(place.house))),
+def _of_house(grounding: Grounding, seed: int, most: int, used: Counter[str]) -> list[MultiTargetQuestion]:
+    found = list[MultiTargetQuestion]()
+    every = sorted(enumerate(multi_target_candidates(HouseFacts(grounding.house))),
                    key=lambda item: (used[item[1].answer], zlib.crc32(f"{seed} {item[0]}".encode())))
     asked: set[str] = set()
     for number, candidate in every:
@@ -155,25 +147,8 @@ def _grounded(grounding: Grounding, seed: int, number: int, candidate: MultiTarg
                                                    need=len(target.objects))) for target in candidate.targets]
     views = tuple(view for view in found if view is not None)
     objects = [t for target in candidate.targets for t in target.objects]
-    for start in grounding.starts if len(views) == len(found) else ():
-        if grounding.hidden(start, objects) and (length := shortest_past(grounding, start, views)):
-            return MultiTargetQuestion(f"house-{seed}-multi-{number}", f"house:{seed}", candidate.question,
-                                       candidate.answer, candidate.targets, views, start, *length)
-    return None
-
-
-def shortest_past(grounding: Grounding, start: Pose2, views: Sequence[Pose2]) -> tuple[int, float] | None:
-    """Return atomic actions and metres of the shortest path past all views, None where no path leads there."""
-    lengths = [_length(grounding, (start, *order)) for order in permutations(views)]
-    return min(filter(None, lengths), key=lambda length: length[1], default=None)
-
-
-def _length(grounding: Grounding, poses: Sequence[Pose2]) -> tuple[int, float] | None:
-    place, steps, metres = grounding.world, 0, 0.0
-    for a, b in pairwise(poses):
-        path = place.shortest_path((a.x, a.y), (b.x, b.y), grounding.robot)
-        if not path:
-            return None
-        steps += place.steps_along(path, a.yaw, b.yaw, grounding.robot)
-        metres += path_length(path)
-    return steps, round(metres, 3)
+    past = start_past(grounding, objects, views) if len(views) == len(found) else None
+    if past is None:
+        return None
+    return MultiTargetQuestion(f"house-{seed}-multi-{number}", f"house:{seed}", candidate.question, candidate.answer,
+                               candidate.targets, views, *past)
