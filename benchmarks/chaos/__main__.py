@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.chaos import disk
 from benchmarks.chaos.cases import CASES
+from benchmarks.chaos.fleet import DRILLS
 from benchmarks.chaos.schedule import DECK, schedule
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.recordings.writer import free_name
@@ -26,6 +27,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, action="append", help="run this episode alone, of the same schedule")
     parser.add_argument("--kinds", default="", help=f"in turn instead of drawn, comma-separated: {', '.join(DECK)}")
     parser.add_argument("--cases", default="", help=f"ask these questions alone, comma-separated: {', '.join(CASES)}")
+    parser.add_argument("--drills", default=None, help="of operation, comma-separated, after the episodes (default: "
+                        f"all, with --only none): {', '.join(DRILLS)}")
     arguments = parser.parse_args()
     disk.enter("benchmarks.chaos", sys.argv[1:])
     disk.own_shared_memory()
@@ -37,11 +40,13 @@ def main() -> int:
 
 
 def _run(arguments: argparse.Namespace, console: Console) -> int:
-    from benchmarks.chaos import report
+    from benchmarks.chaos import fleet, report
     from benchmarks.chaos.drill import Drill, Outcome
 
     kinds, cases = (tuple(filter(None, text.split(","))) for text in (arguments.kinds, arguments.cases))
     plans = schedule(arguments.episodes, arguments.seed, kinds, cases)
+    chosen_drills = DRILLS if arguments.drills is None and not arguments.only else tuple(
+        filter(None, (arguments.drills or "").split(",")))
     plans = [plan for plan in plans if not arguments.only or plan.number in arguments.only]
     out = free_name(arguments.out.absolute())
     out.mkdir(parents=True)
@@ -64,10 +69,14 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
 
         drill = Drill(out, ended)
         drill.run(plans)
-    report.write(drill, out, command, where)
-    report.show(drill, console, command)
+    drills = fleet.run(chosen_drills, out, arguments.seed, lambda done: console.print(
+        f"{done.name}: {done.seconds:.1f} s{'' if not done.problems else f', {len(done.problems)} FAILED'}"))
+    report.write(drill, out, command, where, drills)
+    if plans:
+        report.show(drill, console, command)
+    console.print("\n".join(report.operation(drills)), markup=False, highlight=False)
     console.print(f"written: {out / 'report.md'}")
-    return 1 if drill.left or any(outcome.problems for outcome in drill.outcomes) else 0
+    return 1 if drill.left or any(each.problems for each in (*drill.outcomes, *drills)) else 0
 
 
 if __name__ == "__main__":

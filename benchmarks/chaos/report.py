@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.chaos.drill import Drill, Outcome
+from benchmarks.chaos.fleet import Drilled
 from benchmarks.chaos.schedule import Plan
 from benchmarks.chaos.world import GRACE_S, LIMITS
 
@@ -46,17 +47,26 @@ def facts(drill: Drill) -> dict[str, object]:
             "failed": sum(bool(o.problems) for o in found)}
 
 
-def write(drill: Drill, out: Path, command: str, where: str) -> None:
+def operation(drills: Sequence[Drilled]) -> list[str]:
+    """Return the lines of the drills of operation: figures, and what did not hold."""
+    lines = [f"- {d.name} ({d.seconds:.0f} s): {'; '.join(d.notes) or 'held'}" for d in drills]
+    lines += [f"- {d.name} FAILED: {problem.strip()}; repeat it: `python -m benchmarks.chaos --episodes 0 --drills "
+              f"{d.name}`" for d in drills for problem in d.problems]
+    return lines
+
+
+def write(drill: Drill, out: Path, command: str, where: str, drills: Sequence[Drilled] = ()) -> None:
     """Write report.md and report.json."""
     heads, rows = table_of(drill.outcomes)
     lines = ["# Fault drill", "", f"`{command}`; {where}.", "", _line(heads), f"|{'---|' * len(heads)}",
              *map(_line, rows), "", *(f"- {name}: {_plain(value)}" for name, value in facts(drill).items()), ""]
     lines += _failures(drill.outcomes, command, drill.left)
+    lines += ["## Operation", "", *operation(drills), ""]
     lines += ["## Episodes", "", _line(["n", "graph", "question", "faults", "end", "s", "restarts", "next", "notes"]),
               "|---|---|---|---|---|---|---|---|---|", *(_line(_row(o)) for o in drill.outcomes)]
     (out / "report.md").write_text("\n".join(lines) + "\n")
     (out / "report.json").write_text(json.dumps({
-        "command": command, "where": where, **facts(drill), "left": drill.left,
+        "command": command, "where": where, **facts(drill), "left": drill.left, "drills": [asdict(d) for d in drills],
         "outcomes": [{**asdict(o), "plan": o.plan.as_json()} for o in drill.outcomes]}, indent=1) + "\n")
 
 

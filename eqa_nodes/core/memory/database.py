@@ -17,10 +17,10 @@ from typing import Any
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory.identity import APPLICATION_ID, WAIT_S, check_ours, locked, reading, true_path
 
-VERSION = 4
+VERSION = 4  # of the file; core/memory/migration.py knows what was before
 # What decoding raises where the file's pages are whole and what stands in them is not.
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, struct.error)
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS maps (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, root INTEGER NOT NULL, root_from_map BLOB NOT NULL);
@@ -157,7 +157,7 @@ class Database:
         self.execute("PRAGMA journal_mode = WAL")
         self.execute("PRAGMA synchronous = FULL")
         self.execute("PRAGMA secure_delete = ON")
-        self._db.executescript(_SCHEMA)
+        self._db.executescript(SCHEMA)
         self.execute(f"PRAGMA user_version = {VERSION}")
 
     def _unlock(self) -> None:

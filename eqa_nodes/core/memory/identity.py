@@ -13,6 +13,8 @@ from eqa_nodes.core.errors import StorageError
 
 APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, where `file` and sqlite3 read it
 _TABLES = frozenset(("facts", "maps", "sessions", "keyframes", "images", "objects", "seen"))
+_OLD_TABLES = frozenset(("keyframes", "episodes", "words"))  # of formats 1 and 2
+OLDEST = 1  # format that a file is migrated from
 WAIT_S = 10.0  # for another process that has the file locked
 _REMEDY = "name another file (file of the memory node)"
 
@@ -50,11 +52,25 @@ def reading(path: Path, look: bool = False) -> str:
 def check_ours(path: Path, version: int) -> None:
     """Look at a file that is there, without changing it. Raises StorageError when it is not of this project and format.
 
-    An empty file, and a database without any table, is nobody's: that may become a memory. Files from before the
-    application id was set are known by their tables.
+    An empty file, and a database without any table, is nobody's: that may become a memory.
+    """
+    found = format_of(path)
+    if found > version:
+        raise StorageError(f"memory {path} has format {found}, of a newer version of this project; this version reads "
+                           f"{version}: update this machine, or restore a backup of format {version}")
+    if 0 < found < version:
+        raise StorageError(f"memory {path} has format {found}, this version reads {version}: eqa memory migrate "
+                           f"{path} brings it up to date and keeps a copy")
+
+
+def format_of(path: Path) -> int:
+    """Return the format of a memory file without changing it; 0 = nobody's, or not there.
+
+    Raises StorageError when it is not of this project. Files from before the application id was set are known by their
+    tables.
     """
     if not path.is_file() or not path.stat().st_size:
-        return
+        return 0
     with closing(sqlite3.connect(reading(path, look=True), timeout=WAIT_S, uri=True)) as db:
         try:
             (owner,), (found,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id",
@@ -69,11 +85,11 @@ def check_ours(path: Path, version: int) -> None:
     if owner not in (0, APPLICATION_ID):
         raise StorageError(f"memory {path} is the database of another application (application id {owner:#010x}): "
                            f"{_REMEDY}")
-    if owner == 0 and not tables >= _TABLES and (tables or found):
+    known = _OLD_TABLES if found in (1, 2) else _TABLES
+    if owner == 0 and not tables >= known and (tables or found):
         raise StorageError(f"memory {path} is a database of another program, not a memory (its tables: "
                            f"{', '.join(sorted(tables)[:5]) or 'none'}; format {found}): {_REMEDY}")
-    if tables and found not in (0, version):
-        raise StorageError(f"memory {path} has format {found}, this version reads {version}: {_REMEDY}")
+    return int(found) if tables else 0
 
 
 def locked(path: Path) -> int:

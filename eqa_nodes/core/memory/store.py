@@ -153,7 +153,7 @@ class MemoryStore:
             try:
                 with self._db.transaction():
                     for keyframe, view, vector in batch:
-                        self._index.add(self._insert(keyframe, view, vector[None]))
+                        self._index.add(self._insert(keyframe, view, vector[None], bool(keyframe.caption)))
                 self._index.settle(self._db)
             finally:
                 self._load()
