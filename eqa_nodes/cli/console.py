@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.cli.ask import AREA, check_attached
 from eqa_nodes.cli.groups import ChainOptions, remapping
 from eqa_nodes.cli.options import FOLDER, flag, group, option
+from eqa_nodes.cli.page import PageOptions
 
 if TYPE_CHECKING:
     from rich.console import Console as Terminal
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
 
 SCENE = "house:3"
 _EPISODE_S = 3.0  # to receive the running graph's episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class PageOptions:
-    """Where the page is served, and when it stops the robot."""
-
-    host: str = option("127.0.0.1", "address to listen on; any address other than loopback requires a token")
-    port: int = option(8090, "port to listen on, 0 = a free one")
-    dead_man: float = option(0.0, "stop the robot when a question of the page waits or runs and no open page has "
-                             "responded for this time, seconds; 0 = never (default: 0)", metavar="SECONDS")
-    token: bool = flag("require a token on the loopback address too")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +73,6 @@ class ServeConsole:
         from eqa_nodes.cli.ready import check_answerer, check_scene
         from eqa_nodes.config.run import PROCESS
         from eqa_nodes.console import check_server
-        from eqa_nodes.console.stopping import check_limit
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.registry.agents import is_function
         from eqa_nodes.ros.environment import ensure_ros
@@ -98,7 +87,7 @@ class ServeConsole:
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true")
         check_attached(self.attach, self.namespace, self.remap)
-        check_limit(self.page.dead_man)
+        self.page.check()
         if self.config.through == PROCESS or is_function(self.config.agent):
             raise ConfigError("the console watches the ROS graph: --through is graph or isolated, and --agent no "
                               "function")
@@ -111,12 +100,10 @@ class ServeConsole:
         from rich.console import Console as Terminal
 
         from eqa_nodes.cli.paths import run_folder
-        from eqa_nodes.console.app import Console
         from eqa_nodes.console.feed import Feed
         from eqa_nodes.console.kept import KeptRun
         from eqa_nodes.console.past import Past
         from eqa_nodes.console.questions import Options, Questions
-        from eqa_nodes.console.server import ConsoleServer, rules_for
         from eqa_nodes.core.types.questions import Question
 
         terminal = Terminal()
@@ -125,9 +112,7 @@ class ServeConsole:
             template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
             feed = Feed()
             questions = Questions(feed, Options(template, kept.keep))
-            page = Console(feed, questions, Past(self.runs, kept.out), rules_for(self.page.host, self.page.token),
-                        self.page.dead_man)
-            server = stack.enter_context(closing(ConsoleServer(page, self.page.host, self.page.port)))
+            page, server = self.page.serve(stack, kept.out, feed, questions, Past(self.runs, kept.out))
             terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
                            highlight=False, markup=False)
             robot = self._robot(stack, kept.out, feed, terminal)

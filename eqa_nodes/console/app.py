@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,33 +12,42 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from eqa_nodes.console.access import LOOK
 from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.gate import Gate
-from eqa_nodes.console.guard import AccessRules
+from eqa_nodes.console.guard import AccessRules, cookie_in, visitor_of
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.pictures import call_picture, map_picture
 from eqa_nodes.console.place import cloud_bytes, shown_place
 from eqa_nodes.console.questions import Questions
+from eqa_nodes.console.records import DETAILS
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
-from eqa_nodes.console.stopping import DeadMan, Stopper
+from eqa_nodes.console.stopping import PAUSE, STOP, DeadMan, Stopper
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
 from eqa_nodes.console.web import application, page, picture
 
 _EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
-_ALIVE_S = 10.0  # a line at least so often: a page that left is noticed
+_BEAT = {"beat": "1"}
+_BEAT_S = 1.0  # a line at least so often: either side notices that the other left, and a revoked token ends the stream
 
 
 class Console:
     """The page of a robot. `robot` is None while its graph starts."""
 
     def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules,
-                 dead_man_s: float = 0.0) -> None:
-        """dead_man_s: the robot is stopped when no page has shown itself for so long; 0 = never. Raises ConfigError."""
+                 dead_man_s: float = 0.0, page_lost: str = STOP,
+                 troubles: Sequence[Callable[[], str]] = ()) -> None:
+        """dead_man_s: of silence of a user's pages, until what page_lost says is done; 0 = never. troubles: say what
+        else the operator has to know, "" = nothing. Raises ConfigError.
+        """
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None
         self.gate = Gate()
-        self.dead_man = DeadMan(dead_man_s, questions.open, self._stop_all)
+        self.dead_man = DeadMan(dead_man_s, questions.holders, {
+            PAUSE: questions.pause, STOP: lambda _: self._stop_all(), "back": questions.resume}, page_lost)
+        self.dead_man.told = lambda user, outcome: rules.records.happened("page lost", user, outcome)
+        self._troubles = (lambda: self.dead_man.trouble, *troubles)
         self._stopper = Stopper(self._stop_all)
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
@@ -50,6 +59,7 @@ class Console:
         self._map = Rendered(lambda: robot.live.version,
                              lambda: map_picture(replace(robot.live.trace(), grid=robot.grid())), _MAP_S)
         self._cloud = Rendered(lambda: robot.clouds, lambda: cloud_bytes(robot.surfaces()), _CLOUD_S)
+        robot.changed = lambda node, names: self.rules.records.happened("parameters changed", node=node, names=names)
         self.robot = robot
         self.questions.begin(robot)
         self.dead_man.begin()
@@ -65,6 +75,7 @@ class Console:
             "/live/cloud": lambda _: Response(self._picture(self._cloud), media_type="application/octet-stream"),
             "/live/call/{n:int}/{k:int}.jpg": self._call_picture,
             "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
+            "/audit": lambda _: Json(self._audit()),
             "/runs": lambda _: Json(self.past.listing()),
             "/runs/{run}": lambda r: Json(self.past.episodes(r.path_params["run"])),
             "/runs/{run}/{n:int}": lambda r: Json(self.past.episode(**_episode(r))),
@@ -103,11 +114,15 @@ class Console:
         text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
         if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
             raise RequestRefused("a question is a text, and explore and show are true or false", 400)
-        entry = self.questions.put(text, explore, show)
-        self.dead_man.alive()
+        user = visitor_of(request.scope).user
+        self.dead_man.alive(user)
+        entry = self.questions.put(text, explore, show, user)
+        log = self.rules.records.log
+        request.scope[DETAILS] = {"question": entry.id, **({"text": text} if log is not None and log.texts else {})}
         return Json({"id": entry.id})
 
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
+        request.scope[DETAILS] = {"question": request.path_params["id"]}
         self.questions.cancel(request.path_params["id"])
         return Json({})
 
@@ -116,36 +131,42 @@ class Console:
         await self._stopper.stop()
         return Json({})
 
-    async def _alive(self, _: Request) -> Response:
-        self.dead_man.alive()
+    async def _alive(self, request: Request) -> Response:
+        self.dead_man.alive(visitor_of(request.scope).user)
         return Json({})
+
+    def _audit(self) -> list[dict[str, object]]:
+        if self.rules.records.log is None:
+            raise RequestRefused("this console keeps no audit log", 404)
+        return self.rules.records.log.newest()
 
     def _stop_all(self) -> None:
         self.questions.stop(self.robot)
 
     async def _events(self, request: Request) -> Response:
         self.feed.admit()
-        return StreamingResponse(self._stream(), media_type="text/event-stream")
+        return StreamingResponse(self._stream(request), media_type="text/event-stream")
 
-    async def _stream(self) -> AsyncIterator[str]:
+    async def _stream(self, request: Request) -> AsyncIterator[str]:
         """Send what has changed, as soon as the reader is ready for it: a slow one gets the newest only."""
+        token = cookie_in(request.headers, request.headers.get("host", ""))
         sent: dict[str, str] = {}
         with self.feed.listening() as news:
-            while not self.feed.closed:
+            while not self.feed.closed and (visitor := self.rules.visitor(token)) is not None and visitor.may(LOOK):
                 news.clear()
                 now = {name: to_json(value) for name, value in self._state().items()}
                 changed = {name: text for name, text in now.items() if sent.get(name) != text}
-                yield "".join(f"event: {name}\ndata: {text}\n\n" for name, text in changed.items()) or ": alive\n\n"
+                yield "".join(f"event: {name}\ndata: {text}\n\n" for name, text in (changed or _BEAT).items())
                 sent = now
                 await asyncio.sleep(_EVENTS_S)
                 try:
-                    await asyncio.wait_for(news.wait(), _ALIVE_S)
+                    await asyncio.wait_for(news.wait(), _BEAT_S)
                 except asyncio.TimeoutError:
                     continue
 
     def _state(self) -> dict[str, object]:
-        watched = {"seconds": self.dead_man.limit_s, "trouble": self.dead_man.trouble}
-        return {"live": {**shown_live(self.robot), "dead_man": watched},
+        troubles = [trouble for trouble in (said() for said in self._troubles) if trouble]
+        return {"live": {**shown_live(self.robot), "heartbeat_s": self.dead_man.limit_s / 4, "troubles": troubles},
                 "questions": [shown_entry(e) for e in self.questions.entries()]}
 
 

@@ -72,7 +72,7 @@ class Questions:
                 raise RequestRefused(f"there is no question {number} (any more)", 404)
             return self._entries[number]
 
-    def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
+    def put(self, text: str, may_explore: bool = True, show: bool = False, user: str = "") -> Entry:
         """Put a question into the line. Raises RequestRefused: it is no question, or too many wait."""
         try:
             text = check_question(text)
@@ -83,7 +83,7 @@ class Questions:
                 raise RequestRefused(f"{MAX_WAITING} questions wait already: wait for an answer, or take one back")
             question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
                                                        show=show)
-            entry = self._entries[self._next] = Entry(self._next, question)
+            entry = self._entries[self._next] = Entry(self._next, question, user=user)
             self._next += 1
             for old in [e.id for e in self._entries.values() if e.state == ENDED][:-KEPT]:
                 del self._entries[old]
@@ -95,6 +95,7 @@ class Questions:
         """Take a waiting question back, or call a running one off; one that has ended stays as it is."""
         entry = self.entry(number)
         with self._turn:
+            entry.paused = False
             if entry.state == WAITING and not entry.given:
                 entry.state = ENDED
                 entry.answer = Answer(abstained=True, error=ErrorCode.CANCELED, message="taken back before it began")
@@ -111,9 +112,28 @@ class Questions:
         if robot is not None:
             robot.stop()
 
-    def open(self) -> bool:
-        """Return whether a question waits or runs."""
-        return any(entry.state != ENDED for entry in self.entries())
+    def holders(self) -> set[str]:
+        """Return the users of whom a question waits or runs, those that are paused left out."""
+        return {entry.user for entry in self.entries() if entry.state != ENDED and not entry.paused}
+
+    def pause(self, user: str) -> None:
+        """Call a user's questions off, and ask them again after `resume`; the robot stands still for them."""
+        with self._turn:
+            for entry in self._entries.values():
+                if entry.user == user and entry.state != ENDED and not entry.stopping:
+                    entry.paused = True
+                    if entry.given:
+                        entry.cancel.set()
+        self._feed.ring()
+
+    def resume(self, user: str) -> None:
+        """Ask a user's paused questions again, in their order."""
+        with self._turn:
+            for entry in self._entries.values():
+                if entry.user == user and entry.paused:
+                    entry.paused = False
+            self._turn.notify_all()
+        self._feed.ring()
 
     def _start(self, work: Callable[..., None], *args: object) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
@@ -125,7 +145,7 @@ class Questions:
         while (entry := self._next_entry()) is not None:
             self._start(self._follow, robot, entry)
             with self._turn:
-                while not self._closing and entry.progress is None and entry.state != ENDED:
+                while not self._closing and entry.progress is None and entry.state != ENDED and entry.given:
                     self._turn.wait()
 
     def _next_entry(self) -> Entry | None:
@@ -133,7 +153,7 @@ class Questions:
         with self._turn:
             while not self._closing:
                 for entry in self._entries.values():
-                    if entry.state == WAITING and not entry.given:
+                    if entry.state == WAITING and not entry.given and not entry.paused:
                         entry.given = True
                         return entry
                 self._turn.wait()
@@ -142,6 +162,8 @@ class Questions:
     def _follow(self, robot: WatchedRobot, entry: Entry) -> None:
         """Follow one question from the robot's queue to its end, which comes whatever fails on the way."""
         answer = self._answer(robot, entry)
+        if answer.error is ErrorCode.CANCELED and self._put_back(entry):
+            return
         try:
             self._keep(robot, entry, answer)
         except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
@@ -153,6 +175,16 @@ class Questions:
                 entry.state, entry.answer, entry.stopping = ENDED, answer, False
                 self._turn.notify_all()
             self._feed.ring()
+
+    def _put_back(self, entry: Entry) -> bool:
+        """Let a question that was paused wait to be asked again; return whether it was paused, and not called off."""
+        with self._turn:
+            again = entry.cancel.is_set() and not entry.stopping and not self._closing
+            if again:
+                entry.state, entry.given, entry.progress, entry.cancel = WAITING, False, None, threading.Event()
+            self._turn.notify_all()
+        self._feed.ring()
+        return again
 
     def _keep(self, robot: WatchedRobot, entry: Entry, answer: Answer) -> None:
         """Collect what proves the answer, and write the episode down unless it was taken back before it began."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import socket
+import ssl
 import threading
 import time
+from functools import partial
+from typing import Any
 
 import uvicorn
 
 from eqa_nodes.console.guard import AccessRules
+from eqa_nodes.console.tls import HANDSHAKE_S
 from eqa_nodes.console.web import Page
 from eqa_nodes.core.errors import ConfigError, NodeLost
 
@@ -19,38 +24,52 @@ _START_S, _CLOSE_S = 30.0, 2.0
 _BACKLOG = 128  # connections that wait to be taken
 
 
-def rules_for(host: str, ask_token: bool) -> AccessRules:
-    """Return who may see a page that is served on this address: others than this machine need the token."""
+def rules_for(host: str, ask_token: bool, **more: Any) -> AccessRules:
+    """Return who may see a page that is served on this address: others than this machine need a token.
+
+    more: fields of AccessRules; `names` are added to those of this machine.
+    """
     local, own = host in LOCAL, socket.gethostname().lower()
     names = {"localhost"} if local else {"localhost", host.lower(), own, f"{own}.local"}
-    return AccessRules(secrets.token_urlsafe(24) if ask_token or not local else "", names, not local)
+    names |= {name.lower() for name in more.pop("names", ())}
+    needed = more.get("tokens") is None and (ask_token or not local)
+    return AccessRules(secrets.token_urlsafe(24) if needed else "", names, not local, **more)
 
 
 class ConsoleServer:
     """The running server; use `close` at the end. Raises ConfigError when the address cannot be listened on."""
 
-    def __init__(self, page: Page, host: str, port: int) -> None:
-        """port: 0 = any free one."""
-        self._page = page
+    def __init__(self, page: Page, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+        """port: 0 = any free one. tls: None = plain HTTP."""
+        self._page, self._tls = page, tls
         try:
             self._socket = socket.create_server((host, port), backlog=_BACKLOG,
                                                 family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except OSError as error:
             raise ConfigError(f"cannot listen on {host}:{port}: {error}. Choose another --port (0 = a free one), or "
                               "another --host") from error
-        self.url = _link(host, self._socket.getsockname()[1], page.rules.token)
+        self.url = _link("https" if tls else "http", host, self._socket.getsockname()[1], page.rules)
         config = uvicorn.Config(
             page.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
             lifespan="off", ws="none", loop="asyncio", http=page.gate.protocol(), proxy_headers=False,
             timeout_graceful_shutdown=1)  # no log shows anyone's questions, or a line for each malformed request
+        config.load()
+        config.ssl = tls
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="console", daemon=True)
+        self._thread = threading.Thread(target=asyncio.run, args=(self._serve(),), name="console", daemon=True)
         self._thread.start()
         end = time.monotonic() + _START_S
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > end:
                 raise NodeLost(f"the page's server did not come up within {_START_S:g} s")
             time.sleep(0.01)
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._tls is not None:  # uvicorn leaves a client a minute for its handshake, in which the gate cannot see it
+            loop.create_server = partial(  # type: ignore[method-assign]
+                loop.create_server, ssl_handshake_timeout=HANDSHAKE_S)
+        await self._server.serve(sockets=[self._socket])
 
     def close(self) -> None:
         """Stop serving; a second call does nothing."""
@@ -60,10 +79,11 @@ class ConsoleServer:
         self._socket.close()
 
 
-def _link(host: str, port: int, token: str) -> str:
+def _link(scheme: str, host: str, port: int, rules: AccessRules) -> str:
     """Return the address to open; the token stands behind #, which browsers send to nobody."""
     name = _own_address() if host in ("", "0.0.0.0", "::") else host
-    return f"http://{f'[{name}]' if ':' in name else name}:{port}/" + (f"enter#{token}" if token else "")
+    entrance = f"enter#{rules.token}" if rules.token else "enter" if rules.tokens is not None else ""
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}/{entrance}"
 
 
 def _own_address() -> str:

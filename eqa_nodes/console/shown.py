@@ -36,7 +36,8 @@ def shown_entry(entry: Entry) -> Plain:
                 "place": p.place} if p else None
     answer = shown_answer(entry.answer) if entry.answer else {}
     return {"id": entry.id, "question": entry.question.text, "explore": entry.question.may_explore,
-            "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "progress": progress,
+            "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "paused": entry.paused,
+            "user": entry.user, "progress": progress,
             "trouble": entry.trouble, "replay": entry.replay, **answer, "proofs": list(map(_proof, entry.proofs))}
 
 

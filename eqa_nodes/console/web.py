@@ -113,9 +113,17 @@ async def _not_found(_: Request, error: Exception) -> Response:
 
 
 def _enter(rules: AccessRules, request: Request, body: Mapping[str, Any]) -> Response:
-    token = body.get("token")
-    if not isinstance(token, str) or not rules.opened_by(token):
-        raise RequestRefused("this token is not the console's: open the whole link that the terminal shows", 403)
+    token, address = body.get("token"), rules.address(request.scope)
+    if wait_s := rules.wrong.wait_s(address):
+        raise RequestRefused(f"too many wrong tokens came from {address}: try again in {wait_s:.0f} s", 429)
+    visitor = rules.visitor(token) if isinstance(token, str) else None
+    if visitor is None:
+        if rules.wrong.wrong(address, str(token)):
+            rules.records.wrong_token(address)
+        raise RequestRefused("this token is not the console's, or it has ended: open the whole link that you were "
+                             "given", 403)
+    rules.records.entered(visitor, address)
     response = Json({})
-    response.set_cookie(cookie_of(request.headers["host"]), token, httponly=True, samesite="strict", path="/")
+    response.set_cookie(cookie_of(request.headers["host"]), str(token), httponly=True, samesite="strict", path="/",
+                        secure=rules.over_tls(request.scope))
     return response

@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_console
 
 need_console()
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def test_what_is_refused_is_said_and_the_text_stays(tmp_path: Path) -> None:
 def test_an_open_page_keeps_the_robot_going_and_one_that_dies_stops_it(tmp_path: Path) -> None:
     with serving(tmp_path, dead_man_s=2.0) as (server, console, robot), browser() as chromium:
         beats, alive = list[int](), console.dead_man.alive
-        console.dead_man.alive = lambda: (beats.append(1), alive())[1]  # type: ignore[method-assign]
+        console.dead_man.alive = lambda user: (beats.append(1), alive(user))[1]  # type: ignore[method-assign]
         page = chromium.new_page()
         page.set_default_timeout(1000 * WAIT_S)
         page.goto(server.url)
@@ -117,3 +118,40 @@ def test_the_newest_call_of_the_model_is_shown_while_the_question_runs(tmp_path:
         assert overflow(page) <= 0 and not faults
         robot.live.answered(NO_ANSWER)
         page.wait_for_selector("#call", state="hidden")
+
+
+def test_a_lost_network_is_shown_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, _, _robot), browser() as chromium:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        context.set_offline(True)
+        page.wait_for_selector(".link.lost")
+        page.wait_for_selector("#alert:has-text('cannot be reached')")
+        assert page.is_visible("#stop")
+        context.set_offline(False)
+        page.wait_for_selector(".link.ready")
+
+
+def test_a_console_that_hangs_is_shown_although_its_connection_stands(tmp_path: Path) -> None:
+    """A network that drops everything closes nothing: only the silence shows it."""
+    with serving(tmp_path) as (server, console, _), browser() as chromium:
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        hanging = threading.Event()
+        state = console._state
+
+        def silent() -> dict[str, object]:
+            hanging.wait(WAIT_S)
+            return state()
+
+        console._state = silent  # type: ignore[method-assign]
+        try:
+            page.wait_for_selector(".link.lost")
+        finally:
+            hanging.set()
+        page.wait_for_selector(".link.ready")

@@ -5,6 +5,8 @@ import { showPlace } from "./place.js";
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
 const map = new Picture(el("map"), 400);
+const SILENT_MS = 3500;  // the console sends something every second
+let heard = 0;
 let live = { ready: false }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
 
 // A page that nobody sees listens to nothing: a browser opens six connections to one console, and a stop needs one.
@@ -12,21 +14,31 @@ function connect() {
   if (document.hidden || events !== null) return;
   events = new EventSource("/events");
   const mine = events;
+  heard = performance.now();
+  for (const name of ["open", "live", "questions", "beat"]) events.addEventListener(name, () => { heard = performance.now(); });
   events.addEventListener("open", () => { lost = false; tell(""); link(); });
   events.addEventListener("live", event => { live = JSON.parse(event.data); showLive(); });
   events.addEventListener("questions", event => { questions = JSON.parse(event.data); showQuestions(); });
-  events.addEventListener("error", async () => {
-    mine.close();
-    if (events !== mine) return;
-    events = null;
-    lost = true;
-    link();
-    try { await ask("/runs"); } catch (error) {
-      tell(error instanceof TypeError ? "The console cannot be reached: it was ended, or the network is down. This page tries again." : error.message);
-    }
-    setTimeout(connect, RETRY_MS);
-  });
+  events.addEventListener("error", () => lose(mine));
 }
+
+const UNREACHABLE = "The console cannot be reached: it was ended, or the network is down. This page tries again.";
+async function lose(mine) {
+  mine?.close();
+  if (mine === null || events !== mine) return;
+  events = null;
+  lost = true;
+  link();
+  if (!navigator.onLine) tell(UNREACHABLE);
+  try { await ask("/runs", undefined, SILENT_MS); } catch (error) {
+    tell(error instanceof TypeError || error.name === "TimeoutError" ? UNREACHABLE : error.message);
+  }
+  setTimeout(connect, RETRY_MS);
+}
+
+// A network that is gone closes no connection: silence is what shows it.
+setInterval(() => { if (events !== null && performance.now() - heard > SILENT_MS) lose(events); }, 500);
+addEventListener("offline", () => lose(events));
 
 function link() {
   const busy = live.running || questions.some(q => q.state === "asking");
@@ -55,7 +67,7 @@ function showLive() {
   }
   showCall();
   const refused = Object.entries(live.refused).map(([what, count]) => `${count} × ${what}`);
-  const notes = [live.dead_man.trouble, refused.length ? "could not be used: " + refused.join("; ") : ""].filter(Boolean);
+  const notes = [...live.troubles, refused.length ? "could not be used: " + refused.join("; ") : ""].filter(Boolean);
   el("refused").hidden = !notes.length;
   el("refused").textContent = notes.join("; ");
   elsewhere();
@@ -95,11 +107,10 @@ function showQuestions() {
   stopButton();
 }
 
-// The robot may be stopped when no page shows itself any more (--dead-man).
+// The console does something when the pages of those who asked show themselves no more (--dead-man, --page-lost).
 function beat() {
-  const seconds = live.dead_man?.seconds ?? 0;
-  if (!seconds || heartbeat !== null) return;
-  heartbeat = setInterval(() => { ask("/alive", {}).catch(() => {}); }, 1000 * seconds / 4);
+  if (!live.heartbeat_s || heartbeat !== null) return;
+  heartbeat = setInterval(() => { ask("/alive", {}).catch(() => {}); }, 1000 * live.heartbeat_s);
 }
 
 // A stop is sent again until the console has it: the network may be bad just then.
@@ -137,7 +148,7 @@ function card(entry) {
   const made = make("article", { className: "card entry " + entry.state }, head);
   if (entry.state === "waiting") {
     head.append(takeBack(entry, "Take back"));
-    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started"
+    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started" : entry.paused ? "paused: no page of the one who asked is open"
       : entry.progress?.place ? `waits at place ${entry.progress.place}` : "waits for its turn" }));
   } else if (entry.state === "asking") {
     const p = entry.progress;

@@ -7,8 +7,8 @@ export function make(tag, attributes = {}, ...children) {
   return made;
 }
 
-export async function ask(path, body) {
-  const reply = await fetch(path, body === undefined ? {} :
+export async function ask(path, body, withinMs = 0) {
+  const reply = await fetch(path, body === undefined ? (withinMs ? { signal: AbortSignal.timeout(withinMs) } : {}) :
     { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   if (reply.status === 401) { location.replace("/enter"); throw new Error("this page needs its token again"); }
   const data = await reply.json();

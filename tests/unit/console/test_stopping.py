@@ -21,12 +21,14 @@ from tests.unit.console.test_web import Browser
 class Bench:
     """A dead man whose clock and robot are the test's."""
 
-    def __init__(self, limit_s: float = 4.0) -> None:
+    def __init__(self, limit_s: float = 4.0, does: str = "stop") -> None:
+        self.back: list[str] = []
+        self.acts = {"stop": self.stop, "pause": self.stop, "back": self.back.append}
         self.time, self.open, self.stops = 100.0, True, 0
         self.fault: NodeLost | None = None
-        self.man = DeadMan(limit_s, lambda: self.open, self.stop, lambda: self.time)
+        self.man = DeadMan(limit_s, lambda: {""} if self.open else set(), self.acts, does, lambda: self.time)
 
-    def stop(self) -> None:
+    def stop(self, user: str = "") -> None:
         self.stops += 1
         if self.fault is not None:
             raise self.fault
@@ -59,7 +61,7 @@ def test_a_stop_that_fails_is_told_and_tried_again() -> None:
 @pytest.mark.parametrize("limit_s", [-1.0, 1.9, 3601.0, float("nan"), float("inf")])
 def test_a_limit_that_is_none_is_refused(limit_s: float) -> None:
     with pytest.raises(ConfigError, match="--dead-man is"):
-        DeadMan(limit_s, lambda: True, lambda: None)
+        DeadMan(limit_s, lambda: {""}, {})
 
 
 def test_a_page_that_dies_stops_the_robot(tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_a_page_that_dies_stops_the_robot(tmp_path: Path) -> None:
         ended(page, 1)
         answer = page.questions.entry(1).answer
         assert answer is not None and answer.error is ErrorCode.CANCELED
-        until(lambda: "no page was there for 2 s" in page.dead_man.trouble)
+        until(lambda: "no page of local was there for 2 s" in page.dead_man.trouble)
 
 
 def test_nothing_is_stopped_unless_it_is_asked_for(tmp_path: Path) -> None:
@@ -79,3 +81,50 @@ def test_nothing_is_stopped_unless_it_is_asked_for(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, page, _robot):
         assert page.dead_man.limit_s == 0.0
         assert all(thread.name != "dead man" for thread in set(threading.enumerate()) - before)
+
+
+def test_who_asked_holds_the_robot_and_no_other_page() -> None:
+    holders, acted, now = {"anna", "ben"}, list[str](), 0.0
+    man = DeadMan(4.0, lambda: holders, {"pause": acted.append, "back": lambda user: acted.append(f"{user} is back")},
+                  "pause", lambda: now)
+    told = list[tuple[str, str]]()
+    man.told = lambda user, outcome: told.append((user, outcome))
+    now = 5.0
+    man.alive("ben")
+    man.look()
+    assert acted == ["anna"] and "no page of anna was there for 4 s: the robot stands still" in man.trouble
+    man.alive("ben")  # another's page is no sign of hers
+    assert acted == ["anna"] and man.trouble
+    man.alive("anna")
+    assert acted == ["anna", "anna is back"] and man.trouble == "" and told[-1] == ("anna", "back")
+
+
+def test_a_report_is_made_once_and_stops_nothing() -> None:
+    bench = Bench(does="report")
+    told = list[str]()
+    bench.man.told = lambda user, outcome: told.append(outcome)
+    assert bench.look(5.0) == bench.look(5.0) == 0
+    assert told == ["no page of the operator was there for 4 s: the question goes on"] == [bench.man.trouble]
+
+
+def test_a_paused_question_is_asked_again_when_a_page_is_back(tmp_path: Path) -> None:
+    with serving(tmp_path, dead_man_s=2.0, page_lost="pause") as (server, page, robot):
+        browser = Browser(server.url)
+        assert browser.ask("/questions", {"text": "Where is the desk?"}).status == 200
+        entry = page.questions.entry(1)
+        until(lambda: entry.paused and not entry.given)  # nobody is there any more: the robot was told to let go of it
+        assert entry.state == "waiting" and not robot.stopped.is_set()
+        robot.go.set()
+        assert browser.ask("/alive", {}).status == 200
+        until(lambda: entry.state == "ended")
+        assert entry.answer is not None and entry.answer.text == "in the study"
+
+
+def test_a_paused_question_can_be_taken_back(tmp_path: Path) -> None:
+    with serving(tmp_path, dead_man_s=2.0, page_lost="pause") as (server, page, _):
+        browser = Browser(server.url)
+        browser.ask("/questions", {"text": "Where is the desk?"})
+        entry = page.questions.entry(1)
+        until(lambda: entry.paused and not entry.given)
+        assert browser.ask("/questions/1/cancel", {}).status == 200
+        assert entry.state == "ended" and entry.answer is not None and entry.answer.error is ErrorCode.CANCELED
