@@ -26,7 +26,6 @@ from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.surfaces import Cloud
-from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.images import rgb_of
 from eqa_nodes.ros import convert, messages
@@ -195,12 +194,12 @@ class RosRobot:
         self.live.began(str(message.data))
 
     def _answer(self, message: Any) -> None:
-        self.live.answered(decode(Answer, json.loads(message.data)))
+        self.live.answered(messages.answer_of(message))
 
     def _decision(self, message: Any) -> None:
         raw = self._newest.get("frontiers")
         frontiers = messages.frontiers_of(_message("frontiers", raw)) if raw else ()
-        self.live.decided(decode(TraceDecision, json.loads(message.data))._replace(frontiers=frontiers))
+        self.live.decided(messages.decision_of(message)._replace(frontiers=frontiers))
 
     def _call(self, message: Any) -> None:
         self.live.called(decode(ModelCall, json.loads(message.data)))

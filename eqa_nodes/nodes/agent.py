@@ -11,7 +11,7 @@ from eqa_nodes.config.nodes import AgentSettings
 from eqa_nodes.core.agent.agent import Agent, Progress
 from eqa_nodes.core.agent.queue import Queue
 from eqa_nodes.core.storage.codec import dumps
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.asking import AskServer, Goal
@@ -35,7 +35,7 @@ class AgentNode(EqaNode[AgentSettings]):
         for key in self.spec.publishes:
             self.out(key)
         self._speaking, self._speech_lock = False, threading.Lock()
-        self._later: list[tuple[str, Answer]] = []
+        self._later: list[tuple[Question, Answer]] = []
         self.queue = Queue(Agent(self.ports, self.config.agent), self.config.queue)
         self.serve("reset_episode", self._reset)
         self.asking = AskServer(self, self.queue, self._begin, self._end, self._show)
@@ -66,13 +66,16 @@ class AgentNode(EqaNode[AgentSettings]):
         with self._speech_lock:
             if goal.begun:
                 self._speaking = False
-                self.send("answer", String(data=dumps(answer)))
+                self._publish(goal.question, answer)
             else:
-                self._later.append((goal.question.text, answer))
+                self._later.append((goal.question, answer))
             while self._later and not self._speaking:
-                text, earlier = self._later.pop(0)
-                self.send("question", String(data=text))
-                self.send("answer", String(data=dumps(earlier)))
+                question, earlier = self._later.pop(0)
+                self.send("question", String(data=question.text))
+                self._publish(question, earlier)
+
+    def _publish(self, question: Question, answer: Answer) -> None:
+        self.send("answer", convert.answer_msg(answer, question, self.odometry.newest_ns))
 
     def _show(self, feedback: Any, progress: Progress) -> None:
         """Complete feedback with the decision; publish that and calls of a model for recorder, console and RViz."""
@@ -86,7 +89,7 @@ class AgentNode(EqaNode[AgentSettings]):
         feedback.explored = float(decision.explored)
         self.send("goal", feedback.goal)
         entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates, marks=decision.marks)
-        self.send("decision", String(data=dumps(entry)))
+        self.send("decision", convert.decision_msg(entry, decision.goal, decision.explored))
 
     def _reset(self, request: Any, response: Any) -> Any:
         """Begin an episode between two questions."""

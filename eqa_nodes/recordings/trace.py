@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
@@ -20,6 +20,8 @@ from eqa_nodes.recordings.poses import Poses, all_poses
 from eqa_nodes.recordings.reader import Messages, open_bag
 from eqa_nodes.ros import messages
 
+T = TypeVar("T")
+FORMER = "std_msgs/msg/String"
 KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", "map", "explored")
 
 
@@ -55,7 +57,7 @@ def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], s
     if key == "question":
         trace.question, trace.answer = str(message.data), None
     elif key == "answer":
-        trace.answer = decode(Answer, parsed(message.data, source))
+        trace.answer = answer_in(message, source)
     elif key == "decision":
         trace.decisions.append(_decision(message, last.get("frontiers"), source))
     elif key == "model_calls":
@@ -74,9 +76,33 @@ def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
 
 def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
     """Return the decision with the frontiers that were published last before it."""
-    decision = decode(TraceDecision, parsed(message.data, bag))
+    decision = decision_in(message, bag)
     known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
     return decision if decision.frontiers else decision._replace(frontiers=known)
+
+
+def answer_in(message: Any, bag: Path) -> Answer:
+    """Return the answer of a message of a bag. Raises StorageError.
+
+    Older bags have answers and decisions as JSON in messages of the type FORMER.
+    """
+    if hasattr(message, "data"):
+        return decode(Answer, parsed(message.data, bag))
+    return _read(messages.answer_of, message, bag)
+
+
+def decision_in(message: Any, bag: Path) -> TraceDecision:
+    """Return the decision of a message of a bag, as `answer_in` does. Raises StorageError."""
+    if hasattr(message, "data"):
+        return decode(TraceDecision, parsed(message.data, bag))
+    return _read(messages.decision_of, message, bag)
+
+
+def _read(convert: Callable[[Any], T], message: Any, bag: Path) -> T:
+    try:
+        return convert(message)
+    except (AttributeError, TypeError, ValueError) as error:  # a type of the same name and other fields, or a number
+        raise StorageError(f"bag {bag} has a message that nobody of this project wrote: {error}") from error
 
 
 def parsed(text: str, bag: Path) -> Any:

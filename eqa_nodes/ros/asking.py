@@ -38,7 +38,7 @@ class Goal:
         self._begin, self._end, self._show = begin, end, show
         self.asked: QueuedQuestion | None = None
         self.begun = self.canceled = False
-        self.answer = Answer(abstained=True)
+        self._carry(Answer(abstained=True))
         self._done = threading.Event()
 
     def progress(self, progress: Progress) -> None:
@@ -59,9 +59,9 @@ class Goal:
 
     def ends(self, answer: Answer) -> None:
         """Keep the answer for `result`, and tell the node."""
-        self.answer = answer
+        self._carry(answer)
         try:
-            self._end(self, answer)
+            self._end(self, self.answer)
         finally:
             self._done.set()
         if not self.begun:
@@ -80,7 +80,7 @@ class Goal:
         end = time.monotonic() + CANCELING_S
         while self.canceled and not self.handle.is_cancel_requested and time.monotonic() < end:
             time.sleep(POLL_S)
-        result = self._filled()
+        result = self._result
         if self.handle.is_cancel_requested:
             self.handle.canceled()
         elif self.answer.error:
@@ -89,17 +89,17 @@ class Goal:
             self.handle.succeed()
         return result
 
-    def _filled(self) -> Any:
-        """Return the answer as a message; one that ROS cannot carry becomes a named error, for rclpy would drop it."""
+    def _carry(self, answer: Answer) -> None:
+        """Keep an answer and its message; one that ROS cannot carry becomes a named error, for rclpy would drop it."""
         empty = interface(ACTIONS["ask"].type).Result
+        self.answer = answer
         try:
-            result = convert.fill_answer(empty(), self.answer)
-            serialize_message(result)
+            self._result = convert.fill_answer(empty(), answer)
+            serialize_message(self._result)
         except Exception as error:
             self.answer = internal(error)
-            result = convert.fill_answer(empty(), self.answer)
-        result.shown = self.answer.shown
-        return result
+            self._result = convert.fill_answer(empty(), self.answer)
+        self._result.shown = self.answer.shown
 
 
 class AskServer:

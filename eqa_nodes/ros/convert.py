@@ -37,6 +37,7 @@ from eqa_nodes.core.storage.text import stored
 from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.surfaces import Cloud
+from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.ros.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
@@ -86,7 +87,8 @@ def header(stamp_ns: int, frame: str = MAP) -> Header:
 
 def in_frame(message: Any, frame: str) -> Any:
     """Give the map frame, in all headers of a message, the name that it has on the robot. Returns the message."""
-    for part in (message, *getattr(message, "markers", ()), *getattr(message, "detections", ())):
+    parts = (entry for name in ("markers", "detections", "evidence") for entry in getattr(message, name, ()))
+    for part in (message, *parts):
         if (stamped := getattr(part, "header", None)) is not None and stamped.frame_id == MAP:
             stamped.frame_id = frame
     return message
@@ -261,7 +263,7 @@ def ranked_region_msg(r: questions.RankedRegion) -> eqa.RankedRegion:
 
 def candidate_msg(c: floor.Candidate) -> eqa.Candidate:
     """Candidate -> message."""
-    return eqa.Candidate(position=Point(x=c.x, y=c.y), weight=float(c.weight), label=c.label)
+    return eqa.Candidate(position=Point(x=c.x, y=c.y), weight=float(c.weight), label=stored(c.label))
 
 
 def option_msg(o: floor.Option) -> eqa.Option:
@@ -319,6 +321,24 @@ def fill_answer(message: Any, answer: questions.Answer) -> Any:
     message.receipt = receipt_msg(answer.receipt)
     message.error_code, message.error_message = int(answer.error), stored(answer.message)
     return message
+
+
+def answer_msg(answer: questions.Answer, question: questions.Question, stamp_ns: int) -> eqa.Answer:
+    """Answer -> message. stamp_ns: of the newest observation when the question ended."""
+    message = eqa.Answer(header=header(stamp_ns), question_id=stored(question.id), question=stored(question.text),
+                         shown=answer.shown)
+    fill_answer(message, answer)
+    return message
+
+
+def decision_msg(decision: TraceDecision, goal: Pose2, explored: float) -> eqa.Decision:
+    """Decision to go to a goal -> message. explored: share of the mapped free space, 0 to 1."""
+    at = decision.pose
+    return eqa.Decision(header=header(decision.stamp_ns), position=Point(x=float(at.x), y=float(at.y)),
+                        heading=float(at.yaw), goal=Point(x=float(goal.x), y=float(goal.y)),
+                        goal_heading=float(goal.yaw), reason=stored(decision.reason), explored=float(explored),
+                        candidates=[candidate_msg(c) for c in decision.candidates],
+                        marks=[candidate_msg(c) for c in decision.marks])
 
 
 def detections_msg(p: Perceived, stamp_ns: int) -> Detection3DArray:

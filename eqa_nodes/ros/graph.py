@@ -94,10 +94,10 @@ TOPICS: dict[str, Topic] = {
     "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
     "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),
     "goal": Topic("goal_pose", "geometry_msgs/msg/PoseStamped", "event"),
-    "decision": Topic("decision", "std_msgs/msg/String", "event"),
+    "decision": Topic("decision", "eqa_interfaces/msg/Decision", "event"),
     "model_calls": Topic("model_calls", "std_msgs/msg/String", "event"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
-    "answer": Topic("answer", "std_msgs/msg/String", "event"),
+    "answer": Topic("answer", "eqa_interfaces/msg/Answer", "event"),
     "replay_status": Topic("replay/status", "diagnostic_msgs/msg/DiagnosticStatus", "latched"),
     "diagnostics": Topic("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", "event"),
 }

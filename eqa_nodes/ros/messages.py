@@ -20,6 +20,7 @@ from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Sta
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.surfaces import Cloud
+from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
@@ -280,10 +281,18 @@ def receipt_of(m: Any) -> Receipt:
 
 
 def answer_of(m: Any) -> Answer:
-    """Return the answer of a result of the action Ask, or of a response of AnswerQuestion."""
+    """Return the answer of an eqa_interfaces/Answer, a result of the action Ask, or a response of AnswerQuestion."""
     receipt = replace(receipt_of(m.receipt), limit=limit_in(m.error_message))
-    return Answer(m.answer, m.confidence, m.abstained, evidence_of(m.evidence), receipt,
-                  ErrorCode(m.error_code), m.error_message, bool(getattr(m, "shown", False)))
+    return Answer(str(m.answer), float(m.confidence), bool(m.abstained), evidence_of(m.evidence), receipt,
+                  ErrorCode(int(m.error_code)), str(m.error_message), bool(getattr(m, "shown", False)))
+
+
+def decision_of(m: Any) -> TraceDecision:
+    """Return the decision of an eqa_interfaces/Decision. Its frontiers have a topic of their own."""
+    pose = Pose2(float(m.position.x), float(m.position.y), float(m.heading))
+    goal = Pose2(float(m.goal.x), float(m.goal.y), float(m.goal_heading))
+    return TraceDecision(stamp_of(m), pose, goal, str(m.reason), tuple(map(candidate_of, m.candidates)),
+                         marks=tuple(map(candidate_of, m.marks)))
 
 
 def evidence_of(entries: Iterable[Any]) -> tuple[Evidence, ...]:

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.reader import Bag, Recorded
-from eqa_nodes.recordings.trace import parsed
+from eqa_nodes.recordings.trace import FORMER, answer_in, decision_in, parsed
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.viewing import layout, words
@@ -44,7 +44,7 @@ class EventWriter:
     def write(self) -> None:
         """Write all events that the bag has. Raises StorageError for a message that cannot be read."""
         keys = tuple(key for key in self._takes if self._bag.types.get(self._bag.topics.get(key, ""))
-                     == TOPICS[key].type)
+                     in (TOPICS[key].type, *[FORMER] * (key in ("answer", "decision"))))
         if not keys:
             return
         for recorded in self._bag.read((*keys, *_CLOCKS)):
@@ -82,7 +82,7 @@ class EventWriter:
         self.written["sets of frontiers"] += 1
 
     def _decision(self, message: Any) -> None:
-        decision = decode(TraceDecision, parsed(message.data, self._bag.path))
+        decision = decision_in(message, self._bag.path)
         self._at(decision.stamp_ns)
         self._file.log(layout.CANDIDATES, _candidates(self._rr, decision, self._z + _ABOVE_M))
         self._file.log(layout.GOAL, _goal(self._rr, decision, self._z + 2 * _ABOVE_M))
@@ -105,7 +105,7 @@ class EventWriter:
         self.written["questions"] += 1
 
     def _answer(self, message: Any) -> None:
-        answer = decode(Answer, parsed(message.data, self._bag.path))
+        answer = answer_in(message, self._bag.path)
         self._at(self._now_ns)
         self._file.log(layout.QUESTION, self._document(words.question_document(self._question, answer)))
         self._line("answers", words.answer_text(answer), "ERROR" if answer.error else "INFO")

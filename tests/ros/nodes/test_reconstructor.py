@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from eqa_interfaces.msg import Episode
+from eqa_interfaces.msg import Answer, Episode
 from sensor_msgs.msg import PointField
-from std_msgs.msg import String
 
 from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.core.types.geometry import Transform
@@ -80,7 +79,7 @@ class Camera:
         pytest.fail("the observation was not acknowledged")
 
     def answer(self) -> None:
-        self._out["answer"].publish(String(data="{}"))
+        self._out["answer"].publish(Answer(answer="a red mug"))
 
     def cloud(self, stamp: int, points: bool = True) -> Any:
         """Return the cloud of this stamp, with points or empty, once it is heard."""

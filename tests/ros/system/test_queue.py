@@ -6,7 +6,6 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -124,8 +123,8 @@ def test_the_question_of_a_client_that_dies_ends_within_its_limits(runner: Graph
     runner.client.end_episode()
     with open_bag(runner.folder / "bags" / "gone") as bag:
         asked = [message.data for _, _, message in bag.read(("question",))]
-        ends = [json.loads(message.data)["error"] for _, _, message in bag.read(("answer",))]
-    assert asked == [UNICORN.text, lonely.text, PLANT.text] and ends == 3 * ["NONE"]
+        ends = [(message.question, message.error_code) for _, _, message in bag.read(("answer",))]
+    assert asked == [UNICORN.text, lonely.text, PLANT.text] and ends == [(text, ErrorCode.NONE) for text in asked]
 
 
 def test_it_drives_to_the_evidence_and_turns_to_it(runner: GraphRunner) -> None:

@@ -43,6 +43,9 @@ def test_rviz_shows_topics_as_they_are_published() -> None:
             assert display["Topic"]["Reliability Policy"] == "Best Effort"
 
 
+RAW = {"eqa_interfaces/msg/Answer", "eqa_interfaces/msg/Decision"}
+
+
 def foxglove() -> dict[str, Any]:
     return json.loads((LAUNCH / "foxglove" / "eqa.json").read_text())
 
@@ -58,9 +61,9 @@ def topics_of(panel: str, config: dict[str, Any]) -> Iterator[tuple[str, set[str
     elif kind == "DiagnosticSummary":
         yield config["topicToRender"], {"diagnostic_msgs/msg/DiagnosticArray"}
     else:
-        topic, field = config["topicPath"].split(".")
-        assert (kind, field) == ("RawMessages", "data")
-        yield topic, {"std_msgs/msg/String"}
+        assert kind == "RawMessages"
+        topic, _, field = config["topicPath"].partition(".")
+        yield topic, {"std_msgs/msg/String"} if field == "data" else RAW
 
 
 def test_foxglove_shows_topics_of_the_right_type() -> None:

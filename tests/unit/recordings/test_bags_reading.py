@@ -18,7 +18,7 @@ from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.recordings.history import read_history
 from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.recordings.recover import recover
-from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.recordings.trace import FORMER, trace_of
 from eqa_nodes.recordings.writer import BagTopic, BagWriter
 from tests.fixtures.bags import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.fixtures.frames import LABELS, frame
@@ -119,16 +119,19 @@ def test_depth_in_millimetres_and_labels(cdr: Cdr, tmp_path: Path) -> None:
     assert np.array_equal(read.rgb, f.rgb[..., ::-1])
 
 
-def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
+@pytest.mark.parametrize("former", [False, True])
+def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
+    """Also from a bag of an older version, which has decisions and answers as JSON."""
     decision = TraceDecision(2 * SECOND, Pose2(1.0, 2.0, 0.5), Pose2(3.0, 4.0, 0.0), "frontier near the kitchen",
                              (Candidate(3.0, 4.0, 0.7, "kitchen"),))
-    answer = Answer("red", 0.9, evidence=(Evidence(1, SECOND, Pose2(0.3, 0.0, 0.1), "red kettle"),),
+    answer = Answer("red", 0.9, evidence=(Evidence(1, SECOND, Pose2(0.3, 0.0, 0.0), "red kettle"),),
                     error=ErrorCode.NONE)
     call = ModelCall(2 * SECOND, Pose2(1.0, 2.0, 0.5), "What colour is the kettle?", "decide",
                      (CallPicture(1, now=True),), reasons="a kettle, red", tokens_in=900)
     names = ("/tf", "/question", "/answer", "/decision", "/model_calls", "/map", "/explored", "/frontiers",
              "/keyframes")
-    writer = BagWriter(tmp_path / "bag", topics_of(*names))
+    old = dict.fromkeys(("/answer", "/decision"), BagTopic(FORMER)) if former else {}
+    writer = BagWriter(tmp_path / "bag", topics_of(*names) | old)
     writer.write("/tf", SECOND, cdr("tf2_msgs/msg/TFMessage", transforms=[
         cdr.tf("map", "base_link", SECOND, Pose2(0.3, 0.0, 0.1).transform())]))
     writer.write("/question", SECOND, cdr.text("What colour is the kettle?"))
@@ -136,7 +139,7 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
     writer.write("/frontiers", SECOND, cdr("eqa_interfaces/msg/FrontierArray", frontiers=[
         cdr.make("eqa_interfaces/msg/Frontier", position=point, heading=0.25, length=1.5)]))
     writer.write("/model_calls", 2 * SECOND, cdr.text(dumps(call)))
-    writer.write("/decision", 2 * SECOND, cdr.text(dumps(decision)))
+    writer.write("/decision", 2 * SECOND, cdr.text(dumps(decision)) if former else cdr.decision(decision))
     cells = np.array([[-1, 0, 100], [0, 0, -1]], np.int8)
     info = cdr.make("nav_msgs/msg/MapMetaData", resolution=0.1, width=3, height=2,
                     origin=cdr.pose(Transform((-1.0, -2.0, 0.0), (0, 0, 0, 1))))
@@ -151,7 +154,8 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
         "eqa_interfaces/msg/Keyframe", header=cdr.header(SECOND, "map"), keyframe_id=1, image=image,
         pose=cdr.pose(Pose2(0.3, 0.0, 0.1).transform()), sightings=[sighting], caption="kitchen: red kettle",
         region="kitchen"))
-    writer.write("/answer", 3 * SECOND, cdr.text(dumps(answer)))
+    writer.write("/answer", 3 * SECOND, cdr.text(dumps(answer)) if former else
+                 cdr.answer(answer, "What colour is the kettle?", 3 * SECOND))
     writer.close()
 
     trace = trace_of(tmp_path / "bag")
@@ -170,12 +174,20 @@ def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path) -> None:
 
 
 def test_a_foreign_decision_is_named(cdr: Cdr, tmp_path: Path) -> None:
-    writer = BagWriter(tmp_path / "bag", topics_of("/tf", "/decision"))
+    writer = BagWriter(tmp_path / "bag", {**topics_of("/tf"), "/decision": BagTopic(FORMER)})
     link = cdr.tf("map", "base_link", 1, Transform.identity())
     writer.write("/tf", 1, cdr("tf2_msgs/msg/TFMessage", transforms=[link]))
     writer.write("/decision", 1, cdr.text("go left"))
     writer.close()
     with pytest.raises(StorageError, match="go left"):
+        trace_of(tmp_path / "bag")
+
+
+def test_an_error_that_nobody_knows_is_named(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of("/answer"))
+    writer.write("/answer", 1, cdr("eqa_interfaces/msg/Answer", error_code=200))
+    writer.close()
+    with pytest.raises(StorageError, match="200"):
         trace_of(tmp_path / "bag")
 
 

@@ -188,7 +188,7 @@ def test_two_writers_on_one_folder_are_refused(cdr: Cdr, tmp_path: Path) -> None
 def test_topics_may_come_later(cdr: Cdr, tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", topics_of("/question"), config=RecordingConfig(split_s=2.0))
     writer.write("/question", 0, cdr.text("a"))
-    writer.add("/answer", BagTopic(TYPES["/answer"]))
+    writer.add("/answer", BagTopic(TYPES["/question"]))
     writer.write("/answer", 1, cdr.text("b"))
     writer.write("/answer", 3 * SECOND, cdr.text("c"))
     writer.close()

@@ -79,11 +79,11 @@ def _record_events(cdr: Cdr, writer: BagWriter) -> None:
     writer.write("/frontiers", end, cdr("eqa_interfaces/msg/FrontierArray", frontiers=[border],
                                         header=cdr.header(2 * SECOND, "map")))
     writer.write("/model_calls", end, cdr.text(dumps(CALL)))
-    writer.write("/decision", end, cdr.text(dumps(DECISION)))
+    writer.write("/decision", end, cdr.decision(DECISION))
     image = cdr.make("sensor_msgs/msg/CompressedImage", format="jpeg", data=np.frombuffer(VIEW, np.uint8))
     writer.write("/keyframes", end, cdr("eqa_interfaces/msg/Keyframe", header=cdr.header(SECOND, "map"),
                                         keyframe_id=1, image=image, pose=cdr.pose(HERE.transform())))
-    writer.write("/answer", end, cdr.text(dumps(ANSWER)))
+    writer.write("/answer", end, cdr.answer(ANSWER, CALL.question, end))
 
 
 @pytest.fixture(scope="module")
