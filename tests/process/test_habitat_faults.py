@@ -286,7 +286,7 @@ def test_real_files_that_are_odd_are_named(tmp_path: Path) -> None:
     (tmp_path / "house.glb").write_bytes(whole)
     (tmp_path / "house.navmesh").write_bytes(b"no mesh" * 20)
     sim = HabitatSimulator()
-    with pytest.raises(SimulatorError, match="has no floor"):
+    with pytest.raises(SimulatorError, match="has no floor|up axis point up"):  # 0.3.3 dies of it, others tell
         sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'wall.glb'}"))
     with pytest.raises(SimulatorError, match="garbled.glb"):
         sim.reset(EpisodeSetup(f"habitat:{tmp_path / 'garbled.glb'}"))
