@@ -45,6 +45,9 @@ class ModelOptions:
     timeout: float | None = option(None, "timeout of one request to the model, seconds (default: 60)", metavar="S")
     deadline: float | None = option(None, "deadline of one call to the model with its retries, seconds (default: 180)",
                                     metavar="S")
+    hosts: str | None = option(None, "hosts that pictures may be sent to, comma-separated (default: that of the URL)",
+                               metavar="HOSTS")
+    allow_http: bool = flag("send pictures and key unencrypted to hosts outside private networks too")
     stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts")
     rate_calls: int | None = option(None, "maximum calls per minute; 0 = no limit (default: 0)", metavar="N")
     rate_tokens: int | None = option(None, "maximum tokens per minute; 0 = no limit (default: 0)", metavar="N")

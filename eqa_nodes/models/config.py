@@ -38,6 +38,15 @@ class ModelConfig:
         "Longest side of a picture for the model in pixels; larger ones are scaled down. 0 sends them as stored.")
     image_detail: str = setting("",
         'How closely the server looks at pictures: low | high | auto; "" sends nothing, which is auto to most servers.')
+    picture_kb: Count = setting(0,
+        "Maximum size of one picture in kB; a larger one is compressed more, and then scaled down. 0 sets no limit.")
+    request_mb: Positive = setting(50.0, "Maximum size of one request with its pictures in MB; more is an error.")
+    reply_mb: Positive = setting(16.0, "Maximum size of one reply in MB, after unpacking; more is an error.")
+    hosts: str = setting("",
+        'Hosts that requests may go to, separated by commas, such as "models.example.org, *.lan"; "" allows that of '
+        "the base URL. What EQA_VLM_HOSTS of the environment names must allow it too.")
+    allow_http: bool = setting(False,
+        "Send pictures and key over http:// also to hosts outside this machine and private networks.")
     rate_calls: Count = setting(0, "Maximum number of calls per minute and process; 0 sets no limit.")
     rate_tokens: Count = setting(0, "Maximum number of tokens per minute and process; 0 sets no limit.")
     price_in: NotNegative = setting(0.0, "Price of one million input tokens; 0 means unknown.")

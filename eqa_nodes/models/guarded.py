@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from eqa_nodes.core.errors import ModelError
@@ -20,9 +20,15 @@ _GZIP_OR_ZLIB = 47  # zlib's "wbits" that recognises both headers
 _PACKED = ("gzip", "x-gzip", "deflate")
 
 
-def guarded_client(base: type[Any], **options: Any) -> Any:
+async def _anywhere(url: str) -> None:
+    """Allow every URL."""
+
+
+def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _anywhere,
+                   reply_mb: float = BODY_BYTES / 1e6, **options: Any) -> Any:
     """Return an asynchronous HTTP client. base: the openai library's DefaultAsyncHttpxClient, whose HTTP library is
-    httpx or httpx2, by its version."""
+    httpx or httpx2, by its version. check: raises ModelError for a URL to which nothing may be sent."""
+    body_bytes = round(reply_mb * 1e6)
     http = sys.modules[next(c for c in base.__mro__ if c.__name__ == "AsyncClient").__module__.partition(".")[0]]
 
     class Bounded(http.AsyncByteStream):  # type: ignore[name-defined]
@@ -38,7 +44,7 @@ def guarded_client(base: type[Any], **options: Any) -> Any:
                 if len(piece) > self._left:
                     if self._cut:
                         return
-                    raise ModelError(f"rubbish: the reply goes on after {BODY_BYTES} bytes")
+                    raise ModelError(f"rubbish: the reply goes on after {body_bytes} bytes")
                 self._left -= len(piece)
 
         async def aclose(self) -> None:
@@ -50,7 +56,7 @@ def guarded_client(base: type[Any], **options: Any) -> Any:
             failed = response.status_code >= 300
             try:
                 response.stream = Bounded(response.stream, unpacker(response.headers.pop("Content-Encoding", "")),
-                                          ERROR_BYTES if failed else BODY_BYTES, failed)
+                                          ERROR_BYTES if failed else body_bytes, failed)
                 response.encoding = "utf-8"  # a charset of the server's choice may be a decompressor, or take for ever
                 if not stream:
                     await response.aread()
@@ -62,6 +68,7 @@ def guarded_client(base: type[Any], **options: Any) -> Any:
         async def _sent(self, request: Any, **options: Any) -> Any:
             """Return the response's head; what is sent on within the same host is followed."""
             for _ in range(_REDIRECTS + 1):
+                await check(str(request.url))
                 request.headers["Accept-Encoding"] = "identity"
                 response = await super().send(request, stream=True, **options)
                 ahead = response.next_request

@@ -29,6 +29,7 @@ from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.attempts import Attempts
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.dialect import memory_of
+from eqa_nodes.models.endpoint import EndpointPolicy
 from eqa_nodes.models.guarded import guarded_client
 from eqa_nodes.models.keys import check_url, checked_key, hidden
 from eqa_nodes.models.meter import RateLimit, UsageMeter
@@ -91,6 +92,7 @@ class OpenAIChat:
         self._key = checked_key(_setting(api_key, ("EQA_VLM_API_KEY", "OPENAI_API_KEY"),
                                          "API key (any text where the server wants none)", environ))
         check_url(self._url)
+        self._policy = EndpointPolicy(config, self._url, environ)
         self._meter, self._rate = UsageMeter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
         self._memory = memory_of(self._url, self.model)
@@ -100,7 +102,8 @@ class OpenAIChat:
         self._thread.start()
         self._client = openai.AsyncOpenAI(
             base_url=self._url, api_key=self._key, timeout=config.timeout_s, max_retries=config.max_retries,
-            http_client=guarded_client(openai.DefaultAsyncHttpxClient, event_hooks={"request": [self._count]}))
+            http_client=guarded_client(openai.DefaultAsyncHttpxClient, self._policy.check, config.reply_mb,
+                                       event_hooks={"request": [self._count]}))
 
     @staticmethod
     def check(config: ModelConfig) -> None:
@@ -213,6 +216,7 @@ class OpenAIChat:
                 return done, choice
 
     def _once(self, body: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
+        self._policy.check_size(body)
         text = self._request(body)
         streams = self._config.stream
         data = joined(text, self.model) if streams else parse(text, self.model)

@@ -15,6 +15,7 @@ from eqa_nodes.models.openai_wire import wire
 
 _TOP_LOGPROBS = 20  # the most that the interface gives
 _JPEG_QUALITY = 90
+_QUALITIES, _LEAST_PX = (85, 70, 55), 64  # of a picture that has too many bytes; its longest side, where that ends
 _LEFT_OUT = "(This picture is left out: the server takes no more of them.)"
 _BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises at damage
 
@@ -33,7 +34,8 @@ def body_of(ask: Ask, model: str, config: ModelConfig, dialect: Dialect, max_tok
     """Return the body of a request without what the server does not take. max_tokens: with those for thoughts."""
     detail = "" if "detail" in dialect.refused else config.image_detail
     body: dict[str, Any] = {
-        "model": model, "messages": [wire(message, detail) for message in _fitted(ask.messages, dialect)],
+        "model": model, "messages": [wire(_light(message, config.picture_kb), detail)
+                                     for message in _fitted(ask.messages, dialect)],
         dialect.tokens_field or config.tokens_field: max_tokens, "seed": config.seed + ask.seed}
     if config.temperature >= 0.0:
         body["temperature"] = config.temperature
@@ -87,6 +89,31 @@ def _fitted(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
         return _scaled(part, dialect.side_px) if number < first or number >= count - (most - first) else _LEFT_OUT
 
     return [message._replace(parts=tuple(fit(part) for part in message.parts)) for message in messages]
+
+
+def _light(message: Message, picture_kb: int) -> Message:
+    """Return a message with no picture larger than that, 0 = as it is."""
+    if not picture_kb:
+        return message
+    return message._replace(parts=tuple(part if isinstance(part, str) else lighter(part, 1000 * picture_kb)
+                                        for part in message.parts))
+
+
+def lighter(jpeg: bytes, most: int) -> bytes:
+    """Return a picture of so many bytes at most: compressed more, then half as large; one that is broken as it is."""
+    if len(jpeg) <= most:
+        return jpeg
+    try:
+        image = Image.open(io.BytesIO(jpeg)).convert("RGB")
+    except _BROKEN:
+        return jpeg
+    while True:
+        for quality in _QUALITIES:
+            out = io.BytesIO()
+            image.save(out, "JPEG", quality=quality)
+            if len(out.getvalue()) <= most or max(image.size) <= _LEAST_PX:
+                return out.getvalue()
+        image = image.resize((max(1, image.width // 2), max(1, image.height // 2)))
 
 
 def _scaled(jpeg: bytes, side_px: int) -> bytes:
