@@ -91,7 +91,7 @@ def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Pub
 def _prediction(name: str, published: Published) -> Prediction:
     text = published.answers[name]
     receipt = Receipt(metres=published.metres.get(name, 0.0))
-    return Prediction(name, Answer(text or "", abstained=text is None, receipt=receipt))
+    return Prediction(name, Answer(text or "", abstained=not text, receipt=receipt))
 
 
 def _parts(folder: Path, name: str, ending: str) -> list[Path]:

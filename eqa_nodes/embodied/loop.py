@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.embodied.graph import GraphPose, NavigationGraph
-from eqa_nodes.embodied.predicates import EpisodeFacts, WorldFacts, holds
+from eqa_nodes.embodied.predicates import EpisodeFacts, WorldFacts, in_order
 from eqa_nodes.embodied.tasks import ANSWER, FORWARD, Option, Task
 from eqa_nodes.embodied.world import World
 
@@ -70,14 +70,27 @@ class StepLog:
 
 @dataclass
 class TaskOutcome:
-    """How a task ended. poses: where the agent stood before the first and after each step; metres: along the way."""
+    """How a task ended. poses: where the agent stood before the first and after each step; metres: along the way.
 
-    predicates: tuple[bool, ...] = ()
+    predicates_done: as predicates.in_order gives them.
+    """
+
+    predicates_done: tuple[int, ...] = ()
     answer: str = ""
     metres: float = 0.0
     steps: list[StepLog] = field(default_factory=list)
     poses: list[Pose2] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
+
+    @property
+    def predicates(self) -> tuple[bool, ...]:
+        """Return which predicates are true, up to the first that can no longer be."""
+        return tuple(done == 1 for done in self.predicates_done)
+
+    @property
+    def done(self) -> bool:
+        """Return whether all predicates are true."""
+        return bool(self.predicates_done) and all(self.predicates)
 
 
 class WorldWithFacts(World, WorldFacts, Protocol):
@@ -130,9 +143,9 @@ class _Episode:
         option = menu[chosen] if chosen is not None else None
         feedback = self._carry_out(chosen or "", option) if option is not None else f"{FAILED}: no option was picked"
         self._judge()
-        done = 1 if all(self.outcome.predicates) else -1 if self._so_far.answer else 0
+        done = 1 if self.outcome.done else -1 if self._so_far.answer else 0
         log = StepLog(step, texts, -1 if chosen is None or pick.option is None else pick.option, chosen or "",
-                      pick.response, pick.thought, feedback, tuple(int(p) for p in self.outcome.predicates), done,
+                      pick.response, pick.thought, feedback, self.outcome.predicates_done, done,
                       error or ("" if chosen else "no option match"))
         self.outcome.steps.append(log)
         self.outcome.poses.append(self._graph.pose(self._at))
@@ -171,7 +184,7 @@ class _Episode:
 
     def _judge(self) -> None:
         self._so_far.passed.add(self._at.point)
-        self.outcome.predicates = tuple(holds(p, self._world, self._so_far) for p in self._task.predicates)
+        self.outcome.predicates_done = in_order(self._task.predicates, self._world, self._so_far)
 
 
 def texts_of(turn: Turn) -> Sequence[str]:

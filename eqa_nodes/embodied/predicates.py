@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -76,6 +76,21 @@ _CHECKS: dict[str, Callable[[Predicate, WorldFacts, EpisodeFacts], bool]] = {
     "open": _state("open"), "closed": _state("closed"),
     "switched_on": _state("on", "running", "lit"), "switched_off": _state("off", "unlit"),
 }
+
+
+def in_order(predicates: Sequence[Predicate], facts: WorldFacts, so_far: EpisodeFacts) -> tuple[int, ...]:
+    """Return 1 for each predicate that is true now, 0 for one that is not, -1 for one that can no longer be.
+
+    As in EmbodiedEval's evaluation the list ends with the first -1: what stands behind it counts in no share. That is
+    `choose` after another answer.
+    """
+    found: list[int] = []
+    for predicate in predicates:
+        true = holds(predicate, facts, so_far)
+        found.append(1 if true else -1 if predicate.type == "choose" and so_far.answer else 0)
+        if found[-1] == -1:
+            break
+    return tuple(found)
 
 
 def holds(predicate: Predicate, facts: WorldFacts, so_far: EpisodeFacts) -> bool:

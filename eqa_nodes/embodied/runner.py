@@ -45,7 +45,7 @@ class TaskRunner:
         receipt = Receipt(len(outcome.steps), outcome.metres, time.monotonic() - began, spent.calls,
                           spent.tokens_in, spent.tokens_out, self._privileged, spent.money)
         silent = bool(sample.answer) and not outcome.answer
-        text = outcome.answer or ("" if sample.answer else "done" if all(outcome.predicates) else "not done")
+        text = outcome.answer or ("" if sample.answer else "done" if outcome.done else "not done")
         answer = Answer(text, float(bool(outcome.answer)), silent, receipt=receipt, message=_summary(outcome))
         return EpisodeResult(sample.id, answer, outcome.poses[-1], _trace(sample, outcome, answer),
                              predicates=outcome.predicates)
@@ -73,8 +73,7 @@ def write_result(results: Path, task: Task, outcome: TaskOutcome, images: bool =
         write_json(folder / f"{log.step:04d}a.json", log)
     for number, frame in enumerate(outcome.frames if images else ()):
         write_bytes(folder / f"{number:04d}.png", _png(frame))
-    done = bool(outcome.predicates) and all(outcome.predicates)
-    write_json(folder / "result.json", {"result": "success" if done else "failed", "steps_taken": len(outcome.steps)})
+    write_json(folder / "result.json", {"result": "success" if outcome.done else "failed", "steps_taken": len(outcome.steps)})
     return folder
 
 

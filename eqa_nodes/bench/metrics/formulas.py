@@ -59,18 +59,19 @@ def openeqa_e(sigma: float, reference: float, travelled: float) -> float:
 
 
 def express_c_star(sigma: float) -> float:
-    """sigma / 5, the answer alone (delta = 1). EXPRESS-Bench (Jiang et al. 2025)."""
-    return clip_mark(sigma) / 5
+    """sigma / 5, the answer alone (delta = 1). EXPRESS-Bench (Jiang et al. 2025). Raises ValueError for NaN."""
+    return express_c(sigma, 1.0)
 
 
 def express_c(sigma: float, delta: float) -> float:
     """sigma * delta / 5: the answer counts as far as what was seen supports it (EAC). EXPRESS-Bench.
 
-    Raises ValueError when delta is not 0, 0.5 or 1.
+    As in its scorer the product is clipped to 0..5, so that a mark of 0 or a grounding of 0.75 counts as it is. Raises
+    ValueError for NaN and for infinite marks.
     """
-    if delta not in (0.0, 0.5, 1.0):
-        raise ValueError(f"the grounding mark must be 0, 0.5 or 1, got {delta}")
-    return express_c_star(sigma) * delta
+    if not math.isfinite(product := sigma * delta):
+        raise ValueError(f"a mark must be finite, got sigma {sigma} and delta {delta}")
+    return min(5.0, max(0.0, product)) / 5
 
 
 def express_e_path(sigma: float, delta: float, reference_m: float, travelled_m: float) -> float:
@@ -121,7 +122,10 @@ def task_success(predicates: Sequence[bool]) -> bool:
 
 
 def goal_condition_success(predicates: Sequence[bool]) -> float:
-    """GcS: share of the goal predicates that are true. EmbodiedEval, section 4.2. Raises ValueError for none."""
+    """GcS: share of the goal predicates that are true. EmbodiedEval, section 4.2. Raises ValueError for none.
+
+    predicates: in the task's order up to the first that can no longer be true, as its evaluation keeps them.
+    """
     if not predicates:
         raise ValueError("a task without goal predicates can neither succeed nor fail")
     return sum(predicates) / len(predicates)
@@ -165,11 +169,19 @@ def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, 
     return MeanInterval(float(used.mean()), low, high, int(used.size), excluded)
 
 
+def scaled(mean: float, factor: float) -> float:
+    """Return factor * mean without the error of the product, so that ties are printed as from a mean of percentages.
+
+    Published scorers take the mean of percentages: 52.25, which prints as 52.2. 100 * 0.5225 is 52.25000000000001.
+    """
+    return round(factor * mean, 9)
+
+
 def shown(s: MeanInterval, factor: float, digits: int, sign: str = "") -> str:
     """Return "mean [low, high]", the mean alone where there is no interval, a dash where there is no mean."""
     if s.mean is None:
         return "–"
-    mean = f"{factor * s.mean:{sign}.{digits}f}"
+    mean = f"{scaled(s.mean, factor):{sign}.{digits}f}"
     if s.low is None or s.high is None:
         return mean
     return f"{mean} [{factor * s.low:{sign}.{digits}f}, {factor * s.high:{sign}.{digits}f}]"

@@ -123,9 +123,9 @@ def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None
         mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
     except Exception as error:  # any fault of any judge: the question leaves the mean, visibly
         return Mark(None, None, f"the judge failed: {type(error).__name__}: {error}")
-    if mark.sigma is not None and not 1 <= mark.sigma <= 5:
+    if mark.sigma is not None and not 1 <= mark.sigma <= 5 and not (judge.sees and math.isfinite(mark.sigma)):
         return Mark(None, None, f"the judge gave {mark.sigma}, which is not in 1..5")
-    return mark
+    return mark  # the scale of EXPRESS-Bench begins at 0, and the formulas clip a mark as its scorer does
 
 
 def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> Mark:

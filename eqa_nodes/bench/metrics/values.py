@@ -30,10 +30,10 @@ def _efficiency(q: QuestionScore, sigma: float, unit: str) -> float | None:
 
 
 def _express_e(q: QuestionScore, sigma: float) -> float | None:
-    reference = _reference(q, "metres")
-    if q.delta is None or reference is None:
+    """Return E_path; as in EXPRESS-Bench's scorer, whether the last position leads to the target does not matter."""
+    if q.delta is None or q.reference_metres is None:
         return None
-    return metrics.express_e_path(sigma, q.delta, reference, q.metres)
+    return metrics.express_e_path(sigma, q.delta, q.reference_metres, q.metres)
 
 
 def _spl(q: QuestionScore) -> float | None:
@@ -117,11 +117,12 @@ def value_of(q: QuestionScore, name: str, failed: str = LEAVE_OUT) -> float | No
     """Return a metric of a question. failed: how one that failed counts, which has costs in no mean.
 
     leave-out: not at all; lowest: with mark 1; blind: with the mark of the blind answer and an infinite path, as 3D-Mem
-    and Pred-EQA count it.
+    and Pred-EQA count it; they do so with abstentions too.
     """
     if name == "openeqa_c_failed_lowest":
         return 0.0 if q.status == "failed" else METRICS["openeqa_c"](q)
-    return METRICS[name](q) if q.status != "failed" else _of_failed(q, name, failed)
+    no_answer = q.status == "failed" or (failed == BLIND and q.status == "abstained" and name in (*_C, *_E))
+    return _of_failed(q, name, failed) if no_answer else METRICS[name](q)
 
 
 def _of_failed(q: QuestionScore, name: str, failed: str) -> float | None:

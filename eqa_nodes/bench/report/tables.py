@@ -12,7 +12,7 @@ from rich.text import Text
 
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
-from eqa_nodes.bench.metrics.values import LEAVE_OUT, LOWEST
+from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST
 from eqa_nodes.bench.reference import sentences
 from eqa_nodes.bench.running.manifest import RunManifest
 
@@ -110,9 +110,16 @@ def footnotes(scores: Scores) -> list[str]:
     elif row.failed:
         notes.append(f"{row.failed} failed questions are in no mean; with mark 1 for each, C is "
                      f"{_percent('openeqa_c_failed_lowest')(row)}")
+    if row.abstained and scores.failed == BLIND:
+        notes.append(f"so do {row.abstained} abstentions" if row.failed else
+                     f"{row.abstained} abstentions count in C and E with the blind mark and an infinite path")
+    if nowhere := sum(q.reference_metres == 0 == q.metres and q.status != "failed" for q in scores.questions):
+        notes.append(f"{nowhere} questions with a reference path and a path of 0 m count in E with l / max(p, l) = 1; "
+                     "published scorers divide 0 by 0 there")
     if row.unreachable:
         notes.append(f"unreachable: {row.unreachable} questions, of which {row.unreachable_abstained} ended with "
-                     "\"I don't know\"; they count in C, and in nothing that needs the length of a path")
+                     "\"I don't know\"; they count in C and E_path of EXPRESS-Bench, and in nothing else that "
+                     "needs the length of a path")
     if row.missing:
         notes.append(f"{row.missing} questions have not been asked yet")
     if scores.privileged:

@@ -97,8 +97,9 @@ def values_by_hand(sample: dict[str, Any], line: dict[str, Any]) -> dict[str, fl
         "wce": answer["confidence"] * ratio(l_m, p_m) if away else None}
     if sigma is not None and c is not None:
         values |= {"express_c_star": sigma / 5, "express_c": sigma * delta / 5}
+        values["express_e_path"] = sigma * delta / 5 * ratio(l_m, p_m)  # also where the target cannot be reached
         if away:
-            values |= {"openeqa_e_metres": c * ratio(l_m, p_m), "express_e_path": sigma * delta / 5 * ratio(l_m, p_m)}
+            values["openeqa_e_metres"] = c * ratio(l_m, p_m)
             if l_steps is not None:
                 values["openeqa_e_steps"] = c * ratio(l_steps, receipt["steps"])
         if sample["choices"]:
