@@ -73,7 +73,8 @@ def write_result(results: Path, task: Task, outcome: TaskOutcome, images: bool =
         write_json(folder / f"{log.step:04d}a.json", log)
     for number, frame in enumerate(outcome.frames if images else ()):
         write_bytes(folder / f"{number:04d}.png", _png(frame))
-    write_json(folder / "result.json", {"result": "success" if outcome.done else "failed", "steps_taken": len(outcome.steps)})
+    ended = "success" if outcome.done else "failed"
+    write_json(folder / "result.json", {"result": ended, "steps_taken": len(outcome.steps)})
     return folder
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.official import find_scorer, open_official
 from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Backend
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
@@ -15,6 +17,11 @@ from eqa_nodes.registry import JUDGES
 def open_judge(name: str = "offline", options: JudgeOptions | None = None,
                open_backend: Callable[[ModelConfig], Backend] = open_model) -> Judge:
     """Return a judge by name. Raises ConfigError for an unknown one, or options that do not fit, and MissingExtra."""
+    if options is not None and options.official is not None:
+        scorer = find_scorer(options.official)
+        if name != scorer.kind:
+            raise ConfigError(f"{options.official} holds the official {scorer.kind}, not {name}")
+        return open_official(scorer, open_backend(options.model))
     judge: Judge = JUDGES.make(name, options or JudgeOptions(), open_backend)
     return judge
 

@@ -14,6 +14,7 @@ class JudgeOptions:
 
     Of judges that are models: extra_answers: show the further accepted answers of a question. prompt: a file in place
     of the built-in one; prompt_extra: the same for questions with further answers, where the official prompts are two.
+    official: folder of a checkout whose own prompts, parser and settings judge; nothing else of these applies then.
     role, criterion: names of prompts.ROLES and CRITERIA, of the built-in prompt alone. max_tokens: of a reply.
     """
 
@@ -24,4 +25,5 @@ class JudgeOptions:
     role: str = "ai"
     criterion: str = "perfect"
     max_tokens: int = 256
+    official: Path | None = None
     model: ModelConfig = field(default_factory=ModelConfig)

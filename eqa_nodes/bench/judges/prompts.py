@@ -57,12 +57,7 @@ def built_in(name: str, role: str = "ai", criterion: str = "perfect") -> Prompt:
 
 def from_file(path: Path) -> Prompt:
     """Return the prompt of a file, its values put in as they are. Raises ConfigError for a wrong placeholder."""
-    try:
-        if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
-            raise OSError(f"it is not a file of at most {_MOST_BYTES} bytes")
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"the judge's prompt {path} cannot be read: {error}") from error
+    text = read_prompt(path)
     named = _PLACEHOLDER.findall(text)
     for name in named:
         if name not in PLACEHOLDERS:
@@ -71,3 +66,13 @@ def from_file(path: Path) -> Prompt:
         if name not in named:
             raise ConfigError(f"{path} has no {{{name}}}: a judge's prompt needs {', '.join(_NEEDED)}")
     return Prompt(text, quoted=False)
+
+
+def read_prompt(path: Path) -> str:
+    """Return the text of a judge's prompt. Raises ConfigError."""
+    try:
+        if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
+            raise OSError(f"it is not a file of at most {_MOST_BYTES} bytes")
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the judge's prompt {path} cannot be read: {error}") from error

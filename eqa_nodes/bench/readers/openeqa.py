@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bench.judges.official import EXTRA_ANSWERS
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, load, path_length, questions, scan
 from eqa_nodes.bench.samples import EM, Sample
@@ -49,6 +50,8 @@ def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, An
     known = JsonRecord(histories[history], f"history {history!r}") if history in histories else None
     placed: dict[str, Any] = {"scene": history.rsplit("/", 1)[-1]}
     metadata: dict[str, object] = {"episode_history": history}
+    if EXTRA_ANSWERS in record and len(record.texts(EXTRA_ANSWERS)) < len(published := record.get(EXTRA_ANSWERS)):
+        metadata[EXTRA_ANSWERS] = published  # its own scorer shows the empty ones, too
     if known is not None:
         path = known.path("full_traj_pos")
         begin = (start_of, "position", "rotation") if "position" in start_of else (known, "init_pos", "quat_wxyz")
@@ -59,7 +62,7 @@ def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, An
         metadata |= {"reference_steps_are": "frames - 1",
                      "multi_floor": max(heights) - min(heights) > FLOOR_CHANGE_M}
     return Sample(record.name("question_id"), record.text("question"), record.text("answer"),
-                  record.texts("extra_answers"), record.text("category"), metadata=metadata, **placed)
+                  record.texts(EXTRA_ANSWERS), record.text("category"), metadata=metadata, **placed)
 
 
 class OpenEqaReader:

@@ -15,6 +15,7 @@ from eqa_nodes.cli.options import flag, group, option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from eqa_nodes.bench.judges.official import OfficialScorer
     from eqa_nodes.bench.judges.options import JudgeOptions
 
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 class JudgeSettings:
     """How a judge marks, beside its name."""
 
+    judging: str = option("own", "own: this project's prompts and parser; official: messages, parser and settings of "
+                          "the published scorer, whose checkout --prompts names", choices=("own", "official"))
+    prompts: Path | None = option(None, "with --judging official: checkout of open-eqa (llm-match) or EXPRESS-Bench "
+                                  "(eac)", metavar="DIR")
     judge_prompt: Path | None = option(
         None, "prompt in place of the built-in one, with {question}, {answer}, {prediction} and, where it shows them, "
         "{extra_answers} (default: built-in)", metavar="FILE")
@@ -44,9 +49,26 @@ class JudgeChoice:
         """Return what decides the judge's marks. Raises ConfigError."""
         from eqa_nodes.bench.judges.options import JudgeOptions
 
-        own = self.settings
+        own, scorer = self.settings, self.official()
+        model = self.model.config() if scorer is None else scorer.model(self.model.named())
         return JudgeOptions(own.until_last_full_stop, own.extra_answers, own.judge_prompt, own.judge_prompt_extra,
-                            model=self.model.config())
+                            official=own.prompts, model=model)
+
+    def official(self) -> OfficialScorer | None:
+        """Return the published scorer that judges, None where this project's own does. Raises ConfigError."""
+        from eqa_nodes.bench.judges.official import find_scorer
+        from eqa_nodes.core.errors import ConfigError
+
+        own = self.settings
+        if (own.judging == "official") != (own.prompts is not None):
+            raise ConfigError("--judging official and --prompts DIR belong together: DIR is a checkout of open-eqa or "
+                              "EXPRESS-Bench")
+        if own.prompts is None:
+            return None
+        if own.judge_prompt or own.judge_prompt_extra or own.until_last_full_stop or not own.extra_answers:
+            raise ConfigError("--judging official has its own prompts and treatment of answers: leave --judge-prompt, "
+                              "--judge-prompt-extra, --until-last-full-stop and --no-extra-answers out")
+        return find_scorer(own.prompts)
 
 
 @contextmanager

@@ -66,8 +66,9 @@ class Score:
     """Marks the answers of a run and prints the table of its scores."""
 
     out: Path = argument("run directory", metavar="RUN")
-    judge: str = option("offline", "offline: rules over words; choices: the right option; llm-match, eac: a model, see "
-                        "below; its key comes from EQA_VLM_API_KEY", complete=names.judges)
+    judge: str = option("", "offline: rules over words; choices: the right option; llm-match, eac: a model, see "
+                        "below; its key comes from EQA_VLM_API_KEY (default: offline; with --judging official that of "
+                        "its checkout)", complete=names.judges)
     retry_unscored: bool = flag("ask the model again for answers that have no mark")
     failed: str = option("leave-out", "failed questions and those without an answer: leave-out: in no mean; lowest: "
                          "mark 1; blind: the mark of the blind answer, and an infinite path",
@@ -96,8 +97,10 @@ class Score:
         if (given := self.published.given(self.published.marks)) is not None:
             yield given
             return
-        judge, console = open_judge(self.judge, self.how.options()), Console()
-        if marks_at_once(self.judge):
+        options, scorer, console = self.how.options(), self.how.official(), Console()
+        name = self.judge or ("offline" if scorer is None else scorer.kind)
+        judge = open_judge(name, options)
+        if marks_at_once(name):
             yield judge
             return
         with CachedJudge(judge, self.out / MARKS, self.retry_unscored) as cached:

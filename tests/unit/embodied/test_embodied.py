@@ -256,6 +256,14 @@ def test_an_answer_is_final() -> None:
     assert early.predicates == (True, False) and len(early.steps) == 1
 
 
+@pytest.mark.parametrize(("script", "done"), [
+    ([FORWARD, "yes"], (1, 1)), ([FORWARD, "no"], (-1,)), ([FORWARD], (0, 1)), (["no"], (-1,)), (["yes"], (1, 0))])
+def test_predicates_end_with_the_first_that_can_no_longer_be(script: list[str], done: tuple[int, ...]) -> None:
+    outcome = do(script, max_steps=2)
+    assert outcome.steps[-1].predicates_done == outcome.predicates_done == done
+    assert outcome.predicates == tuple(value == 1 for value in done)
+
+
 def test_steps_end_a_task_and_wasted_ones_count() -> None:
     outcome = do([LEFT, "fly", RIGHT], max_steps=5)
     assert len(outcome.steps) == 5 and not all(outcome.predicates)
