@@ -49,7 +49,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
             self._velocities.limit(new.robot.base)
 
     def _reset(self, request: Any, response: Any) -> Any:
-        """Place the robot. Nothing is published before the first OBSERVE, so that observers can be reset first."""
+        """Place the robot. Nothing that it sees is published before the first OBSERVE: observers are reset first."""
         with self._one_at_a_time:
             asked = request.episode
             simulator = self._pool.get(asked.scene)
@@ -69,6 +69,8 @@ class BridgeNode(EqaNode[BridgeSettings]):
             asked.map_name = asked.map_name or asked.scene  # poses of one scene are all in its own frame
             if self._velocities is not None:
                 self._velocities.begin(simulator, self._step, self._offset_ns)
+            else:
+                self._observations.tell_fixed(self._step.frame.stamp_ns, self._step.frame.base_from_camera)
         response.episode = asked
         return response
 

@@ -75,8 +75,8 @@ class VelocityDrive:
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
         self._begun_ns, self._begun_wall_ns = self.now_ns, time.time_ns()
         mount = first.frame.base_from_camera
-        world = _World(taking(simulator), offset_ns, self._stop, {
-            convert.CAMERA: mount, convert.SCAN: base_from_scan(mount, self._config.scan.frame_m)})
+        world = _World(taking(simulator), offset_ns, self._stop, mount)
+        self._tell_fixed(self.now_ns, mount)
         self._world = self._thread(lambda: self._run(world))
 
     def end(self, deadline_s: float | None = None) -> None:
@@ -145,6 +145,10 @@ class VelocityDrive:
             if tick % pictures == 0 and self._announced.is_set():
                 self._look(world)
 
+    def _tell_fixed(self, stamp_ns: int, base_from_camera: Transform, again: bool = False) -> None:
+        scan = base_from_scan(base_from_camera, self._config.scan.frame_m)
+        self._observations.tell_fixed(stamp_ns, base_from_camera, {convert.SCAN: scan}, again)
+
     def _over(self, world: _World) -> bool:
         return world.stop.is_set() or not self._node.context.ok()
 
@@ -161,7 +165,7 @@ class VelocityDrive:
             with self._one_at_a_time:
                 self._base.held_up(measured)
         self.newest = driven
-        self._observations.tell_place(driven.stamp_ns, driven.map_from_base, world.mounts, measured)
+        self._observations.tell_place(driven.stamp_ns, driven.map_from_base, world.base_from_camera, measured)
         self._node.send("clock", Clock(clock=convert.time_of(driven.stamp_ns)))
 
     def _look(self, world: _World) -> None:
@@ -188,7 +192,8 @@ class VelocityDrive:
         def repeat() -> None:  # without the clock, which is later by now
             if self._over(world) or frame.stamp_ns < self._episode_ns:  # another may begin where the robot is
                 raise Canceled("the episode is over")
-            self._observations.tell_place(frame.stamp_ns, frame.map_from_base, world.mounts)
+            self._tell_fixed(frame.stamp_ns, frame.base_from_camera, again=True)
+            self._observations.tell_place(frame.stamp_ns, frame.map_from_base, frame.base_from_camera)
             self._observations.show(frame, labels, again=True)
 
         try:
@@ -201,11 +206,12 @@ class VelocityDrive:
 
 
 class _World:
-    """A simulator in one episode. mounts: base_from_x of what is on the robot, by frame; stop: ends it."""
+    """A simulator in one episode. base_from_camera: level, as the head stays; stop: ends it."""
 
     def __init__(self, simulator: Driving, offset_ns: int, stop: threading.Event,
-                 mounts: Mapping[str, Transform]) -> None:
-        self.simulator, self.offset_ns, self.stop, self.mounts = simulator, offset_ns, stop, mounts
+                 base_from_camera: Transform) -> None:
+        self.simulator, self.offset_ns, self.stop = simulator, offset_ns, stop
+        self.base_from_camera = base_from_camera
         self.shown = False
 
 

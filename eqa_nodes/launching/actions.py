@@ -14,6 +14,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
+    GroupAction,
     IncludeLaunchDescription,
     LogInfo,
     OpaqueFunction,
@@ -22,13 +23,14 @@ from launch.actions import (
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.logging import launch_config
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
+from launch_ros.actions import Node, SetRemap
 
 from eqa_nodes.core.errors import EqaError, NodeLost
 from eqa_nodes.launching.arguments import ARGUMENTS, Argument
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
 from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, LaunchPlan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
+from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.run import run_variables
 from eqa_nodes.ros.runner import RESTARTS
 
@@ -135,8 +137,10 @@ def _rviz(plan: LaunchPlan, files: Path) -> Node:
                 parameters=[{"use_sim_time": plan.sim_time}])
 
 
-def _nav2(plan: LaunchPlan) -> IncludeLaunchDescription:
+def _nav2(plan: LaunchPlan) -> GroupAction:
     """Return nav2_bringup's navigation: planner, controller, behaviours, no map server and no AMCL.
+
+    It moves the transforms into a namespace on its own, and the clock of a simulation is moved for it.
 
     Raises EqaError where it is not installed.
     """
@@ -144,7 +148,8 @@ def _nav2(plan: LaunchPlan) -> IncludeLaunchDescription:
     arguments = {"namespace": plan.chosen["namespace"], "use_sim_time": str(plan.sim_time).lower(), "autostart": "true",
                  "params_file": str(plan.nav2_params or bringup / "params" / "nav2_params.yaml")}
     source = PythonLaunchDescriptionSource(str(bringup / "launch" / "navigation_launch.py"))
-    return IncludeLaunchDescription(source, launch_arguments=arguments.items())
+    clock = [SetRemap(*pair) for pair in plan.remappings if pair[0] == TOPICS["clock"].name]
+    return GroupAction([*clock, IncludeLaunchDescription(source, launch_arguments=arguments.items())])
 
 
 def _share(package: str) -> Path:

@@ -20,7 +20,7 @@ from eqa_nodes.launching.nav2_parameters import write_nav2
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of
+from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of, own_world
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
@@ -109,7 +109,7 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     if navigator == NAV2:
         folder.mkdir(parents=True, exist_ok=True)
         write_nav2(files / "nav2" / "nav2.yaml", parameters.settings.bridge, own)
-    return LaunchPlan(chosen, folder, nodes, parameters, begin=begin if chosen["scene"] else (),
+    return LaunchPlan(chosen, folder, nodes, parameters, _own_world(chosen), begin=begin if chosen["scene"] else (),
                 nav2=chosen["nav2"] == BRINGUP, nav2_params=_nav2_params(chosen) or own,
                 rviz=not _yes(chosen, "headless"), variables=_scans(chosen))
 
@@ -124,7 +124,7 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     config = replace(_config(chosen, REPLAY), replayed=replayed)
     nodes = config.nodes
     return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen)).parameters,
-                begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
+                _own_world(chosen), begin=("--episode", source.stem, "--scene", str(source)), rviz=_yes(chosen, "rviz"))
 
 
 PLANS: dict[str, Callable[[Chosen, Path], LaunchPlan]] = {"robot": robot, "sim": sim, "replay": replay}
@@ -207,6 +207,11 @@ def _memory(file: str) -> dict[str, Any]:
 
 def _remappings(chosen: Chosen) -> list[tuple[str, str]]:
     return [(TOPICS[key].name, chosen[key]) for key in REMAPPED if chosen[key] != TOPICS[key].name]
+
+
+def _own_world(chosen: Chosen) -> list[tuple[str, str]]:
+    """Return the names of a simulation's or a recording's transforms and clock in its namespace."""
+    return [(TOPICS[key].name, name) for key, name in own_world(chosen["namespace"]).items()]
 
 
 def _nav2_params(chosen: Chosen) -> Path | None:

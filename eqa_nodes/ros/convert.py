@@ -45,7 +45,8 @@ NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floo
               floor.NavCode.FAILED: 9904, floor.NavCode.CANCELED: 9905, floor.NavCode.OUT_OF_STEPS: 9906,
               floor.NavCode.OUT_OF_METRES: 9907, floor.NavCode.OUT_OF_SECONDS: 9908}
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
-MAP, ODOM, BASE, CAMERA, SCAN = "map", "odom", "base_link", "camera_color_optical_frame", "base_scan"
+MAP, ODOM, BASE, SCAN = "map", "odom", "base_link", "base_scan"
+MOUNT, LINK, CAMERA = "camera_mount", "camera_link", "camera_color_optical_frame"  # of a head that tilts, from the base
 DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
 
 

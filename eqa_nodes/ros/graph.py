@@ -2,7 +2,7 @@
 
 Nodes wire themselves from their row, `runner.py` and the launch files start it, `eqa graph` prints it, tests hold all
 of them against it. Names are relative: a namespace or a remapping moves them; /tf, /tf_static, /clock and /diagnostics
-are ROS's own.
+are ROS's own, and `own_world` moves the first three of them.
 """
 
 from __future__ import annotations
@@ -185,7 +185,8 @@ class NodeSpec(NamedTuple):
 NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
-        publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock", "scan"),
+        publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "tf_static", "clock",
+                   "scan"),
         subscribes=("acknowledged", "episode", "cmd_vel"), apart=("acknowledged",), serves=("act", "reset_simulator"),
         worlds=("sim",)),
     "replay": NodeSpec(
@@ -257,6 +258,14 @@ TRANSFORMS = ("tf", "tf_static")  # subscribed to by every node that processes f
 def absolute(name: str, namespace: str = "") -> str:
     """Return a name of the graph as it is on the wire, in a namespace."""
     return name if name.startswith("/") else f"/{namespace.strip('/')}".rstrip("/") + f"/{name}"
+
+
+def own_world(namespace: str) -> dict[str, str]:
+    """Return new names, by key, of what a simulation in a namespace has for itself: its transforms and its clock.
+
+    Nav2 has its transforms there too. Without a namespace: none.
+    """
+    return {key: TOPICS[key].name.lstrip("/") for key in (*TRANSFORMS, "clock") if namespace.strip("/")}
 
 
 def nodes_of(world: str, recording: bool = False, navigator: str = "atomic",

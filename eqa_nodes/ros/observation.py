@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.geometry import Transform, head_of
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 
+Link = tuple[str, str, Transform]  # parent frame, child frame, parent_from_child
 OBSERVATION = ("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock")
 
 
@@ -55,24 +57,45 @@ class Observations:
     def __init__(self, node: EqaNode) -> None:
         self._node = node
         self._published_labels: Mapping[int, Label] = {}  # the table of labels that was published last
-        for key in OBSERVATION:
+        self._fixed: list[Link] = []  # on tf_static, as it was published last
+        self._has_head = "tf_static" in node.spec.publishes
+        for key in (*OBSERVATION, *["tf_static"] * self._has_head):
             node.out(key)
         self._acknowledged = Acknowledgements(node)
 
     def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
         """Tell an observation's time and place, and show it."""
         self._node.send("clock", Clock(clock=convert.time_of(frame.stamp_ns)))
-        self.tell_place(frame.stamp_ns, frame.map_from_base, {convert.CAMERA: frame.base_from_camera})
+        self.tell_fixed(frame.stamp_ns, frame.base_from_camera, again=again)
+        self.tell_place(frame.stamp_ns, frame.map_from_base, frame.base_from_camera)
         self.show(frame, labels, again)
 
-    def tell_place(self, stamp_ns: int, map_from_base: Transform, mounts: Mapping[str, Transform],
+    def tell_fixed(self, stamp_ns: int, base_from_camera: Transform,
+                   mounts: Mapping[str, Transform] = MappingProxyType({}), again: bool = False) -> None:
+        """Publish on tf_static what is fixed to the robot: the camera's mount and lens, and more by frame.
+
+        Only when it has changed, or when somebody may not have it. A node without tf_static, such as that of a
+        recording, whose camera may have been moved in any way, publishes nothing.
+        """
+        mount, _, lens = head_of(base_from_camera)
+        links = [(convert.BASE, convert.MOUNT, mount), (convert.LINK, convert.CAMERA, lens),
+                 *((convert.BASE, frame, transform) for frame, transform in mounts.items())]
+        if self._has_head and (again or links != self._fixed):
+            self._fixed = links
+            self._send_links("tf_static", stamp_ns, links)
+
+    def tell_place(self, stamp_ns: int, map_from_base: Transform, base_from_camera: Transform,
                    velocity: tuple[float, float] = (0.0, 0.0)) -> None:
-        """Publish tf and odom: where the base is, what is mounted on it by frame, and metres and radians a second."""
-        links = [(convert.MAP, convert.ODOM, Transform.identity()), (convert.ODOM, convert.BASE, map_from_base),
-                 *((convert.BASE, frame, mount) for frame, mount in mounts.items())]
-        self._node.send("tf", interface("tf2_msgs/msg/TFMessage")(transforms=[
-            convert.transform_msg(parent, child, stamp_ns, transform) for parent, child, transform in links]))
+        """Publish tf and odom: where the base is, how the head is tilted, and metres and radians a second."""
+        camera = ((convert.MOUNT, convert.LINK, head_of(base_from_camera)[1]) if self._has_head else
+                  (convert.BASE, convert.CAMERA, base_from_camera))
+        self._send_links("tf", stamp_ns, [(convert.MAP, convert.ODOM, Transform.identity()),
+                                          (convert.ODOM, convert.BASE, map_from_base), camera])
         self._node.send("odom", _odometry(stamp_ns, map_from_base, velocity))
+
+    def _send_links(self, key: str, stamp_ns: int, links: Sequence[Link]) -> None:
+        self._node.send(key, interface("tf2_msgs/msg/TFMessage")(transforms=[
+            convert.transform_msg(parent, child, stamp_ns, transform) for parent, child, transform in links]))
 
     def show(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
         """Publish the images; the table of labels only when it has changed, or when somebody may not have it."""

@@ -16,6 +16,7 @@ from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.recordings import poses, trace
 from eqa_nodes.ros.client import GraphClient
+from eqa_nodes.ros.graph import own_world
 from eqa_nodes.ros.graph_parameters import graph_parameters
 from eqa_nodes.ros.live_messages import LiveMessages
 from eqa_nodes.runners.in_graph import calls_to, progress_of
@@ -43,7 +44,7 @@ class AttachedRunner:
             tell(node)
             self._messages.listen(node)
 
-        self._client = GraphClient(_environment(), listen, namespace=namespace)
+        self._client = GraphClient(_environment(), listen, namespace=namespace, remap=own_world(namespace))
         self._recorder = "recorder" in _found(self._client)
 
     def run(self, sample: Sample) -> EpisodeResult:

@@ -82,6 +82,23 @@ def camera_mount(height_m: float, tilt_down_rad: float = 0.0, forward_m: float =
                                                                LINK_FROM_OPTICAL_XYZW))
 
 
+def head_of(base_from_camera: Transform) -> tuple[Transform, Transform, Transform]:
+    """Return base_from_mount, mount_from_link and link_from_optical of a camera on a head that tilts.
+
+    The first and the last are fixed, the second one is a rotation. Composed they are base_from_camera again: exactly
+    that of a `camera_mount`, of another one within rounding errors.
+    """
+    x, y, z, w = LINK_FROM_OPTICAL_XYZW
+    turned = quat_multiply(base_from_camera.xyzw, (-x, -y, -z, w))
+    half = math.radians(round(math.degrees(2 * math.atan2(turned[1], turned[3])), 6)) / 2
+    tilt = (0.0, math.sin(half), 0.0, math.cos(half))
+    if quat_multiply(tilt, LINK_FROM_OPTICAL_XYZW) != base_from_camera.xyzw:
+        tilt = turned
+    still = Transform.identity()
+    return still._replace(xyz=base_from_camera.xyz), still._replace(xyzw=tilt), still._replace(
+        xyzw=LINK_FROM_OPTICAL_XYZW)
+
+
 def compose(a_from_b: Transform, b_from_c: Transform) -> Transform:
     """Return a_from_c."""
     xyz = a_from_b.matrix() @ np.array([*b_from_c.xyz, 1.0])

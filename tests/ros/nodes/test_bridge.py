@@ -6,8 +6,11 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,13 +18,16 @@ from eqa_interfaces.msg import Episode
 from eqa_interfaces.srv import Act
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
 
-from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.errors import BadFrame, ErrorCode
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.tf_buffer import TfBuffer
 from eqa_nodes.testing.waiting import WAIT_S, until
 from sim_bridge.bridge_node import BridgeNode
 
@@ -134,6 +140,45 @@ def test_stamps_never_go_back_over_episodes(driver: Driver) -> None:
         driver.act(Act.Request.OBSERVE)
         stamps.append(messages.ns_of(driver.act(Act.Request.TURN_RIGHT).stamp))
     assert stamps == sorted(set(stamps))
+
+
+class Listener:
+    """Hears transforms as tf2 does, and has a buffer of them."""
+
+    def __init__(self, ros: Any) -> None:
+        node = ros.plain("listener")
+        self.tf, self.parents = TfBuffer(), dict[str, dict[str, str]]()
+        for key in ("tf", "tf_static"):
+            node.create_subscription(TFMessage, TOPICS[key].name, partial(self._on, key), qos(TOPICS[key].qos))
+
+    def _on(self, key: str, message: TFMessage) -> None:
+        for t in message.transforms:
+            self.parents.setdefault(key, {})[t.child_frame_id] = t.header.frame_id
+            self.tf.put(t.header.frame_id, t.child_frame_id, messages.stamp_of(t), messages.transform_of(t),
+                        key == "tf_static")
+
+    def camera(self, stamp: int) -> Transform:
+        def there() -> bool:
+            with suppress(BadFrame):
+                return bool(self.tf.lookup(convert.MAP, convert.CAMERA, stamp))
+            return False
+
+        until(there, "the transforms of the observation")
+        return self.tf.lookup(convert.BASE, convert.CAMERA, stamp)
+
+
+def test_the_mount_is_static_and_the_head_tilts(driver: Driver, ros: Any) -> None:
+    """Whoever composes the transforms gets the camera's pose bit for bit."""
+    body = RobotModel()
+    driver.reset()
+    late = Listener(ros)  # static transforms are for late subscribers too
+    first = messages.ns_of(driver.act(Act.Request.OBSERVE).stamp)
+    for stamp, look_deg in ((first, 0.0), (messages.ns_of(driver.act(Act.Request.LOOK_DOWN).stamp), body.look_deg)):
+        tilt_deg = body.camera.tilt_down_deg + look_deg
+        assert late.camera(stamp) == camera_mount(body.camera.height_m, math.radians(tilt_deg)), tilt_deg
+    assert late.parents == {"tf": {"odom": "map", "base_link": "odom", "camera_link": "camera_mount"},
+                            "tf_static": {"camera_mount": "base_link",
+                                          "camera_color_optical_frame": "camera_link"}}
 
 
 def test_a_misspelt_parameter_is_an_error(ros: Any) -> None:

@@ -12,6 +12,7 @@ need_ros()
 import math
 import threading
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -60,7 +61,9 @@ class Driver:
         self._episode = self.node.create_publisher(Episode, TOPICS["episode"].name, qos("latched"))
         sensor = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)  # as Nav2 hears scans
         for key, kind, take, profile in (
-                ("tf", TFMessage, self._on_tf, qos("event")), ("odom", Odometry, self._on_odom, qos("event")),
+                ("tf", TFMessage, self._on_tf, qos("event")),
+                ("tf_static", TFMessage, partial(self._on_tf, static=True), qos("static")),
+                ("odom", Odometry, self._on_odom, qos("event")),
                 ("clock", Clock, lambda m: self.clock.append(messages.ns_of(m.clock)), qos("event")),
                 ("scan", LaserScan, self.scans.append, sensor),
                 ("depth", Image, lambda m: self.depth.append(messages.stamp_of(m)), qos("frame"))):
@@ -73,9 +76,10 @@ class Driver:
             take(message)
             self._heard.notify_all()
 
-    def _on_tf(self, message: Any) -> None:
+    def _on_tf(self, message: Any, static: bool = False) -> None:
         for t in message.transforms:
-            self.tf.put(t.header.frame_id, t.child_frame_id, messages.stamp_of(t), messages.transform_of(t))
+            self.tf.put(t.header.frame_id, t.child_frame_id, messages.stamp_of(t), messages.transform_of(t),
+                        static)
 
     def _on_odom(self, message: Any) -> None:
         self.odom.append(message)

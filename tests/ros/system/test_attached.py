@@ -7,10 +7,14 @@ from tests.fixtures.needs import need_ros
 need_ros()
 
 import os
-from collections.abc import Iterator
-from contextlib import closing
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -18,11 +22,13 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
+from eqa_nodes.config.files import write_file
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.ros.environment import free_domain
+from eqa_nodes.ros.environment import free_domain, ros_environment
+from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of, own_world
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.runners import attached
 from eqa_nodes.runners.attached import AttachedRunner, attached_config
@@ -66,6 +72,41 @@ def test_poses_decisions_answers_and_traces_are_those_in_process(graph: Path, tm
     with closing(AttachedRunner(limits=LIMITS)) as runner:
         found = [course(runner.run(sample)) for sample in SAMPLES]
     assert len(expected[0][0]) > 10 and found == expected
+
+
+def test_two_in_one_domain_are_each_alone(tmp_path: Path) -> None:
+    """They share neither clock nor transforms, as launch files start them in namespaces; the frames have one name."""
+    scenes = {"r1": SAMPLES[0], "r2": replace(SAMPLES[1], scene="toy:room", seed=4)}
+    with closing(open_runner(replace(OWN, through=PROCESS, folder=tmp_path / "alone"))) as runner:
+        expected = {name: course(runner.run(sample)) for name, sample in scenes.items()}
+    with in_namespaces(tmp_path, scenes), ThreadPoolExecutor(len(scenes)) as pool, ExitStack() as stack:
+        runners = {name: stack.enter_context(closing(AttachedRunner(name, LIMITS))) for name in scenes}
+        found = {name: pool.submit(runners[name].run, sample) for name, sample in scenes.items()}
+        assert {name: course(result.result()) for name, result in found.items()} == expected
+        names = dict(next(iter(runners.values()))._client.node.get_topic_names_and_types())
+    assert {"/r1/tf", "/r1/tf_static", "/r1/clock", "/r2/tf"} <= names.keys() and not {"/tf", "/clock"} & names.keys()
+
+
+@contextmanager
+def in_namespaces(folder: Path, namespaces: Iterable[str]) -> Iterator[None]:
+    """Run a graph in each namespace, as `composed:=true` of the launch file does, in one domain."""
+    nodes = [name for name in nodes_of("sim") if name != "recorder"]
+    with free_domain() as domain, ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(domain))
+        for name in namespaces:
+            config = replace(OWN, folder=folder / name)
+            observers = {"observers": tuple(n for n in OBSERVERS if n in nodes)}
+            write_file(folder / f"{name}.yaml",
+                       config.with_overrides({"agent": observers, "bridge": observers}).parameters)
+            rules = [word for key, new in own_world(name).items()
+                     for word in ("-r", f"{TOPICS[key].name}:={new}")]
+            process = stack.enter_context(Popen(
+                [sys.executable, "-m", "eqa_nodes.launching.graph", "--nodes", ",".join(nodes), "--ros-args",
+                 "-r", f"__ns:=/{name}", *rules, "--params-file", str(folder / f"{name}.yaml")],
+                env={**os.environ, **ros_environment(domain, folder / name)}))
+            stack.callback(process.wait)
+            stack.callback(process.send_signal, signal.SIGINT)
+        yield
 
 
 def test_a_run_notes_the_parameters_of_the_graph(graph: Path, tmp_path: Path) -> None:

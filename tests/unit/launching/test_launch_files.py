@@ -332,13 +332,33 @@ def test_nav2_follows_when_the_nodes_are_ready(tmp_path: Path) -> None:
     for file, expected in (("", "/share/nav2_bringup/params/nav2_params.yaml"), (str(own), str(own))):
         ready = begun("robot", tmp_path, nav2="bringup", nav2_params_file=file, use_sim_time="true", namespace="r1")[-1]
         assert ready.arguments[-1] == "--up"
-        included, waiting = dies(ready, 0)
+        group, waiting = dies(ready, 0)
+        (included,) = group.given[0]
         assert included.given[0].given == ("/share/nav2_bringup/launch/navigation_launch.py",)
         assert dict(included.launch_arguments) == {"namespace": "r1", "use_sim_time": "true", "autostart": "true",
                                                    "params_file": expected}
         assert waiting.executable == "ready" and waiting.arguments[-1] == "--robot" and dies(waiting, 0) == []
     (waiting,) = dies(begun("robot", tmp_path)[-1], 0)
     assert waiting.arguments[-1] == "--robot" and waiting.remappings == []
+
+
+@pytest.mark.usefixtures("stand_ins")
+@pytest.mark.parametrize("world", ["sim", "replay"])
+def test_a_namespace_has_its_own_clock_and_transforms(world: str, tmp_path: Path) -> None:
+    write_bag(walk(2), tmp_path / "bag")
+    said = {"source": str(tmp_path / "bag")} if world == "replay" else {}
+    for namespace, moved in (("r1", [("/tf", "tf"), ("/tf_static", "tf_static"), ("/clock", "clock")]), ("", [])):
+        processes = begun(world, tmp_path, **said, namespace=namespace)
+        assert processes and all(process.remappings == moved for process in processes)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_nav2_in_a_namespace_hears_the_clock_of_its_simulation(tmp_path: Path) -> None:
+    ready = begun("sim", tmp_path, navigator="nav2", nav2="bringup", scene="toy:flat", namespace="r1")[-1]
+    (group,) = dies(ready, 0)
+    moved, included = group.given[0]
+    assert type(moved).__name__ == "SetRemap" and moved.given == ("/clock", "clock")
+    assert included.given[0].given == ("/share/nav2_bringup/launch/navigation_launch.py",)
 
 
 @pytest.mark.usefixtures("stand_ins")

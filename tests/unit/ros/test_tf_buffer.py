@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, inverse, pose2_of
+from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, head_of, inverse, pose2_of
 from eqa_nodes.ros.tf_buffer import KEEP_NS, TfBuffer, interpolate
 
 SECOND = 1_000_000_000
@@ -166,3 +166,21 @@ def test_a_corrected_frame_jumps_and_others_move() -> None:
     assert tf.lookup("map", "odom", 2 * SECOND - 1).xyz[0] == 0.4
     assert tf.lookup("map", "odom", 2 * SECOND).xyz[0] == 3.0
     assert at(tf, 0.5) == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize("tilt_deg", [0.0, 15.0, -30.0, 33.3, 60.0, 1e-3])
+def test_a_head_that_is_looked_up_is_the_camera_bit_for_bit(tilt_deg: float) -> None:
+    camera = camera_mount(1.31, math.radians(tilt_deg), 0.07)
+    links = head_of(camera)
+    buffer, frames = TfBuffer(), ("base", "mount", "link", "optical")
+    for parent, child, link, static in zip(frames, frames[1:], links, (True, False, True), strict=False):
+        buffer.put(parent, child, 1, link, static)
+    assert buffer.lookup("base", "optical", 1) == camera
+    assert links[0].xyzw == (0.0, 0.0, 0.0, 1.0) and links[1].xyz == links[2].xyz == (0.0, 0.0, 0.0)
+
+
+def test_a_camera_that_is_turned_in_any_way_has_a_head_within_rounding() -> None:
+    camera = Transform((0.1, 0.2, 1.0), (0.1826, 0.3651, 0.5477, 0.7303))
+    mount, tilt, lens = head_of(camera)
+    together = compose(mount, compose(tilt, lens))
+    assert together.xyz == camera.xyz and together.xyzw == pytest.approx(camera.xyzw, abs=1e-15)
