@@ -44,7 +44,7 @@ class VelocityDrive:
         self._world: threading.Thread | None = None
         self._showing: threading.Thread | None = None
         self._failure = IDLE
-        self._begun_wall_ns = self._begun_ns = self._episode_ns = 0
+        self._begun_steady_ns = self._begun_ns = self._episode_ns = 0
         self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
         node.subscribe("episode", self._on_episode)
@@ -73,7 +73,7 @@ class VelocityDrive:
         self._base = BaseController(self._config.robot.base)
         self.newest = DriveResult(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
-        self._begun_ns, self._begun_wall_ns = self.now_ns, time.time_ns()
+        self._begun_ns, self._begun_steady_ns = self.now_ns, time.monotonic_ns()
         mount = first.frame.base_from_camera
         world = _World(taking(simulator), offset_ns, self._stop, mount)
         self._tell_fixed(self.now_ns, mount)
@@ -102,7 +102,8 @@ class VelocityDrive:
         twist = message.twist if self._config.stamped else message
         stamp_ns = messages.stamp_of(message) if self._config.stamped else 0
         now_ns = self.now_ns
-        sent_ns, begun_ns = (stamp_ns, self._begun_ns) if stamp_ns else (info["source_timestamp"], self._begun_wall_ns)
+        sent_ns, begun_ns = (stamp_ns, self._begun_ns) if stamp_ns else (_steady(info["source_timestamp"]),
+                                                                         self._begun_steady_ns)
         if 0 < sent_ns < begun_ns:
             self._node.count("command from before the episode")
         elif stamp_ns and now_ns - stamp_ns > self._config.robot.base.timeout_s * 1e9:
@@ -221,3 +222,8 @@ def taking(simulator: Simulator) -> Driving:
         raise SimulatorError(f"{type(simulator).__name__} takes no velocities: drive it with navigator atomic "
                              "(bridge.drive actions)")
     return simulator
+
+
+def _steady(wall_ns: int) -> int:
+    """Return a wall time of late by the monotonic clock, which nobody sets while an episode runs; 0 = unknown."""
+    return max(1, time.monotonic_ns() - (time.time_ns() - wall_ns)) if wall_ns else 0

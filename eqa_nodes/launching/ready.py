@@ -24,7 +24,7 @@ from eqa_nodes.ros.episodes import EPISODE
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import OK, UNHEARD
-from eqa_nodes.ros.run import end_with_launch, signature
+from eqa_nodes.ros.run import end_with_launch, signature, signature_in
 from eqa_nodes.ros.runner import READY
 
 POLL_S = 0.1
@@ -58,7 +58,7 @@ class Roll:
         return silent or self._doubled() or sorted(self._wanted() - served)
 
     def _on_started(self, header: Any) -> None:
-        self._started.add(header.frame_id)
+        self._started.add(signature_in(header.frame_id))
 
     def _doubled(self) -> list[str]:
         space = self._node.get_namespace().rstrip("/")

@@ -10,7 +10,7 @@ from typing import Any
 
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.action import CancelResponse, GoalResponse
-from rclpy.clock import Clock
+from rclpy.clock import Clock, ClockType
 from rclpy.serialization import serialize_message
 
 from eqa_nodes.core.agent.agent import Progress
@@ -121,7 +121,8 @@ class AskServer:
             node, interface(port.type), port.name, self._execute, goal_callback=self._offered,
             handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group,
             result_timeout=RESULT_S)
-        node.create_timer(TELL_S, queue.tell, callback_group=node.call_group, clock=Clock())
+        node.create_timer(TELL_S, queue.tell, callback_group=node.call_group,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _offered(self, _: Any) -> GoalResponse:
         if not self._node.active:

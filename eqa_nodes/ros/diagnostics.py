@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
@@ -23,20 +23,13 @@ from eqa_nodes.core.memory.times import WALL_NS
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import KINDS, TOPICS, Topic
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, judged
+from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, StatusReport, judged
 from eqa_nodes.ros.subscriptions import INFORMS
 
 PERIOD_S = 1.0
 STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
 _TF = "tf2_msgs/msg/TFMessage"
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-class StatusReport(NamedTuple):
-    """One status: its level and message, and the values behind it."""
-
-    verdict: FlowStatus
-    values: Mapping[str, object]
 
 
 class Diagnostics:
@@ -148,7 +141,7 @@ class Diagnostics:
         topics = {name: (flow.sum_up(now_ns), rated) for name, (flow, rated) in list(self._topics.items())}
         services = {name: flow.sum_up(now_ns) for name, flow in list(self._services.items())}
         reports = {"executor": self._executor(now, {**{n: s for n, (s, _) in topics.items()}, **services}),
-                   "refusals": self._refusals()}
+                   "refusals": self._refusals(), "clock": self._node.clocks.report()}
         if self._gauges:
             reports["queues"] = self._queues()
         reports |= {name: report() for name, report in self._reports.items()}

@@ -25,9 +25,11 @@ from std_msgs.msg import Header
 
 from eqa_nodes.config.nodes import Settings
 from eqa_nodes.core.camera.jumps import FutureWatch
+from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, answer_patiently, service_qos
+from eqa_nodes.ros.clock_alarm import ClockAlarm
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
@@ -35,7 +37,7 @@ from eqa_nodes.ros.listener import ListenerNode
 from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.run import HeldName, signature
+from eqa_nodes.ros.run import HeldName, announcement
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
 
 FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
@@ -66,13 +68,15 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         self._publishers_by_key: dict[str, Any] = {}
         self._remotes: Remotes | None = None
         self._started = self.create_publisher(Header, TOPICS["started"].name, qos(TOPICS["started"].qos))
+        self.clocks = ClockAlarm(self.config.node.tf.time_jump_s)
         self.diagnostics = Diagnostics(self)
         self._faults = _faults_of(self)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = super().on_activate(state)
         if self.active:
-            self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(), frame_id=signature(self.row)))
+            self._started.publish(Header(stamp=rclpy.clock.Clock().now().to_msg(),
+                                         frame_id=announcement(self.row, boot_ns())))
         return result
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -100,10 +104,19 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         """The clock that stamps may not be ahead of, ns; None where time is simulated, and goes as its sender likes."""
         return None if self.get_parameter("use_sim_time").value else time.time_ns
 
-    def future_watch(self) -> Callable[[int], bool]:
-        """Return what tells of each stamp of one sender whether it is a stray from the future."""
+    def future_watch(self, what: str = "a message") -> Callable[[int], bool]:
+        """Return what tells of each stamp of one sender whether it is a stray from the future. what: it sends."""
         watch, wall = FutureWatch(self.config.node.tf.time_jump_s), self.wall
-        return (lambda stamp_ns: watch.stray(stamp_ns, wall())) if wall is not None else (lambda stamp_ns: False)
+        if wall is None:
+            return lambda stamp_ns: False
+
+        def stray(stamp_ns: int) -> bool:
+            ahead = watch.stray(stamp_ns, wall())
+            if ahead:
+                self.clocks.stray(what)
+            return ahead
+
+        return stray
 
     def reconfigured(self, old: ConfigT, new: ConfigT) -> None:
         """Hand new settings to objects that hold some; self.config is `old` until this returns.

@@ -140,7 +140,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
         frames.rejected, frames.camera.noted = self._rejected, self.count
         own = frames.camera.topics()
         for part in frames.camera.parts:
-            callback = partial(self._put, frames, part, self.future_watch())
+            callback = partial(self._put, frames, part, self.future_watch(part))
             if part in own:
                 self._subscribe(SECOND * number + own[part], callback)
             else:
@@ -167,6 +167,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
 
     def _go_back(self, by_ns: int, stamp_ns: int) -> None:
         self.count(f"time went back by {by_ns / 1e9:.0f} s: what was waiting is dropped")
+        self.clocks.went_back(by_ns / 1e9)
         self._drop_waiting()
         self.tf.set_back(stamp_ns, by_ns)
         self.starts_ns, self.last_ns = min(self.starts_ns, stamp_ns + 1), -1  # parts of this one may be gone

@@ -25,6 +25,13 @@ class FlowStatus(NamedTuple):
     message: str
 
 
+class StatusReport(NamedTuple):
+    """One status: its level and message, and the values behind it."""
+
+    verdict: FlowStatus
+    values: Mapping[str, object]
+
+
 class RateWindow(NamedTuple):
     """One window of a flow: messages a second, share of the time in its callback, ages and times in seconds.
 

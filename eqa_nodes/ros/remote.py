@@ -14,13 +14,14 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 from unique_identifier_msgs.msg import UUID
 
+from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ReliableActionClient, service_qos
 from eqa_nodes.ros.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.messages import ns_of
-from eqa_nodes.ros.run import row_of
+from eqa_nodes.ros.run import born_in, row_of
 
 POLL_S = 0.1
 DISCOVERY_S = 10.0  # nodes that run find each other well within this
@@ -33,7 +34,7 @@ ONCE = ("act",)  # may not be sent again, since the robot may have moved; a requ
 
 
 class Sent(NamedTuple):
-    """When a request was sent, ns by the clock of starts, and the last start of its server that was known then."""
+    """When a request was sent, ns since this machine was started, and the last start of its server known then."""
 
     born: int
     at_ns: int
@@ -45,17 +46,22 @@ class NodeStarts:
     def __init__(self, node: Any, group: Any) -> None:
         self._born: dict[str, int] = {}
         self._received_s: dict[str, float] = {}  # of a successor, by our own clock
+        self._stamps: dict[str, int] = {}  # of the newest announcement, as another machine's clock had it
         topic = TOPICS["started"]
         node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos), callback_group=group)
 
     def _on_started(self, header: Any) -> None:
-        name, born = row_of(header.frame_id), ns_of(header.stamp)
+        name, stamp, here = row_of(header.frame_id), ns_of(header.stamp), born_in(header.frame_id)
+        if here is None and stamp == self._stamps.get(name):
+            return  # the same one again: our own clock may have been set since
+        self._stamps[name] = stamp
+        born = here if here is not None else max(1, boot_ns() - (time.time_ns() - stamp))
         if 0 < self.of(name) < born:
             self._received_s[name] = time.monotonic()
         self._born[name] = max(born, self.of(name))
 
     def of(self, *names: str) -> int:
-        """Return the last start of any of these nodes in ns, 0 while it is unknown."""
+        """Return the last start of any of these nodes, ns since this machine was started, 0 while it is unknown."""
         return max(self._born.get(name, 0) for name in names)
 
     def again_after(self, sent: Sent, *names: str) -> bool:
@@ -104,7 +110,7 @@ class _Remote:
 
     def _now(self) -> Sent:
         """Return that a request is sent at this moment."""
-        return Sent(self._births.of(*self._servers), time.time_ns())
+        return Sent(self._births.of(*self._servers), boot_ns())
 
     def _wait(self, future: Any, deadline_s: float, sent: Sent, alive: Callable[[], None] = lambda: None,
               again: Callable[[], Any] = lambda: None, times: float = AGAIN) -> Any:

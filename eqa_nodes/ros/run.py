@@ -13,6 +13,7 @@ import signal
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -34,9 +35,35 @@ def signature(row: str, environment: Mapping[str, str] = os.environ) -> str:
     return f"{row}@{run}" if run else row
 
 
+def announcement(row: str, born_ns: int, environment: Mapping[str, str] = os.environ) -> str:
+    """Return a signature with the time since this machine was started at which the node was: no setting of the clock
+    makes a successor look older."""
+    return f"{signature(row, environment)}#{boot_id()}:{born_ns}"
+
+
+def signature_in(said: str) -> str:
+    """Return the signature in an announcement."""
+    return said.partition("#")[0]
+
+
 def row_of(said: str) -> str:
-    """Return the row in a signature."""
-    return said.partition("@")[0]
+    """Return the row in a signature or an announcement."""
+    return signature_in(said).partition("@")[0]
+
+
+def born_in(said: str) -> int | None:
+    """Return the start in an announcement of this machine, ns since the machine was started; else None."""
+    boot, _, born = said.partition("#")[2].partition(":")
+    return int(born) if boot == boot_id() and born.isdecimal() else None
+
+
+@cache
+def boot_id() -> str:
+    """Return what tells this start of this machine from all others."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")[:16]
+    except OSError:
+        return "unknown"
 
 
 def end_with_launch() -> None:

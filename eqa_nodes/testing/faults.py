@@ -15,12 +15,22 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rclpy.clock import Clock
+from rclpy.clock import Clock, ClockType
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.ranges import Count, NotNegative, Share, check_ranges
+from eqa_nodes.core.ranges import Count, Finite, NotNegative, Share, check_ranges
 
 _TICK_S = 0.02  # how exactly late messages are late
+
+
+_time, _time_ns = time.time, time.time_ns
+
+
+def _set_clock(step_s: float) -> None:
+    """Set the wall clock that this process's Python reads."""
+    if step_s or time.time is not _time:
+        time.time = lambda: _time() + step_s
+        time.time_ns = lambda: _time_ns() + round(step_s * 1e9)
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,7 @@ class Faults:
     late_share: Share = 0.0  # share that arrives late
     late_s: NotNegative = 0.5  # how late, in seconds
     tf_delay_s: NotNegative = 0.0  # delay of every transform in seconds
+    clock_step_s: Finite = 0.0  # by which the wall clock of every node is ahead of the true one, as its Python reads it
     delay_s: Mapping[str, float] = field(default_factory=dict)  # node: seconds that it sleeps before every callback
 
     def __post_init__(self) -> None:
@@ -61,8 +72,10 @@ class Injection:
         self._node, self._path = node, path
         self._faults, self._read_ns = read_faults(path), path.stat().st_mtime_ns
         self._dice = self._seeded()
+        _set_clock(self._faults.clock_step_s)
         self._held: list[tuple[float, Callable[..., Any], tuple[Any, ...]]] = []
-        node.create_timer(_TICK_S, self._deliver, callback_group=node.data_group, clock=Clock())
+        node.create_timer(_TICK_S, self._deliver, callback_group=node.data_group,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def wrap(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callback of a topic that loses, doubles and holds back messages before `callback` gets them."""
@@ -96,9 +109,11 @@ class Injection:
             before, self._faults, self._read_ns = self._faults, read_faults(self._path), written_ns
             if self._faults.seed != before.seed:
                 self._dice = self._seeded()
+            _set_clock(self._faults.clock_step_s)
         return self._faults
 
     def _deliver(self) -> None:
+        self._present()
         now = time.monotonic()
         due = [held for held in self._held if held[0] <= now]
         self._held = [held for held in self._held if held[0] > now]

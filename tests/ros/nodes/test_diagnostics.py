@@ -151,7 +151,7 @@ def test_what_a_node_has_let_go_of_is_told_no_more(ros: Any, listener: Listener)
     assert listener.wait("mapper: queues", lambda s: s.values[0].key == "mail") == {"mail": "7"}
     listener.newest.clear()
     listener.wait("mapper: queues", lambda s: True)
-    assert set(listener.newest) == {"mapper: executor", "mapper: refusals", "mapper: queues"}
+    assert set(listener.newest) == {"mapper: executor", "mapper: refusals", "mapper: queues", "mapper: clock"}
 
 
 def test_reasons_that_have_numbers_in_them_are_bounded(ros: Any) -> None:

@@ -21,6 +21,7 @@ from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.ros.graph import NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import EqaNode, executor_of
+from eqa_nodes.ros.run import signature_in
 from eqa_nodes.ros.runner import node_class
 from eqa_nodes.testing.waiting import until
 
@@ -99,7 +100,7 @@ def test_inactive_it_refuses_by_name_and_active_again_it_answers(ros: Any, tmp_p
 def test_it_says_that_it_started_only_when_it_is_active(ros: Any) -> None:
     heard: list[str] = []
     plain = ros.plain("listener")
-    plain.create_subscription(Header, TOPICS["started"].name, lambda m: heard.append(m.frame_id),
+    plain.create_subscription(Header, TOPICS["started"].name, lambda m: heard.append(signature_in(m.frame_id)),
                               qos(TOPICS["started"].qos))
     manager = Manager(plain, "mapper")
     ros.add(MapperNode, node__autostart=False)

@@ -18,11 +18,12 @@ from rclpy.task import Future
 from rclpy.time import Time
 from std_msgs.msg import Header
 
+from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.remote import NodeRestarted, Remotes
-from eqa_nodes.ros.run import signature
+from eqa_nodes.ros.remote import NodeRestarted, NodeStarts, Remotes, Sent
+from eqa_nodes.ros.run import announcement
 from eqa_nodes.testing.waiting import holds
 
 
@@ -111,12 +112,12 @@ class Reports:
         self._births, self._row, self._caller = remotes.births, row, threading.current_thread()
         self._known, self._looked = remotes.births.of, threading.Event()
         remotes.births.of = self._look  # type: ignore[method-assign]
-        self.born_ns = time.time_ns()
+        self.born_ns = boot_ns()
         self.report(self.born_ns - 60 * 10**9)
 
     def report(self, born_ns: int) -> None:
         """Report a start and wait until the report was received."""
-        self._started.publish(Header(stamp=Time(nanoseconds=born_ns).to_msg(), frame_id=signature(self._row)))
+        self._started.publish(Header(frame_id=announcement(self._row, born_ns)))
         assert holds(lambda: self._known(self._row) == born_ns)
 
     def report_to_one_who_waits(self, born_ns: int) -> None:
@@ -140,7 +141,7 @@ def test_a_late_report_of_a_successor_ends_only_what_was_sent_before_its_start(r
 
     def act(request: Any, response: Any) -> Any:
         asked.append(request.action)
-        reports.report_to_one_who_waits(time.time_ns() if lost else reports.born_ns)
+        reports.report_to_one_who_waits(boot_ns() if lost else reports.born_ns)
         assert not lost or over.wait(60.0)  # as one that is dead
         response.steps = 7
         return response
@@ -166,7 +167,7 @@ def test_a_late_report_of_a_successor_ends_only_the_goals_of_before_its_start(ro
     action, reports = remotes.action("drive_to_pose"), Reports(ros, remotes, "navigator")
 
     def drive(handle: Any) -> Any:
-        reports.report_to_one_who_waits(time.time_ns() if lost else reports.born_ns)
+        reports.report_to_one_who_waits(boot_ns() if lost else reports.born_ns)
         assert not lost or over.wait(60.0)
         handle.succeed()
         return kind.Result()
@@ -201,3 +202,27 @@ def test_a_request_that_a_successor_may_have_missed_is_sent_again(ros: Any, monk
     monkeypatch.setattr(remote._client, "call_async", lossy)
     remote.call(60.0)
     assert len(sent) == 2
+
+
+def test_a_successor_is_known_although_the_clock_was_set_back(ros: Any) -> None:
+    """A node that is started after the clock was set back looks older than its predecessor by the wall clock."""
+    births = NodeStarts(ros.plain("caller"), None)
+    first, second = boot_ns() - 10**9, boot_ns() + 10**9
+    births._on_started(Header(stamp=Time(seconds=5000).to_msg(), frame_id=announcement("memory", first)))
+    sent = Sent(births.of("memory"), boot_ns())
+    assert not births.again_after(sent, "memory")
+    births._on_started(Header(stamp=Time(seconds=1400).to_msg(), frame_id=announcement("memory", second)))
+    assert births.of("memory") == second and births.again_after(sent, "memory")
+
+
+def test_a_start_on_another_machine_goes_by_its_wall_clock_and_counts_once(
+        ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    births = NodeStarts(ros.plain("caller"), None)
+    now = time.time_ns()
+    said = Header(stamp=Time(nanoseconds=now - 10**10).to_msg(), frame_id="memory#another:17")
+    births._on_started(said)
+    born = births.of("memory")
+    assert abs(boot_ns() - 10**10 - born) < 10**9
+    monkeypatch.setattr("eqa_nodes.ros.remote.time.time_ns", lambda: now - 3600 * 10**9)
+    births._on_started(said)  # sent again to a late subscriber, after our clock was set back
+    assert births.of("memory") == born
