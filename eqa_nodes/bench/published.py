@@ -2,17 +2,25 @@
 
 Forms: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem (also
 Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ...; lengths of reference
-paths, {question_id: metres} (gt_path_length.json).
+paths, {question_id: metres} (gt_path_length.json); those of published_forms.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from eqa_nodes.bench.published_forms import (
+    MOST_BYTES,
+    Published,
+    is_trajectories,
+    read_express,
+    read_steps,
+    read_trajectories,
+)
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.running.runner import SAMPLES
@@ -23,31 +31,40 @@ from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.recordings.plain_pickle import load_plain
 
 _ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, less their parts and endings
-_MOST_BYTES = 200_000_000
+_RESULTS = "results.pkl"  # EXPRESS-Bench's
 
 
-@dataclass(frozen=True)
-class Published:
-    """answers: text by question id, None = no answer; metres: path length by question id, empty = not published."""
+def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
+    """Read a file of predictions, or a result folder. samples: that were asked, which EXPRESS-Bench's file counts.
 
-    answers: Mapping[str, str | None] = field(default_factory=dict)
-    metres: Mapping[str, float] = field(default_factory=dict)
-
-
-def read_published(path: Path) -> Published:
-    """Read a file of predictions, or a result folder. Raises ConfigError naming the file and what is wrong."""
+    Raises ConfigError naming the file and what is wrong.
+    """
+    if path.suffix == ".pkl":
+        return read_express(path, samples)
     if not path.is_dir():
         return Published(_answers(path))
+    if (path / _RESULTS).is_file():
+        return read_express(path / _RESULTS, samples)
+    if is_trajectories(path):
+        return read_trajectories(path)
     found: dict[str, str | None] = {}
     for file in _parts(path, _ANSWERS, ".json"):
         found |= _answers(file)
     if not found:
         raise ConfigError(f"{path} has no {_ANSWERS}.json and no {_ANSWERS}_*.json: name a result folder of 3D-Mem, "
-                          "or a file of predictions")
+                          f"EXPRESS-Bench ({_RESULTS}) or EmbodiedEval (trajNNNN folders), or a file of predictions")
     metres: dict[str, float] = {}
     for file in _parts(path, _PATHS, ".pkl"):
         metres |= read_numbers(file)
     return Published(found, metres)
+
+
+def read_lengths(path: Path) -> dict[str, float]:
+    """Read reference lengths by question id: metres from a file, steps from a folder of trajectories.
+
+    Raises ConfigError.
+    """
+    return {name: float(steps) for name, steps in read_steps(path).items()} if path.is_dir() else read_numbers(path)
 
 
 def read_numbers(path: Path) -> dict[str, float]:
@@ -66,16 +83,17 @@ def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Pub
     """Write a run directory that holds what was published; return the ids of questions without an answer.
 
     lengths: of the reference paths, metres, in place of the data set's. source: names where the answers come from.
-    Steps are not published, and without path lengths no metres: what would need them has no value. Raises ConfigError
-    for ids that the data set does not have, path lengths of some answers only, or a directory that holds another run.
+    Steps are published of tasks alone, and without path lengths no metres: what would need them has no value. Raises
+    ConfigError for ids that the data set does not have, path lengths of some answers only, or a directory that holds
+    another run.
     """
-    samples = [replace(s, reference_steps=None, reference_metres=lengths.get(s.id, s.reference_metres)
-                       if published.metres else None) for s in samples]
+    samples = [_with_lengths(sample, published, lengths) for sample in samples]
     check_samples(samples)
     if strange := sorted(set(published.answers) - {s.id for s in samples}):
         raise ConfigError(f"{len(strange)} answers are of questions that {dataset} does not have, such as "
                           f"{strange[0]!r}: choose the data set and --split that they were asked from")
-    if published.metres and (lost := sorted(set(published.answers) - set(published.metres))):
+    given = published.metres.keys() | {name for name, mark in published.marks.items() if mark.sigma is None}
+    if published.metres and (lost := sorted(set(published.answers) - given)):
         raise ConfigError(f"{len(lost)} answers have no path length, such as {lost[0]!r}: give all of them, or none")
     out.mkdir(parents=True, exist_ok=True)
     with PredictionWriter(out) as writer:
@@ -88,10 +106,21 @@ def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Pub
     return [s.id for s in samples if s.id not in published.answers]
 
 
+def _with_lengths(sample: Sample, published: Published, lengths: Mapping[str, float]) -> Sample:
+    """Return the sample with the reference lengths that paths of the published kind are compared with."""
+    length = lengths.get(sample.id)
+    if published.steps:
+        return replace(sample, reference_metres=None,
+                       reference_steps=sample.reference_steps if length is None else int(length))
+    metres = published.reference_m.get(sample.id, sample.reference_metres) if length is None else length
+    return replace(sample, reference_steps=None, reference_metres=metres if published.metres else None)
+
+
 def _prediction(name: str, published: Published) -> Prediction:
     text = published.answers[name]
-    receipt = Receipt(metres=published.metres.get(name, 0.0))
-    return Prediction(name, Answer(text or "", abstained=not text, receipt=receipt))
+    receipt = Receipt(published.steps.get(name, 0), published.metres.get(name, 0.0))
+    return Prediction(name, Answer(text or "", abstained=text is None, receipt=receipt),
+                      predicates=published.predicates.get(name, ()), target_m=published.target_m.get(name))
 
 
 def _parts(folder: Path, name: str, ending: str) -> list[Path]:
@@ -111,14 +140,14 @@ def _answers(path: Path) -> dict[str, str | None]:
         name, text = str(record["question_id"]), record["answer"]
         if not (text is None or isinstance(text, str)):
             raise ConfigError(f"{path}: the answer of question {name!r} must be a text or null, not {text!r:.60}")
-        found[name] = text
+        found[name] = text or None  # 3D-Mem's scorer takes no empty texts either
     return found
 
 
 def _parsed(path: Path, parse: Callable[[bytes], Any]) -> Any:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ValueError(f"it has more than {_MOST_BYTES} bytes")
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES} bytes")
         return parse(path.read_bytes())
     except (OSError, ValueError, EqaError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error

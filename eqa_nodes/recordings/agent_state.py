@@ -23,6 +23,7 @@ _ARRAYS, _SCALARS, _BUFFERS = (  # numpy 2 has _core where numpy 1 has core
     for name in ("multiarray._reconstruct", "multiarray.scalar", "numeric._frombuffer"))
 _KNOWN = frozenset((*_FIELDS, *_QUATERNIONS, *_RECONSTRUCTORS, *_ARRAYS, *_SCALARS, *_BUFFERS, "numpy.ndarray",
                     "numpy.dtype", "_codecs.encode", "builtins.object", "__builtin__.object"))
+PICKLED_NAMES = _KNOWN | {"_magnum.Vector3", "_magnum.Quaternion"}  # what pickles of Habitat's results name
 _NUMBERS = re.compile(r"[<>|=]?[fiu][1248]", re.ASCII)
 _MALFORMED = (ValueError, TypeError, LookupError, OverflowError)
 
@@ -118,6 +119,14 @@ def _number(value: Any) -> float:
     if type(value) not in (int, float):
         raise TypeError(f"a {type(value).__name__} stands where a number is wanted")
     return float(value)
+
+
+def pickled_number(value: Any) -> float:
+    """Return a number of a pickle, Python's or numpy's. Raises ValueError or TypeError."""
+    try:
+        return _number(value)
+    except LookupError as error:
+        raise ValueError(f"a number cannot be read: {error}") from error
 
 
 def _array(value: PickledCall) -> np.ndarray:

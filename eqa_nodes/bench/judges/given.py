@@ -11,13 +11,16 @@ from eqa_nodes.core.storage.codec import dumps
 
 
 class GivenMarks:
-    """Marks by question id. As in OpenEQA's scorer a mark is clipped to 1..5: 0 stands there for no answer."""
+    """Marks by question id. As in OpenEQA's scorer a number is clipped to 1..5: 0 stands there for no answer.
 
-    sees = False
+    A Mark stays as it is, with its grounding.
+    """
 
-    def __init__(self, marks: Mapping[str, float], source: str) -> None:
+    def __init__(self, marks: Mapping[str, float | Mark], source: str) -> None:
         """source: names the file in tables."""
-        self._marks = dict(marks)
+        self._marks = {name: mark if isinstance(mark, Mark) else Mark(min(max(mark, 1.0), 5.0))
+                       for name, mark in marks.items()}
+        self.sees = any(mark.delta is not None for mark in self._marks.values())
         self.version = hashlib.sha256(dumps(sorted(self._marks.items())).encode()).hexdigest()
         self.name = f"marks of {source}"
 
@@ -25,7 +28,7 @@ class GivenMarks:
         """Return the question's mark, unscored where there is none."""
         if (mark := self._marks.get(sample.id)) is None:
             return Mark(None, None, f"{self.name} has no mark for this question")
-        return Mark(min(max(mark, 1.0), 5.0))
+        return mark
 
     def close(self) -> None:
         """Nothing is held."""

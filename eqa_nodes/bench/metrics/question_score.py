@@ -156,6 +156,8 @@ def _groups(targets: object) -> list[Sequence[int]]:
 
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: SceneFacts | None) -> _Arrival:
     """Measure the final distance, whether the robot passed near the target, and whether it is reachable."""
+    if (published := prediction.target_m) is not None:
+        return _Arrival(published, None, True, "")
     start, end, targets = sample.start, prediction.final_pose, _targets(sample)
     if facts is None or not targets:
         return _Arrival(None, None, None, "")

@@ -23,7 +23,8 @@ class Prediction:
 
     traceback: where an error came from that nobody raised on purpose, "" = none. blind: the answer without having seen
     anything, None where it was not asked for. note: what a person should know of how it came about, "" = nothing.
-    predicates: which goal predicates of a task were true at the end, in the task's order; () = it has none.
+    predicates: which goal predicates of a task were true at the end, in the task's order; () = it has none. target_m:
+    distance from the last position to the target in metres, as somebody published it; None: the scorer measures it.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Prediction:
     blind: Answer | None = None
     note: str = ""
     predicates: tuple[bool, ...] = ()
+    target_m: float | None = None
 
     @property
     def failed(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,38 +20,52 @@ if TYPE_CHECKING:
 class PublishedOptions:
     """Results that another project published; RUN is the directory that is made of them."""
 
-    predictions: Path | None = option(None, "OpenEQA's [{question_id, answer}], or a result folder of 3D-Mem with its "
-                                      "path lengths", metavar="PATH")
+    predictions: Path | None = option(None, "OpenEQA's [{question_id, answer}], a result folder of 3D-Mem with its "
+                                      "path lengths, EXPRESS-Bench's results.pkl with its marks, or a folder of "
+                                      "EmbodiedEval's trajectories", metavar="PATH")
     marks: Path | None = option(None, "{question_id: mark} in a judge's place; of RUN itself, or of a published file",
                                 metavar="FILE")
     blind_marks: Path | None = option(None, "the same of blind answers", metavar="FILE")
-    lengths: Path | None = option(None, "{question_id: metres} of the reference paths (gt_path_length.json; default: "
-                                  "the data set's)", metavar="FILE")
+    lengths: Path | None = option(None, "{question_id: metres} of the reference paths (gt_path_length.json), or a "
+                                  "folder of people's trajectories for EmbodiedEval (default: the data set's)",
+                                  metavar="PATH")
     dataset: str = option("", "data set that was asked, with --predictions, or --marks alone", complete=names.datasets)
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (openeqa: aeqa-184, aeqa-41 ...)")
 
-    def write(self, out: Path) -> None:
-        """Make a run directory of what was published; without a data set nothing is made. Raises ConfigError."""
+    def write(self, out: Path) -> Judge | None:
+        """Make a run directory of what was published; without a data set nothing is made. Raises ConfigError.
+
+        Return the marks that the results themselves hold, None without any.
+        """
         from rich.console import Console
 
         from eqa_nodes.bench.datasets import open_dataset
-        from eqa_nodes.bench.published import Published, read_numbers, read_published, write_run
+        from eqa_nodes.bench.judges.given import GivenMarks
+        from eqa_nodes.bench.published import read_lengths, read_numbers, read_published, write_run
+        from eqa_nodes.bench.published_forms import Published
+        from eqa_nodes.bench.samples import ACTIVE, TASKS
         from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.registry import READERS
 
         source = self.predictions or self.marks
         if not self.dataset:
             if self.predictions or self.lengths:
                 raise ConfigError("--predictions and --lengths need --dataset: the questions that were asked")
-            return
+            return None
         if source is None:
             raise ConfigError("--dataset needs --predictions or --marks: the results that are to be scored")
-        found = read_published(source) if self.predictions else Published(dict.fromkeys(read_numbers(source), ""))
-        lengths = read_numbers(self.lengths) if self.lengths else {}
-        lost = write_run(out, self.dataset, open_dataset(self.dataset, folder=self.data, split=self.split), found,
-                         lengths, source.name)
+        task = TASKS if self.dataset in READERS and READERS.traits(self.dataset).task == TASKS else ACTIVE
+        samples = open_dataset(self.dataset, folder=self.data, split=self.split, task=task)
+        marked = read_numbers(self.marks) if self.marks else None
+        found = read_published(source, samples) if self.predictions else Published(dict.fromkeys(marked or {}, ""))
+        if marked is not None and self.predictions:  # their scorers mark no absent answers, and we count them as chosen
+            found = replace(found, answers={name: text for name, text in found.answers.items() if name in marked})
+        lost = write_run(out, self.dataset, samples, found, read_lengths(self.lengths) if self.lengths else {},
+                         source.name)
         Console().print(f"{len(found.answers)} answers of {source} are in {out}, {len(lost)} questions have none",
                         soft_wrap=True, markup=False)
+        return GivenMarks(found.marks, source.name) if found.marks and self.marks is None else None
 
     def given(self, path: Path | None) -> Judge | None:
         """Return the judge that holds a file's marks, None without one. Raises ConfigError."""
@@ -80,21 +94,26 @@ class Score:
         """Mark and print the table."""
         from eqa_nodes.cli.bench.tables import print_scores
 
-        self.published.write(self.out)
-        with self._judging() as judge:
+        with self._judging(self.published.write(self.out)) as judge:
             print_scores(self.out, judge, self.failed, self.published.given(self.published.blind_marks))
         return 0
 
     @contextmanager
-    def _judging(self) -> Iterator[Judge]:
-        """Give the judge, or the given marks; one that is a model has marked the run before, and keeps its marks."""
+    def _judging(self, found: Judge | None) -> Iterator[Judge]:
+        """Give the judge, or the given marks; one that is a model has marked the run before, and keeps its marks.
+
+        found: marks of the results themselves, which count unless a judge is named.
+        """
         from rich.console import Console
 
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
         from eqa_nodes.bench.judges.marking import mark_run
         from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
 
-        if (given := self.published.given(self.published.marks)) is not None:
+        given = self.published.given(self.published.marks)
+        if given is None and not self.judge and self.how.official() is None:
+            given = found
+        if given is not None:
             yield given
             return
         options, scorer, console = self.how.options(), self.how.official(), Console()

@@ -10,7 +10,8 @@ import pytest
 
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics.scores import Row, score_run
-from eqa_nodes.bench.published import Published, read_numbers, read_published, write_run
+from eqa_nodes.bench.published import read_numbers, read_published, write_run
+from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError

@@ -1,0 +1,145 @@
+"""Result files of EXPRESS-Bench (results.pkl) and EmbodiedEval (a folder of trajectories), read as data."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.official import read_official_eac
+from eqa_nodes.bench.readers.records import JsonRecord, load
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import ConfigError, EqaError
+from eqa_nodes.recordings.agent_state import PICKLED_NAMES, pickled_number
+from eqa_nodes.recordings.plain_pickle import load_plain
+
+MOST_BYTES = 200_000_000
+_EXPRESS_FIELDS = ("question_ind", "question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")
+_TRAJECTORY = re.compile(r"traj(\d+)", re.ASCII)
+_STEP = re.compile(r"(\d+)a\.json", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published, by question id. answers: None = no answer. Empty mappings: it was not published.
+
+    metres: path lengths; marks: given by the results themselves; target_m: distance from the last position to the
+    target in metres, where a path leads there; reference_m: lengths of reference paths; steps: of a task, with its
+    predicates as Prediction has them.
+    """
+
+    answers: Mapping[str, str | None] = field(default_factory=dict)
+    metres: Mapping[str, float] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    target_m: Mapping[str, float] = field(default_factory=dict)
+    reference_m: Mapping[str, float] = field(default_factory=dict)
+    steps: Mapping[str, int] = field(default_factory=dict)
+    predicates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+
+
+def read_express(path: Path, samples: Sequence[Sample]) -> Published:
+    """Read EXPRESS-Bench's results.pkl: question_ind counts the questions of its data file.
+
+    As in its scorer an infinite path takes the question out of C, C* and E_path (its mark is unscored here), and an
+    infinite distance out of d_T. Raises ConfigError for a file of another form, or one of other questions.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES} bytes")
+        data = load_plain(path.read_bytes(), PICKLED_NAMES, path)
+        if not isinstance(data, list) or not all(isinstance(result, dict) for result in data):
+            raise ValueError("it must hold a list of results")
+        rows = [_express_row(result, samples) for result in data]
+    except (OSError, ValueError, TypeError, EqaError) as error:
+        raise ConfigError(f"{path} cannot be read as results of EXPRESS-Bench: {error}") from error
+    if len({row.id for row in rows}) != len(rows):
+        raise ConfigError(f"{path} holds a question twice")
+    return Published({r.id: r.answer for r in rows}, {r.id: r.metres for r in rows if math.isfinite(r.metres)},
+                     {r.id: r.mark for r in rows}, {r.id: r.target_m for r in rows if math.isfinite(r.target_m)},
+                     {r.id: r.reference_m for r in rows})
+
+
+@dataclass(frozen=True)
+class _ExpressRow:
+    id: str
+    answer: str
+    mark: Mark
+    metres: float
+    target_m: float
+    reference_m: float
+
+
+def _express_row(result: Mapping[str, Any], samples: Sequence[Sample]) -> _ExpressRow:
+    for name in _EXPRESS_FIELDS:
+        if name not in result:
+            raise ValueError(f"a result has no {name!r}")
+    index = result["question_ind"]
+    if type(index) is not int or not 0 <= index < len(samples):
+        raise ValueError(f"question_ind {index!r:.40} is none of the data set's {len(samples)} questions")
+    sample = samples[index]
+    if result["question"] != sample.question:
+        raise ValueError(f"question {index} is {result['question']!r:.60} there and {sample.question!r:.60} in the "
+                         "data set: name the data file that was asked")
+    answer, eac = result["gen_answer"], result["EAC"]
+    if not isinstance(answer, str) or not isinstance(eac, str):
+        raise ValueError(f"gen_answer and EAC of question {index} must be texts")
+    metres, target_m, reference_m = (pickled_number(result[name]) for name in _EXPRESS_FIELDS[4:])
+    if not (metres >= 0 and target_m >= 0 and reference_m >= 0):
+        raise ValueError(f"a length of question {index} is negative or no number")
+    try:
+        mark = Mark(*read_official_eac(eac)) if math.isfinite(metres) else Mark(None, None, "its path is infinite")
+    except ValueError as error:
+        mark = Mark(None, None, f"the official parser refuses {eac[:60]!r}: {error}")
+    return _ExpressRow(sample.id, answer, mark, metres, target_m, reference_m)
+
+
+def is_trajectories(folder: Path) -> bool:
+    """Say whether a folder holds results of EmbodiedEval: trajNNNN folders."""
+    return any(_TRAJECTORY.fullmatch(each.name) and each.is_dir() for each in folder.iterdir())
+
+
+def read_trajectories(folder: Path) -> Published:
+    """Read EmbodiedEval's trajNNNN/ with task.json and NNNNa.json a step, or traj.json. Raises ConfigError.
+
+    The state after the last step counts: of a single predicate `done_after_action`, of several `predicates_done`.
+    """
+    answers: dict[str, str | None] = {}
+    steps: dict[str, int] = {}
+    predicates: dict[str, tuple[bool, ...]] = {}
+    for each in sorted(folder.iterdir()):
+        if not (named := _TRAJECTORY.fullmatch(each.name)) or not each.is_dir():
+            continue
+        name, logs = f"{int(named[1]):04d}", _logs(each)
+        last = logs[-1]
+        task = JsonRecord(load(each / "task.json"), f"{each}/task.json")
+        of = JsonRecord(JsonRecord(task.get("scene"), f"{each}/task.json: scene").get("task_instance"),
+                        f"{each}/task.json: task_instance").get("predicates")
+        done = [last.get("done_after_action")] if len(of) == 1 else last.get("predicates_done")
+        if not isinstance(done, list) or not done or any(value not in (-1, 0, 1) for value in done):
+            last.refuse("predicates_done", f"must hold 1, 0 or -1 for each predicate, got {done!r:.60}")
+        answers[name] = last.text("action") if "action" in last else ""
+        steps[name], predicates[name] = len(logs), tuple(value == 1 for value in done)
+    return Published(answers, steps=steps, predicates=predicates)
+
+
+def read_steps(folder: Path) -> dict[str, int]:
+    """Read how many steps each trajectory of a folder has, such as those of people: L of SPL. Raises ConfigError."""
+    return {f"{int(named[1]):04d}": len(_logs(each)) for each in sorted(folder.iterdir())
+            if (named := _TRAJECTORY.fullmatch(each.name)) and each.is_dir()}
+
+
+def _logs(folder: Path) -> list[JsonRecord]:
+    """Return the steps of a trajectory in their order."""
+    whole = folder / "traj.json"
+    if whole.is_file():
+        data = load(whole)
+    else:
+        files = sorted((int(named[1]), each) for each in folder.iterdir() if (named := _STEP.fullmatch(each.name)))
+        data = [load(file) for _, file in files]
+    if not isinstance(data, list) or not data:
+        raise ConfigError(f"{folder} has no steps: it must hold traj.json, or NNNNa.json for each step")
+    return [JsonRecord(step, f"{folder}: step {number}") for number, step in enumerate(data)]
