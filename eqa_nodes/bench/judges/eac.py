@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eqa_nodes.bench.judges.base import Mark
-from eqa_nodes.bench.judges.llm_match import ModelJudge
+from eqa_nodes.bench.judges.llm_match import SAME, ModelJudge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in
 from eqa_nodes.bench.judges.replies import BOTH_FORM, MARK_FORM, clipped, read_both, read_mark
@@ -29,6 +29,8 @@ class EacJudge(ModelJudge):
         """Ask the model for sigma and delta."""
         if not (text := self._text(answer_text)):
             return Mark(1, 0.0, "no answer")
+        if view is None and self._same(sample, text):
+            return SAME
         if view is None:
             said = self._ask(sample, text, None, read_mark, MARK_FORM, self._blind)
             return said if isinstance(said, Mark) else Mark(*clipped(said))

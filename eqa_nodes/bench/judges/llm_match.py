@@ -21,6 +21,7 @@ from eqa_nodes.core.traits import JudgeTraits
 from eqa_nodes.models.config import ModelConfig
 
 T = TypeVar("T")
+SAME = Mark(5, None, "the same text as a right answer")
 
 
 class ModelJudge:
@@ -88,6 +89,11 @@ class ModelJudge:
         text = drop_after_last_full_stop(answer_text) if self._options.until_last_full_stop else answer_text
         return "" if says_nothing(text) else text
 
+    def _same(self, sample: Sample, text: str) -> bool:
+        """Say whether an answer is one of the right ones that the model is shown, letter by letter."""
+        shown = sample.alternatives if self._options.extra_answers else ()
+        return text.strip() in {right.strip() for right in (sample.answer, *shown)}
+
     def _ask(self, sample: Sample, text: str, view: bytes | None, read: Callable[[str], T], form: str,
              prompt: Prompt | None = None) -> T | Mark:
         """Return the model's mark, or why its replies could not be parsed."""
@@ -103,7 +109,10 @@ class ModelJudge:
 
 
 class LlmMatch(ModelJudge):
-    """As in OpenEQA's scorer sigma is clipped to 1..5 and no answer marks 1. Options are matched by rule, not asked."""
+    """As in OpenEQA's scorer sigma is clipped to 1..5 and no answer marks 1. Options are matched by rule, not asked.
+
+    A text that is a right answer letter by letter costs no call either.
+    """
 
     kind, prompt = "llm-match", "judge_match"
 
@@ -113,6 +122,8 @@ class LlmMatch(ModelJudge):
             return Mark(1, None, "no answer")
         if sample.choices:
             return mark_choice(sample, text)
+        if self._same(sample, text):
+            return SAME
         said = self._ask(sample, text, None, read_mark, MARK_FORM)
         return said if isinstance(said, Mark) else Mark(*clipped(said))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from eqa_nodes.bench.metrics.intervals import DIFFERENCE, SHARE, mean_interval, paired_shares
 
+POSE_STEP_M = 3.0  # HM-EQA: the farthest that one pose is from the last one
 SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the target
 
 
@@ -107,11 +108,19 @@ def choice_accuracy(sigma: float) -> float:
     return float(clip_mark(sigma) == 5)
 
 
-def normalised_steps(steps: int, allowed: int) -> float:
-    """Steps taken as a share of the steps allowed in this scene. HM-EQA (Ren et al. 2024)."""
+def poses_of(legs_m: Iterable[float]) -> int:
+    """Return how many poses HM-EQA would count for the drives of an episode, in metres, its start included.
+
+    Its robot moves at most 3 m from one pose to the next, and each drive ends in a pose.
+    """
+    return 1 + sum(max(1, math.ceil(round(leg, 6) / POSE_STEP_M)) for leg in legs_m)
+
+
+def normalised_steps(poses: int, allowed: int) -> float:
+    """Poses as a share of those allowed in this scene, at most 1. HM-EQA (Ren et al. 2024)."""
     if allowed <= 0:
         raise ValueError(f"the number of steps allowed must be > 0, got {allowed}")
-    return steps / allowed
+    return min(poses, allowed) / allowed
 
 
 def task_success(predicates: Sequence[bool]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -41,7 +42,8 @@ class QuestionScore:
     whether a way leads to the target, None = not measured; without one nothing that needs a path has a value.
     predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
     a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
-    normalised steps are a share of, None where the data set does not say. expects: the kind of answer that was asked
+    normalised steps are a share of, None where the data set does not say. poses: as HM-EQA counts them, None without a
+    trace. expects: the kind of answer that was asked
     for, where the data set says it. judged: whether it asks for an answer, or is scored by predicates alone.
     """
 
@@ -73,11 +75,19 @@ class QuestionScore:
     expects: str = ""
     judged: bool = True
     money: float = 0.0
+    poses: int | None = None
 
     @property
     def unscored(self) -> bool:
         """Whether there is an answer to mark, and the judge could not."""
         return self.judged and self.sigma is None and self.status != "failed"
+
+
+class _Poses(NamedTuple):
+    """`poses` of QuestionScore, and why it is missing."""
+
+    number: int | None
+    note: str
 
 
 class _Arrival(NamedTuple):
@@ -98,16 +108,19 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
     arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
     allowed = sample.metadata.get("allowed_steps")
+    poses = _poses(out, prediction) if isinstance(allowed, int) else _Poses(None, "")
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
     return QuestionScore(
         sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, None if judge.sees else facts),
-        mark.note + arrival.note, blind_mark.sigma, answer.confidence, receipt.steps, receipt.metres, receipt.seconds,
+        mark.note + arrival.note + poses.note, blind_mark.sigma, answer.confidence, receipt.steps, receipt.metres,
+        receipt.seconds,
         receipt.calls, receipt.tokens_in + receipt.tokens_out,
         sample.reference_steps, sample.reference_metres, arrival.final_m,
         arrival.passed, bool(sample.choices), receipt.privileged,
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
         prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
-        navqa.expected(sample), bool(sample.answer), receipt.money)
+        navqa.expected(sample), bool(sample.answer), receipt.money,
+        poses.number)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:
@@ -183,6 +196,23 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Sc
         return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
     except EqaError as error:
         return _Arrival(None, None, None, f"; no distance to the target: {error}")
+
+
+def _poses(out: Path | None, prediction: Prediction) -> _Poses:
+    """Return how many poses HM-EQA would count on the way of an episode: drives are the ways between its decisions."""
+    if out is None or not prediction.trace:
+        return _Poses(None, "")
+    try:
+        trace = load_trace(inside(out, prediction.trace))
+    except EqaError as error:
+        return _Poses(None, f"; no normalised steps: {error}")
+    ends = [decision.stamp_ns for decision in trace.decisions[1:]]
+    legs = [0.0]
+    for (_, a), (stamp, b) in pairwise(trace.poses):
+        while len(legs) <= len(ends) and stamp > ends[len(legs) - 1]:
+            legs.append(0.0)
+        legs[-1] += math.dist((a.x, a.y), (b.x, b.y))
+    return _Poses(metrics.poses_of(legs if trace.decisions or legs[0] else ()), "")
 
 
 def _targets(sample: Sample) -> list[Point]:

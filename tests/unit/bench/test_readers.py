@@ -22,11 +22,13 @@ from eqa_nodes.bench.readers.explora import explora_file, read_explora, write_ex
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.readers.hm_eqa import allowed_steps
 from eqa_nodes.bench.readers.openeqa import read_openeqa
+from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from tests.fixtures.data import shared_data
 
 NAMES = st.sampled_from(["question_id", "question", "answer", "category", "episode_history", "position", "rotation",
@@ -67,8 +69,15 @@ def test_hm_eqa_allows_steps_by_area(tmp_path: Path) -> None:
     (tmp_path / "hm-eqa-areas.json").write_text(json.dumps({f"{row['scene']}_{row['floor']}": 50.0}))
     first = open_dataset("hm-eqa", folder=tmp_path)[0]
     assert first.metadata["allowed_steps"] == allowed_steps(50.0) == 21
-    score = question_score(first, Prediction(first.id, Answer(first.answer, receipt=Receipt(7))), OfflineJudge())
-    assert value_of(score, "hm_eqa_normalised_steps") == pytest.approx(1 / 3)
+    path = [(n, Pose2(float(n), 0, 0)) for n in range(9)]  # 8 m: 4 m to the second decision, 1 m to the third, 3 m
+    decisions = [TraceDecision(stamp, Pose2(0, 0, 0), None, "") for stamp in (0, 4, 5)]
+    save_trace(tmp_path / "t.zip", EpisodeTrace(first.question, path, decisions))
+    prediction = Prediction(first.id, Answer(first.answer, receipt=Receipt(40)), trace="t.zip")
+    score = question_score(first, prediction, OfflineJudge(), out=tmp_path)
+    assert score.poses == 1 + 2 + 1 + 1
+    assert value_of(score, "hm_eqa_normalised_steps") == pytest.approx(5 / 21)
+    lost = question_score(first, prediction, OfflineJudge(), out=tmp_path / "elsewhere")
+    assert lost.poses is None and "no normalised steps" in lost.note
 
 
 def test_the_recorded_way_of_express_counts_its_actions(tmp_path: Path) -> None:

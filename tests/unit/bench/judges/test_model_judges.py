@@ -108,6 +108,15 @@ def test_options_are_matched_by_rule() -> None:
     assert backend.usage.calls == 0
 
 
+def test_the_same_text_costs_no_call() -> None:
+    judge, backend = match("2")
+    assert [judge.judge(CUP, text).sigma for text in ("on the desk", " in the study ")] == [5, 5]
+    assert EacJudge(backend, JudgeOptions()).judge(CUP, "on the desk").sigma == 5  # no view, no grounding
+    assert backend.usage.calls == 0
+    own = match("2", options=JudgeOptions(extra_answers=False))[0]
+    assert own.judge(CUP, "in the study").sigma == 2, "an answer that the model is not shown does not count"
+
+
 def test_extra_answers_are_shown_where_there_are_some_and_wanted() -> None:
     for sample, options, shown in ((CUP, JudgeOptions(), True), (PLAIN, JudgeOptions(), False),
                                    (CUP, JudgeOptions(extra_answers=False), False)):

@@ -39,6 +39,8 @@ def test_formulas_by_hand() -> None:
     assert metrics.choice_accuracy(5) == 1
     assert metrics.choice_accuracy(4) == 0
     assert metrics.normalised_steps(12, 48) == 0.25
+    assert metrics.normalised_steps(60, 48) == 1.0  # the cap ends an episode of HM-EQA
+    assert [metrics.poses_of(legs) for legs in ([], [0.0], [2.9, 3.0], [3.1], [9.0, 0.5])] == [1, 2, 3, 3, 5]
     assert metrics.goal_condition_success([True, False, True, True]) == 0.75
     assert metrics.task_success([True, True])
     assert not metrics.task_success([True, False])
