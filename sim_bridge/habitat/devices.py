@@ -117,7 +117,7 @@ def remedy(said: str) -> str:
         (("libEGL", "libOpenGL", "libGL", "EGL display", "EGL device", "windowless context", "eglInitialize"),
          f"it cannot draw: install Mesa's EGL (Debian: libegl1 libopengl0 libgl1-mesa-dri), or set {GPU}=cpu where the "
          "GPU's driver has none"),
-        (("SIGSEGV at 'open'",), "habitat_sim 0.3.3 ends like this where nothing in a scene is level: does the scene's up "
-                                 "axis point up?"),
+        (("SIGSEGV at 'open'",), "habitat_sim 0.3.3 ends like this where nothing in a scene is level: does the scene's "
+                                 "up axis point up?"),
     )
     return next((text for signs, text in known if any(sign.lower() in said.lower() for sign in signs)), "")
