@@ -7,7 +7,7 @@ const camera = new Picture(el("camera"), 150, text => { el("camera-note").textCo
 const map = new Picture(el("map"), 400);
 const SILENT_MS = 3500;  // the console sends something every second
 let heard = 0;
-let live = { ready: false }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
+let live = { ready: false, troubles: [] }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
 
 // A page that nobody sees listens to nothing: a browser opens six connections to one console, and a stop needs one.
 function connect() {
@@ -52,6 +52,9 @@ function link() {
 function showLive() {
   link();
   beat();
+  const troubles = live.troubles.join("; ");
+  if (el("troubles").textContent !== troubles) el("troubles").textContent = troubles;
+  el("troubles").hidden = !troubles;
   if (!live.ready) return;
   if (!document.hidden && !el("now").hidden) {
     if (live.camera) camera.show("/live/camera.jpg", live.camera);
@@ -67,9 +70,8 @@ function showLive() {
   }
   showCall();
   const refused = Object.entries(live.refused).map(([what, count]) => `${count} × ${what}`);
-  const notes = [...live.troubles, refused.length ? "could not be used: " + refused.join("; ") : ""].filter(Boolean);
-  el("refused").hidden = !notes.length;
-  el("refused").textContent = notes.join("; ");
+  el("refused").hidden = !refused.length;
+  el("refused").textContent = "could not be used: " + refused.join("; ");
   elsewhere();
 }
 
