@@ -69,11 +69,13 @@ def of_robot(robot: RobotModel) -> Parameters:
 def of_world(world: str) -> Parameters:
     """Return what is different in a world: sim | robot | replay.
 
-    The stamps of a robot's camera differ a little; no simulator counts or begins episodes.
+    The stamps of a robot's camera differ a little, and it may lie on its side; no simulator counts or begins episodes.
     """
     if world != "robot":
         return {}
-    shared = {"node.camera.tolerance_s": 0.02, "node.second_camera.tolerance_s": 0.02, "node.tf.wait_s": 2.0}
+    cameras = {f"node.{camera}.{name}": value for camera in ("camera", "second_camera")
+               for name, value in (("tolerance_s", 0.02), ("upright", True))}
+    shared = {**cameras, "node.tf.wait_s": 2.0}
     return {SHARED: shared, "agent": {"odometry": "topics", "simulator": False, "agent.answer_waiting": True}}
 
 

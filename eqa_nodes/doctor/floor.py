@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.upright import quarter_turns, turned_camera, turned_image
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
@@ -81,19 +82,39 @@ def seen(view: DepthView, k: Intrinsics, seed: int = 0) -> Plane | None:
     return None if best is None else Plane((float(best[0][0]), float(best[0][1]), float(best[0][2])), best[1])
 
 
-def judge_floor(views: Sequence[DepthView], k: Intrinsics) -> Iterator[Finding]:
-    """Compare the floor in a camera's depth images with TF: a wrong scale, mount or optical frame is named."""
+def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False) -> Iterator[Finding]:
+    """Compare the floor in a camera's depth images with TF: a wrong scale, mount or optical frame is named.
+
+    upright: whether the graph turns images of a camera that is mounted on its side.
+    """
     if not views:
         return
-    yield (axes := _axes(expected_plane(views[0].base_from_camera)))
-    if axes.state != "ok":
-        return
+    axes = _axes(expected_plane(views[0].base_from_camera))
+    turns = quarter_turns(views[0].base_from_camera) if axes.state != "ok" else 0
+    if turns:
+        k, views = _turned(views, k, turns)
     pairs = [(expected_plane(view.base_from_camera), plane) for view in views if (plane := seen(view, k))]
-    if not pairs:
-        yield Finding("floor", "warning", f"no floor in the lower half of {len(views)} depth images",
-                      "turn the robot to where the camera sees the floor, and check again")
+    floor = _judged(pairs, len(views)) if pairs else Finding(
+        "floor", "warning", f"no floor in the lower half of {len(views)} depth images",
+        "turn the robot to where the camera sees the floor, and check again")
+    if axes.state != "ok" and (not turns or not pairs or floor.state == "error"):
+        yield axes
         return
-    yield _judged(pairs, len(views))
+    if turns:
+        said = f"{axes.found}, and so does the floor that it sees: the camera is mounted so"
+        axes = Finding("optical frame", "ok", f"{said}, and the graph turns its images upright") if upright else Finding(
+            "optical frame", "warning", said, "set node.camera.upright: true, so that pictures are turned upright")
+    yield axes
+    yield floor
+
+
+def _turned(views: Sequence[DepthView], k: Intrinsics, turns: int) -> tuple[Intrinsics, list[DepthView]]:
+    """Return the camera and its views after quarter turns; thinned images begin and end with a pixel that was kept."""
+    (height, width), stride = views[0].depth_m.shape, views[0].stride
+    k = k._replace(width=(width - 1) * stride + 1, height=(height - 1) * stride + 1)
+    return turned_camera(k, views[0].base_from_camera, turns)[0], [
+        view._replace(depth_m=turned_image(view.depth_m, turns),
+                      base_from_camera=turned_camera(k, view.base_from_camera, turns)[1]) for view in views]
 
 
 def _axes(tf: Plane) -> Finding:

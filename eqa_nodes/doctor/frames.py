@@ -25,6 +25,7 @@ def judge_frames(facts: RobotFacts, map_frame: str = "", base_frame: str = "") -
         if link.child in chain and stream.stamps_ns:
             yield _moving(link, stream, _images(facts))
     yield from _twice(parents)
+    yield from _both(facts, chain)
     loose = _loose(parents, chain)
     if loose:
         yield Finding("loose frames", "warning", f"{'; '.join(loose)}: not joined to {chain[-1]}",
@@ -47,6 +48,8 @@ def _chain(camera: str, parents: Mapping[str, Sequence[str]], map_frame: str,
         return Finding("", "error", f"{said}: the frames form a loop", "stop one of the publishers of these "
                                                                        "transforms"), chain
     base = next((name for name in ((base_frame,) if base_frame else BASES) if name in chain), "")
+    if base_frame and not base and (joined := next((name for name in above(base_frame, parents) if name in chain), "")):
+        base, said = base_frame, f"{said}; {base_frame} hangs from {joined}"
     fixed = next((name for name in ((map_frame,) if map_frame else FIXED) if name in chain), "")
     if len(chain) == 1:
         return Finding("", "error", f"no transform locates {camera!r}: it is not connected to the tree",
@@ -106,6 +109,16 @@ def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
         if len(higher) > 1:
             yield Finding(f"tf of {child}", "error", f"{child!r} is said to hang from {' and from '.join(higher)}",
                           "end one of the publishers: a frame has one parent")
+
+
+def _both(facts: RobotFacts, chain: Sequence[str]) -> Iterator[Finding]:
+    """Find links of the chain that are told as fixed and as moving: whoever comes first is believed, or the fixed one."""
+    static = {(link.parent, link.child) for link in facts.links if link.static}
+    for link in facts.links:
+        if link.child in chain and not link.static and (link.parent, link.child) in static:
+            yield Finding(f"tf of {link.child}", "error", f"{link.parent} > {link.child} comes on /tf and, as a fixed "
+                          "link, on /tf_static: the moving one is not used",
+                          "take the fixed joint out of the robot's description, or end the node that publishes it")
 
 
 def _loose(parents: Mapping[str, Sequence[str]], chain: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts
@@ -30,23 +31,24 @@ def bag_findings(path: Path, namespace: str, options: BagOptions) -> list[Findin
     return [*report.findings, *judge(facts, report.measured, options, live=False)]
 
 
-def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool) -> Iterator[Finding]:
-    """Judge what `bags.check.judged` does not."""
+def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool,
+          camera: CameraConfig = CameraConfig()) -> Iterator[Finding]:
+    """Judge what `bags.check.judged` does not. camera: the graph's settings of it."""
     yield from judge_frames(facts, options.map_frame, options.base_frame)
-    yield from _floor(measured)
+    yield from _floor(measured, camera)
     yield from judge_times(facts, live)
     if facts.grid is not None:
         yield judge_map(facts.grid)
 
 
-def _floor(measured: Measured) -> Iterator[Finding]:
+def _floor(measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
     for info in list(measured.cameras.values())[:1]:
         try:
             intrinsics = messages.intrinsics_of(info)
         except BadFrame:
             return  # the line "intrinsics" says so
         yield judge_matrix(intrinsics)
-        yield from judge_floor(measured.views, intrinsics)
+        yield from judge_floor(measured.views, intrinsics, camera.upright)
 
 
 def judge_matrix(k: Intrinsics) -> Finding:

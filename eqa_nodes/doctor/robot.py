@@ -37,7 +37,7 @@ _TF = ("tf", "tf_static")
 _OF_ROS = ("/rosout", "/parameter_events")
 _LATCHED = ("tf_static", "map")
 _SETTLE_S = 1.0  # between the first topics of a robot and all of them
-_TF_FIRST_S, _TF_LAST_S = 0.5, 1.0  # to receive transforms before and after the images that need them
+_TF_FIRST_S, _TF_LAST_S = 1.5, 1.0  # to receive transforms before (AMCL dates them 1 s ahead) and after their images
 _STEP_S = 0.2
 _MOST = 512 << 20  # most bytes that are kept; listening to a fast camera ends earlier
 _LOST = 0.05
@@ -98,7 +98,7 @@ def robot_findings(how: Listening) -> list[Finding]:
     lines = [line for line in as_received(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
     return [*(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
-            *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True),
+            *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True, camera=how.camera),
             *judge_navigation(navigation), _lost(lost, came),
             disk(Path.cwd(), listener.messages.size / how.seconds)]
 

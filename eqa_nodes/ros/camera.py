@@ -34,7 +34,7 @@ class CameraInput:
 
     def __init__(self, config: CameraConfig, parts: tuple[str, ...]) -> None:
         """parts: the requested messages. Without colour, depth is returned in its own camera's frame, not aligned."""
-        self._config = config
+        self._config, self.upright = config, config.upright
         self._aligned_here = config.align and "color" in parts
         info = "depth_camera_info" if config.align and "color" not in parts else "camera_info"
         self.parts = (*(info if part == "camera_info" else part for part in parts),

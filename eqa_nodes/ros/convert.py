@@ -47,7 +47,7 @@ NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floo
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 MAP, ODOM, BASE, SCAN = "map", "odom", "base_link", "base_scan"
 MOUNT, LINK, CAMERA = "camera_mount", "camera_link", "camera_color_optical_frame"  # of a head that tilts, from the base
-DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
+DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "bgra8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
 
 
 class RemoteError(EqaError):

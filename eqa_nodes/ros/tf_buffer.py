@@ -5,11 +5,11 @@ from __future__ import annotations
 import bisect
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from eqa_nodes.core.camera.jumps import FutureWatch, angle_between
 from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.types.geometry import Transform, compose
+from eqa_nodes.core.types.geometry import Transform, compose, inverse
 
 _SURE = 3  # samples in a row that are far behind, until time is taken to have been set back
 KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history
@@ -78,17 +78,35 @@ class TfBuffer:
             stamps.pop(0), samples.pop(0)
 
     def lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
-        """Return target_from_source at the stamp. Raises BadFrame saying which link is missing and what is there."""
-        result = Transform.identity()
-        target, frame = target.lstrip("/"), source.lstrip("/")
-        seen = {frame}
-        while frame != target:
+        """Return target_from_source at the stamp, for frames of one tree.
+
+        Raises BadFrame saying which link is missing and what is there.
+        """
+        target, source = target.lstrip("/"), source.lstrip("/")
+        above = self._above(target)
+        common, result = self._climb(source, above, stamp_ns)
+        if common == target:
+            return result
+        _, back = self._climb(target, [common], stamp_ns)
+        return compose(inverse(back), result)
+
+    def _above(self, frame: str) -> list[str]:
+        """Return a frame and those that it hangs from."""
+        found = [frame]
+        while (frame := self._parents.get(frame, "")) and frame not in found:
+            found.append(frame)
+        return found
+
+    def _climb(self, frame: str, ends: Sequence[str], stamp_ns: int) -> tuple[str, Transform]:
+        """Return the first of `ends` that a frame is or hangs from, and the transform into that."""
+        result, seen = Transform.identity(), {frame}
+        while frame not in ends:
             result = compose(self._sample(frame, stamp_ns), result)
             frame = self._parents[frame]
             if frame in seen:
                 raise BadFrame(f"transforms form a loop at {frame!r}")
             seen.add(frame)
-        return result
+        return frame, result
 
     def moving(self, frame: str) -> str:
         """Return the frame, or its nearest ancestor, that is known to move in its parent."""

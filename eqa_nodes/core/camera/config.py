@@ -28,6 +28,9 @@ class CameraConfig:
     tolerance_s: NotNegative = setting(0.0,
         "Maximum difference between the stamps of colour and depth in seconds. It must be less than half a frame "
         "period; 0 requires equal stamps.")
+    upright: bool = setting(False,
+        "Turn images upright by quarter turns, as the transform of the camera says: for cameras that are mounted on"
+        " their side.")
 
     def __post_init__(self) -> None:
         known = (PINHOLE, DISTORTED, RECTIFIED)
