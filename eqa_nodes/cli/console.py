@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli.ask import AREA, check_attached
 from eqa_nodes.cli.groups import ChainOptions, remapping
@@ -40,6 +40,8 @@ class ServeConsole:
     area: str = option("", AREA, metavar="CORNERS")
     remap: tuple[str, ...] = option((), "with --attach: topics and services that have other names there, such as "
                                     "color:=/front/image_raw (default: none)", metavar="KEY:=NAME")
+    driver: str = option("", "with --attach: camera or robot of docs/robot.md, as driver:= of robot.launch.py "
+                         "(default: none)", metavar="NAME")
     map_frame: str = option("", "with --attach: the robot's map frame (default: map)", metavar="FRAME")
     base_frame: str = option("", "with --attach: the robot's base frame (default: base_link)", metavar="FRAME")
     runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
@@ -81,8 +83,9 @@ class ServeConsole:
         if self.keep_memory and not self.attach:
             raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "
                               "nothing")
-        if (self.map_frame or self.base_frame) and not self.attach:
-            raise ConfigError("--map-frame and --base-frame are of a graph that runs already: they need --attach")
+        if (self.map_frame or self.base_frame or self.driver) and not self.attach:
+            raise ConfigError("--map-frame, --base-frame and --driver are of a graph that runs already: they need "
+                              "--attach")
         if self.reconstruct and self.attach:
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true")
@@ -127,14 +130,17 @@ class ServeConsole:
             return self._attached(stack, out, feed) if self.attach else self._own(stack, out, feed)
 
     def _attached(self, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:
+        from eqa_nodes.config.profiles import profile
         from eqa_nodes.console.robot import RosRobot
         from eqa_nodes.core.camera.config import TfConfig
 
-        usual = TfConfig()
-        names = TfConfig(map_frame=self.map_frame or usual.map_frame, base_frame=self.base_frame or usual.base_frame)
+        known = profile(self.driver)
+        said = {"map_frame": self.map_frame, "base_frame": self.base_frame}
+        frames: dict[str, Any] = {**known.frames, **{name: frame for name, frame in said.items() if frame}}
+        names = replace(TfConfig(), **frames)
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
         robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=self.namespace,
-                                                    remap=remapping(self.remap), names=names)))
+                                                    remap={**known.topics, **remapping(self.remap)}, names=names)))
         if self.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(self.scene, out.name, self.keep_memory)
         return robot

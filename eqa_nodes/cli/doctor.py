@@ -32,6 +32,8 @@ class Doctor:
     params: Path | None = option(
         None, "with --robot: the graph's ROS parameter file, which describes its camera and names the frames (default: "
         "raw, rectified, aligned images with stamps that differ by at most 20 ms)", metavar="FILE")
+    driver: str = option("", "with --robot: camera or robot of docs/robot.md, as driver:= of robot.launch.py (default: "
+                         "none)", metavar="NAME")
     how: BagReading = group(BagReading)
     model: ModelOptions = group(ModelOptions, "the answerer's model")
 
@@ -54,6 +56,8 @@ class Doctor:
         options = self.how.options()
         if self.params and not self.robot:
             raise ConfigError("--params describes the camera of a robot's graph: it needs --robot")
+        if self.driver and not self.robot:
+            raise ConfigError("--driver is that of a running robot: it needs --robot")
         if self.bag:
             from eqa_nodes.doctor.judge import bag_findings
 
@@ -68,6 +72,7 @@ class Doctor:
     def _of_robot(self) -> list[Finding]:
         from rich.console import Console
 
+        from eqa_nodes.config.profiles import profile
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.ros.environment import ensure_ros
 
@@ -76,8 +81,9 @@ class Doctor:
         ensure_ros()
         from eqa_nodes.doctor.robot import Listening, robot_findings
 
-        node, options = node_of(self.params), self.how.options()
-        if self.params:
+        node, options = node_of(self.params, self.driver), self.how.options()
+        options = options._replace(remap={**profile(self.driver).topics, **options.remap})
+        if self.params or self.driver:
             options = options._replace(map_frame=options.map_frame or node.tf.map_frame,
                                        base_frame=options.base_frame or node.tf.base_frame)
         how = Listening(self.namespace, options.remap, self.seconds, self.wait, options, node.camera)
@@ -85,9 +91,14 @@ class Doctor:
             return robot_findings(how)
 
 
-def node_of(params: Path | None) -> NodeSettings:
-    """Return what the nodes of a robot's graph have in common, with this parameter file as launch takes it."""
+def node_of(params: Path | None, driver: str = "") -> NodeSettings:
+    """Return what the nodes of a robot's graph have in common, with this parameter file and driver as launch has them.
+
+    Raises ConfigError.
+    """
+    from eqa_nodes.config.profiles import profile
     from eqa_nodes.config.run import ROBOT, RunConfig
 
-    node: NodeSettings = RunConfig(world=ROBOT, params=params).settings.mapper.node
+    config = RunConfig(world=ROBOT, params=params).with_overrides(profile(driver).parameters(params))
+    node: NodeSettings = config.settings.mapper.node
     return node

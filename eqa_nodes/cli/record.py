@@ -26,6 +26,8 @@ class Record:
     """
 
     topics: tuple[str, ...] = argument("topics to record unchanged", nargs="*", default=(), metavar="TOPIC")
+    driver: str = option("", "record the camera and the odometry of this camera or robot of docs/robot.md (default: "
+                         "none)", metavar="NAME")
     color: str = option("", "topic of the colour image (default: none)", metavar="TOPIC")
     depth: str = option("", "topic of the depth image, registered to the colour image (default: none)",
                         metavar="TOPIC")
@@ -52,13 +54,19 @@ class Record:
 
         from eqa_nodes.cli.paths import check_folder
         from eqa_nodes.cli.recording import checked, compression, print_line, record_topics
+        from eqa_nodes.config.profiles import profile
         from eqa_nodes.core.errors import ConfigError, StorageError
         from eqa_nodes.recordings.options import RecordingConfig
+        from eqa_nodes.ros.graph import TOPICS
 
-        roles = {_absolute(topic): role for role in ROLES if (topic := getattr(self, role))}
+        known = profile(self.driver).topics
+        if self.driver:
+            known = {"odom": TOPICS["odom"].name, **known}
+        roles = {_absolute(topic): role for role in ROLES if (topic := getattr(self, role) or known.get(role))}
         names = list(dict.fromkeys([*roles, *map(_absolute, self.topics)]))
         if not names:
-            raise ConfigError("nothing to record: name topics, or --color, --depth, --camera-info and --odom")
+            raise ConfigError("nothing to record: name topics, --driver, or --color, --depth, --camera-info and "
+                              "--odom")
         self.hidden()
         config = RecordingConfig(*compression(self.compress), split_mb=self.split_mb, split_s=self.split_s)
         folder = self.out or Path("bags") / datetime.now().strftime("%Y%m%d-%H%M%S")

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
+from eqa_nodes.config.files import read_file
+from eqa_nodes.config.graph import Parameters
+from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.camera.config import DISTORTED, RECTIFIED, CameraConfig
+from eqa_nodes.core.errors import ConfigError, unknown
 
 ROBOT_CAMERA = CameraConfig(tolerance_s=0.02, upright=True)  # as in the world "robot"
 
@@ -22,12 +27,13 @@ class Profile:
     camera: CameraConfig = ROBOT_CAMERA
     frames: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def parameters(self) -> dict[str, object]:
-        """Return its settings of the camera and of frames, as parameters of all nodes."""
+    def parameters(self, file: Path | None = None) -> Parameters:
+        """Return settings of the camera and names of frames as parameters of all nodes, less what a file says."""
+        said = read_file(file).get(SHARED, {}) if file else {}
         usual = asdict(ROBOT_CAMERA)
-        camera = {f"node.camera.{name}": value for name, value in asdict(self.camera).items() if value != usual[name]}
-        return camera | {f"node.tf.{name}": value for name, value in self.frames.items()}
+        own = {f"node.camera.{name}": value for name, value in asdict(self.camera).items() if value != usual[name]}
+        own |= {f"node.tf.{name}": value for name, value in self.frames.items()}
+        return {SHARED: {name: value for name, value in own.items() if name not in said}}
 
 
 def _camera(color: str, depth: str, camera_info: str, **also: str) -> dict[str, str]:
@@ -54,3 +60,10 @@ PROFILES: dict[str, Profile] = {
                     frames={"odom_frame": "spot/odom", "base_frame": "base_floor"}),
     "go2": Profile(_REALSENSE, frames={"base_frame": "base_floor"}),
 }
+
+
+def profile(name: str) -> Profile:
+    """Return what the graph is told of a driver, "" = nothing. Raises ConfigError for a name that there is not."""
+    if name and name not in PROFILES:
+        raise ConfigError(unknown("driver", name, PROFILES))
+    return PROFILES[name] if name else Profile({})

@@ -102,8 +102,9 @@ def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False
         return
     if turns:
         said = f"{axes.found}, and so does the floor that it sees: the camera is mounted so"
-        axes = Finding("optical frame", "ok", f"{said}, and the graph turns its images upright") if upright else Finding(
-            "optical frame", "warning", said, "set node.camera.upright: true, so that pictures are turned upright")
+        axes = Finding("optical frame", "warning", said, "set node.camera.upright: true to turn pictures upright")
+        if upright:
+            axes = Finding("optical frame", "ok", f"{said}, and the graph turns its images upright")
     yield axes
     yield floor
 

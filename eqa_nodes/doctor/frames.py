@@ -112,7 +112,7 @@ def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
 
 
 def _both(facts: RobotFacts, chain: Sequence[str]) -> Iterator[Finding]:
-    """Find links of the chain that are told as fixed and as moving: whoever comes first is believed, or the fixed one."""
+    """Find links of the chain that come as fixed and as moving: the graph believes the fixed one."""
     static = {(link.parent, link.child) for link in facts.links if link.static}
     for link in facts.links:
         if link.child in chain and not link.static and (link.parent, link.child) in static:

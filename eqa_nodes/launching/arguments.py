@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2
+from eqa_nodes.config.profiles import PROFILES
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.registry import READERS
 from eqa_nodes.ros.graph import TOPICS
@@ -60,6 +61,8 @@ _RVIZ = {"rviz": Argument("false", "start RViz with launch/rviz/eqa.rviz", YES_N
 
 ARGUMENTS: dict[str, dict[str, Argument]] = {
     "robot": {
+        "driver": Argument("", "camera or robot whose topics, frames and camera settings are the defaults of the "
+                               "arguments below (docs/robot.md); empty: none", ("", *sorted(PROFILES))),
         **{key: Argument(TOPICS[key].name, f"topic of the robot: {TOPICS[key].type}") for key in REMAPPED},
         **{name: Argument(default, "frame of the robot's transforms") for name, default in FRAMES.items()},
         "use_sim_time": Argument("false", "time comes from /clock", YES_NO),

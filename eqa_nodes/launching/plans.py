@@ -12,6 +12,7 @@ from typing import Any
 from eqa_nodes.config.files import write_file
 from eqa_nodes.config.graph import GraphParameters, Parameters
 from eqa_nodes.config.nodes import ATOMIC, NAV2
+from eqa_nodes.config.profiles import Profile, profile
 from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
 from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
@@ -66,6 +67,8 @@ class LaunchPlan:
 
 def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""
+    driver = profile(chosen["driver"])
+    chosen = _of_driver(chosen, driver)
     config = _config(chosen, ROBOT)
     record, use_sim_time = _yes(chosen, "record"), _yes(chosen, "use_sim_time")
     parameters = config.parameters
@@ -73,7 +76,7 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
     nodes = [name for name in config.nodes if name not in left_out]
     said: Parameters = {SHARED: {"use_sim_time": use_sim_time}, "memory": _memory(chosen["memory_file"]),
                         "agent": {"observers": tuple(name for name in OBSERVERS if name in nodes)}}
-    parameters = config.with_overrides(said, *(
+    parameters = config.with_overrides(driver.parameters(Path(chosen["params_file"])), said, *(
         _said(SHARED, f"node.tf.{name}", chosen[name], default)
         for name, default in FRAMES.items()), _autostart(chosen),
         _said("agent", "map_name", chosen["map_name"], "")).parameters
@@ -203,6 +206,13 @@ def _memory(file: str) -> dict[str, Any]:
     """Return where memory is kept. file: for all runs; "": as the folder of the run says."""
     path = Path(file).resolve()
     return {"folder": str(path.parent), "file": path.name} if file else {}
+
+
+def _of_driver(chosen: Chosen, driver: Profile) -> Chosen:
+    """Return the arguments, where those that have their default are the driver's."""
+    usual = {**{key: TOPICS[key].name for key in REMAPPED}, **FRAMES}
+    return {**chosen, **{name: value for name, value in {**driver.topics, **driver.frames}.items()
+                         if chosen[name] == usual[name]}}
 
 
 def _remappings(chosen: Chosen) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""A robot that publishes exactly as a driver does, in the built-in house: `python -m eqa_nodes.testing.imitation NAME`.
+"""A robot that publishes as a driver does, in the built-in house: `python -m eqa_nodes.testing.imitation NAME`.
 
-It drives by itself, forwards until something is in the way, and by the driver's velocity commands while they come. It says
-"publishing" with its first image and ends when its standard input closes. `testing/drivers` has the drivers.
+It drives by itself, forwards until something is in the way, and by the driver's velocity commands while they come. It
+says "publishing" with its first image and ends when its standard input closes. `testing/drivers` has the drivers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from eqa_nodes.testing.lenses import bending
 from sim_bridge.house.simulator import HouseWorld, world
 
 MAP_FROM_ODOM = Pose2(0.4, -0.3, 0.2).transform()  # where the robot was switched on
-TO_COME_S, MAP_HZ = 0.95, 10.0  # how far AMCL stamps its transform ahead (transform_tolerance 1.0), and how often it comes
+TO_COME_S, MAP_HZ = 0.95, 10.0  # how far ahead AMCL stamps its transform (transform_tolerance 1.0), and its rate
 FORWARD_M_S, TURN_RAD_S, HELD_S = 0.25, 0.6, 0.5
 NOISE_SHARE = 0.004  # of the distance, standard deviation
 _POLICY = {"reliable": ReliabilityPolicy.RELIABLE, "best_effort": ReliabilityPolicy.BEST_EFFORT,
@@ -80,8 +80,8 @@ class Imitation:
                  slower: int = 1, localised: bool = True,
                  more: Sequence[Link] = (), now_ns: Callable[[], int] = time.time_ns) -> None:
         """more: static frames that the robot's user publishes beside the driver."""
-        self._node, self._driver, self._house, self._now = node, imitated, house, now_ns
-        self._streams = [replace(scaled(stream, scale), hz=stream.hz / slower) for stream in imitated.streams]
+        self.node, self.driver, self._house, self._now = node, imitated, house, now_ns
+        self.streams = [replace(scaled(stream, scale), hz=stream.hz / slower) for stream in imitated.streams]
         self.pose, self.images, self.sent, self.moving = start, 0, 0, True
         self._command, self._command_ns = Twist(), 0
         self._begin_ns = self._moved_ns = now_ns()
@@ -107,18 +107,18 @@ class Imitation:
             self._clocks.append([0.0, 1 / hz, lambda at_ns, hz=hz: self._tell_links(at_ns, hz)])
         if localised:
             self._clocks.append([0.0, 1 / MAP_HZ, self._tell_map])
-        for hz in sorted({stream.hz for stream in self._streams}):
+        for hz in sorted({stream.hz for stream in self.streams}):
             self._clocks.append([imitated.begin_s, 1 / hz, lambda at_ns, hz=hz: self._show(at_ns, hz)])
 
     def _open(self) -> None:
-        for stream in self._streams:
-            self._out[stream.topic] = self._node.create_publisher(Image, stream.topic, qos(stream.offer))
+        for stream in self.streams:
+            self._out[stream.topic] = self.node.create_publisher(Image, stream.topic, qos(stream.offer))
             for info in stream.infos:
-                self._out[info] = self._node.create_publisher(CameraInfo, info, qos(stream.info_offer))
+                self._out[info] = self.node.create_publisher(CameraInfo, info, qos(stream.info_offer))
 
     def _close(self) -> None:
         for out in self._out.values():
-            self._node.destroy_publisher(out)
+            self.node.destroy_publisher(out)
         self._out.clear()
 
     def step(self) -> float:
@@ -126,7 +126,7 @@ class Imitation:
         now_ns = self._now()
         at_s = (now_ns - self._begin_ns) / 1e9
         self._move(now_ns)
-        gap = self._driver.gap[0] <= at_s % (sum(self._driver.gap) or math.inf) and math.isfinite(self._driver.gap[0])
+        gap = self.driver.gap[0] <= at_s % (sum(self.driver.gap) or math.inf) and math.isfinite(self.driver.gap[0])
         if gap and self._out:
             self._close()
         elif not gap and not self._out:
@@ -154,7 +154,7 @@ class Imitation:
         seconds, self._moved_ns = (now_ns - self._moved_ns) / 1e9, now_ns
         if now_ns - self._command_ns < HELD_S * 1e9:
             forward, turn = self._command.linear.x, self._command.angular.z
-        elif not self.moving or (now_ns - self._begin_ns) / 1e9 < self._driver.begin_s:
+        elif not self.moving or (now_ns - self._begin_ns) / 1e9 < self.driver.begin_s:
             return
         else:
             forward, turn = (0.0, TURN_RAD_S) if self._turning_rad > 0 else (FORWARD_M_S, 0.0)
@@ -169,13 +169,13 @@ class Imitation:
     @property
     def map_from_base(self) -> Transform:
         """Return where the frame of the base is, which may be above the floor."""
-        return self.pose.transform(self._driver.base.height_m)
+        return self.pose.transform(self.driver.base.height_m)
 
     def _odom_from(self, height_m: float) -> Transform:
         return compose(inverse(MAP_FROM_ODOM), self.pose.transform(height_m))
 
     def _tell_odometry(self, at_ns: int) -> None:
-        base = self._driver.base
+        base = self.driver.base
         sent_ns = at_ns + round(base.sent_s * 1e9)
         stamp_ns, pose = sent_ns if base.arrival else at_ns, self._odom_from(base.height_m)
         odometry = Odometry(header=convert.header(stamp_ns, base.odom_frame), child_frame_id=base.frame)
@@ -193,15 +193,15 @@ class Imitation:
         """Localisation is no driver's: AMCL stamps its transform so that it holds for a while."""
         stamp_ns = at_ns + round(TO_COME_S * 1e9)
         self._tf.publish(TFMessage(transforms=[
-            convert.transform_msg(convert.MAP, self._driver.base.odom_frame, stamp_ns, MAP_FROM_ODOM)]))
+            convert.transform_msg(convert.MAP, self.driver.base.odom_frame, stamp_ns, MAP_FROM_ODOM)]))
 
     def _tell_links(self, at_ns: int, hz: float) -> None:
         self._tf.publish(TFMessage(transforms=[convert.transform_msg(link.parent, link.child, at_ns, link.transform)
-                                               for link in self._driver.links if link.hz == hz]))
+                                               for link in self.driver.links if link.hz == hz]))
 
     def _tell_statics(self) -> None:
         self._known = True
-        self._tell_static(self._static, [link for link in self._driver.links if not link.hz])
+        self._tell_static(self._static, [link for link in self.driver.links if not link.hz])
 
     def _tell_static(self, out: Any, links: Sequence[Link]) -> None:
         out.publish(TFMessage(transforms=[convert.transform_msg(link.parent, link.child, self._now(), link.transform)
@@ -212,7 +212,7 @@ class Imitation:
             return
         self.images += 1
         self._rendered.clear()
-        for number, stream in enumerate(self._streams):
+        for number, stream in enumerate(self.streams):
             lost = stream.lose_every and (self.images + 7 * number) % stream.lose_every == 0
             outs = [self._out[name] for name in (stream.topic, *stream.infos)]
             heard = not stream.lazy or any(out.get_subscription_count() for out in outs)
@@ -223,7 +223,7 @@ class Imitation:
 
     def _send(self, stream: Stream, at_ns: int, outs: Sequence[Any]) -> None:
         """Send an image and its CameraInfo, in this order."""
-        step_s = 0.0 if self.images > 3 else -self._driver.step_s
+        step_s = 0.0 if self.images > 3 else -self.driver.step_s
         stamp_ns = at_ns + round((stream.apart_s + step_s) * 1e9)
         sent_ns = at_ns + round((stream.apart_s + stream.sent_s) * 1e9)
         image = convert.image_msg(self._picture(stream), stream.encoding, stamp_ns)
@@ -238,7 +238,7 @@ class Imitation:
         bent = bending(stream.k, stream.size, stream.lens) if stream.bent else None
         fx, fy, cx, cy = stream.k
         k = bent[0] if bent is not None else Intrinsics(*stream.size, fx, fy, cx + 0.5, cy + 0.5)
-        where = compose(self.map_from_base, mount(self._driver, stream.frame))
+        where = compose(self.map_from_base, mount(self.driver, stream.frame))
         if (key := (k, stream.frame)) not in self._rendered:
             model = _Lens(width=k.width, height=k.height, max_range_m=50.0, k=k)
             self._rendered[key] = self._house.image(model, where.matrix())

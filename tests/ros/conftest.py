@@ -44,13 +44,19 @@ class Ros:
         thread.start()
         self._threads.append(thread)
 
-    def plain(self, name: str) -> Any:
-        """Make and spin a node of the test's own."""
-        from rclpy.executors import SingleThreadedExecutor
+    def plain_node(self, name: str) -> Any:
+        """Make a node of the test's own, which the test spins."""
         from rclpy.node import Node
 
         node = Node(name, context=self.context)
         self._nodes.append(node)
+        return node
+
+    def plain(self, name: str) -> Any:
+        """Make and spin a node of the test's own."""
+        from rclpy.executors import SingleThreadedExecutor
+
+        node = self.plain_node(name)
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(node)
         self.spin(executor)

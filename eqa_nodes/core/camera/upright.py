@@ -14,7 +14,7 @@ _QUARTER = Transform((0.0, 0.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
 
 
 def quarter_turns(base_from_camera: Transform) -> int:
-    """Return how many quarter turns counter-clockwise, 0..3, put the upper side of the scene at the top of the image."""
+    """Return how many quarter turns counter-clockwise, 0..3, put what is above at the top of the image."""
     right, down, _ = (float(part) for part in base_from_camera.matrix()[2, :3])  # upwards, in the camera's axes
     if math.hypot(right, down) < _LEVEL:
         return 0

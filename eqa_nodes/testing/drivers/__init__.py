@@ -1,7 +1,8 @@
-"""What drivers of cameras and robots publish, as data: a module a driver, which names the sources that its facts are from.
+"""What drivers of cameras and robots publish, as data: a module a driver, which names the sources of its facts.
 
-The facts are those of the drivers, whatever this project expects: eqa_nodes/config/profiles.py says that, and both are
-stated independently, so that a mistake in one of them shows. A new driver is one new module here with DRIVER in it.
+The facts are those of the drivers, whatever this project expects: eqa_nodes/config/profiles.py says that, and both
+are stated independently, so that a mistake in one of them shows. A new driver is one new module here with DRIVER in
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Unitree Go2 by go2_ros2_sdk: `robot.launch.py`, with a RealSense D435i on its back by realsense2_camera.
 
 The robot's own camera has no depth and is bent by its lens; it publishes on the names of many cameras. Odometry is
-stamped when it arrives. base_link is in the body, and base_footprint hangs from it at no distance, so neither is on the
-floor. The robot's description holds map > odom as a fixed joint, beside what localisation says of it.
+stamped when it arrives. base_link is in the body, and base_footprint hangs from it at no distance, so neither is on
+the floor. The robot's description holds map > odom as a fixed joint, beside what localisation says of it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from eqa_nodes.testing.drivers.realsense import LINKS, streams
 _OWN = Offer("best_effort", "volatile", 1)
 
 DRIVER = Driver(
-    ("github.com/abizovnuralem/go2_ros2_sdk, branch master, commit 7f005bb: go2_robot_sdk/go2_robot_sdk/infrastructure/"
-     "ros2/ros2_publisher.py, presentation/go2_driver_node.py (topics, QoS), calibration/front_camera_720.yaml, "
-     "urdf/go2_with_realsense.urdf, launch/robot.launch.py",
+    ("github.com/abizovnuralem/go2_ros2_sdk, branch master, commit 7f005bb: "
+     "go2_robot_sdk/go2_robot_sdk/infrastructure/ros2/ros2_publisher.py, presentation/go2_driver_node.py "
+     "(topics, QoS), calibration/front_camera_720.yaml, urdf/go2_with_realsense.urdf, "
+     "launch/robot.launch.py",
      "the depth camera's driver as in realsense.py"),
     (*streams(color=(640, 480), hz=15.0),
      Stream("/camera/image_raw", ("/camera/camera_info",), "front_camera", "bgr8", (1280, 720),

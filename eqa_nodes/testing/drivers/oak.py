@@ -1,8 +1,8 @@
 """depthai_ros_driver 2.10 with an OAK-D: `camera.launch.py`, on a plain base.
 
-Colour is rectified by a second node, image_proc; depth is aligned to that, as wide, and in millimetres. Nothing synchronises the colour
-sensor with the two of depth, so stamps differ by up to half a period. The image comes before its CameraInfo, and both
-only while somebody subscribes. robot_state_publisher sends the frames.
+Colour is rectified by a second node, image_proc; depth is aligned to that, as wide, and in millimetres. Nothing
+synchronises the colour sensor with the two of depth, so stamps differ by up to half a period. The image comes before
+its CameraInfo, and both only while somebody subscribes. robot_state_publisher sends the frames.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ def links(body: str = "oak", prefix: str = "oak") -> tuple[Link, ...]:
 
 
 DRIVER = Driver(
-    ("github.com/luxonis/depthai-ros, branch jazzy, tag v2.10.3-jazzy, commit b39899f: depthai_ros_driver/src/dai_nodes/"
-     "sensors/img_pub.cpp, rgb.cpp, stereo.cpp, src/param_handlers/sensor_param_handler.cpp, stereo_param_handler.cpp, "
-     "launch/camera.launch.py, depthai_bridge/src/ImageConverter.cpp (calibrationToCameraInfo: eight coefficients)",),
+    ("github.com/luxonis/depthai-ros, branch jazzy, tag v2.10.3-jazzy, commit b39899f: "
+     "depthai_ros_driver/src/dai_nodes/sensors/img_pub.cpp, rgb.cpp, stereo.cpp, "
+     "src/param_handlers/sensor_param_handler.cpp, stereo_param_handler.cpp, launch/camera.launch.py, "
+     "depthai_bridge/src/ImageConverter.cpp (calibrationToCameraInfo: eight coefficients)",),
     streams(), (Link("base_link", "oak-d-base-frame", (0.1, 0.0, 1.2), (0.0, 0.17, 0.0)),
                 Link("oak-d-base-frame", "oak"), *links()), begin_s=2.0)

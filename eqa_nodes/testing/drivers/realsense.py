@@ -1,17 +1,19 @@
 """realsense2_camera with a D435i: `rs_launch.py align_depth.enable:=true enable_sync:=true`, on a plain base.
 
-Its images have the quality of service SYSTEM_DEFAULT; Fast DDS makes reliable, transient local publishers of that, so a
-late subscriber gets an old image first. Frames of one frameset have one stamp. Where a frameset lacks colour, no aligned
-depth is sent. An image or CameraInfo is sent only while somebody subscribes, the image first.
+Its images have the quality of service SYSTEM_DEFAULT; Fast DDS makes reliable, transient local publishers of that, so
+a late subscriber gets an old image first. Frames of one frameset have one stamp. Where a frameset lacks colour, no
+aligned depth is sent. An image or CameraInfo is sent only while somebody subscribes, the image first.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from eqa_nodes.testing.drivers import OPTICAL, SYSTEM, Driver, Link, Stream, wide
 
 _COLOR, _DEPTH = (1280, 720), (848, 480)  # profiles of the driver's README for a D435
 _ROOT = "/camera/camera"
-_SIZED = {"hz": 30.0, "offer": SYSTEM, "lazy": True, "sent_s": 0.035}
+_SIZED: dict[str, Any] = {"hz": 30.0, "offer": SYSTEM, "lazy": True, "sent_s": 0.035}
 
 
 def streams(root: str = _ROOT, color: tuple[int, int] = _COLOR, depth: tuple[int, int] = _DEPTH,
@@ -34,8 +36,9 @@ LINKS = (
     Link("camera_color_frame", "camera_color_optical_frame", rpy=OPTICAL))
 
 DRIVER = Driver(
-    ("github.com/IntelRealSense/realsense-ros, branch ros2-development, commit ee94dc9: realsense2_camera/src/"
-     "base_realsense_node.cpp (frame_callback, publishFrame, frameSystemTimeSec), rs_node_setup.cpp (startPublishers), "
-     "tfs.cpp, include/constants.h (IMAGE_QOS, DEFAULT_QOS), launch/rs_launch.py (reconnect_timeout), README.md",),
+    ("github.com/IntelRealSense/realsense-ros, branch ros2-development, commit ee94dc9: "
+     "realsense2_camera/src/base_realsense_node.cpp (frame_callback, publishFrame, frameSystemTimeSec), "
+     "rs_node_setup.cpp (startPublishers), tfs.cpp, include/constants.h (IMAGE_QOS, DEFAULT_QOS), "
+     "launch/rs_launch.py (reconnect_timeout), README.md",),
     streams(), (Link("base_link", "camera_link", (0.1, 0.0, 1.2), (0.0, 0.17, 0.0)), *LINKS), begin_s=1.0,
     gap=(20.0, 6.0))

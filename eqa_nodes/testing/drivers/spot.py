@@ -1,25 +1,29 @@
 """Boston Dynamics Spot: `spot_driver.launch.py spot_name:=spot` (frames then begin with spot/), front left camera.
 
-Everything is reliable and transient local. The camera is mounted askew: its pictures lie a quarter turn on their side.
-Colour and depth are registered but come from two sensors, a few milliseconds apart. Frames of the cameras are sent after
-the first images. The body's frame is at half a metre, and no frame of the floor moves with it alone.
+Everything is reliable and transient local. The camera is mounted askew: its pictures lie a quarter turn on their
+side. Colour and depth are registered but come from two sensors, a few milliseconds apart. Frames of the cameras are
+sent after the first images. The body's frame is at half a metre, and no frame of the floor moves with it alone.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from eqa_nodes.testing.drivers import Base, Driver, Link, Offer, Stream, wide
 
 _KEPT, _SIZE, _FRAME = Offer(durability="transient_local"), (640, 480), "spot/frontleft_fisheye"
-_COMMON = {"frame": _FRAME, "size": _SIZE, "k": wide(_SIZE, 88.0), "hz": 15.0, "offer": _KEPT, "info_offer": _KEPT,
-           "sent_s": 0.12}
+_COMMON: dict[str, Any] = {
+    "frame": _FRAME, "size": _SIZE, "k": wide(_SIZE, 88.0), "hz": 15.0, "offer": _KEPT, "info_offer": _KEPT,
+    "sent_s": 0.12}
 
 DRIVER = Driver(
-    ("github.com/bdaiinstitute/spot_ros2, branch main, commit bdee4a4: spot_driver/src/images/"
-     "images_middleware_handle.cpp, spot_image_publisher.cpp, src/api/default_image_client.cpp, spot_image_sources.cpp, "
-     "src/conversions/decompress_images.cpp, robot_state.cpp, src/robot_state/state_middleware_handle.cpp, "
-     "src/interfaces/rclcpp_tf_broadcaster_interface.cpp, include/spot_driver/api/middleware_handle_base.hpp (QoS)",
+    ("github.com/bdaiinstitute/spot_ros2, branch main, commit bdee4a4: "
+     "spot_driver/src/images/images_middleware_handle.cpp, spot_image_publisher.cpp, "
+     "src/api/default_image_client.cpp, spot_image_sources.cpp, src/conversions/decompress_images.cpp, "
+     "robot_state.cpp, src/robot_state/state_middleware_handle.cpp, "
+     "src/interfaces/rclcpp_tf_broadcaster_interface.cpp, "
+     "include/spot_driver/api/middleware_handle_base.hpp (QoS)",
      "the angle of the front cameras' pictures as the Spot SDK's image viewer turns them (78 degrees)"),
     (Stream("/spot/camera/frontleft/image", ("/spot/camera/frontleft/camera_info",), encoding="bgr8", apart_s=0.012,
             lose_every=23, **_COMMON),

@@ -1,7 +1,7 @@
 """Hello Robot Stretch: `stretch_driver.launch.py broadcast_odom_tf:=True` and `d435i_high_resolution.launch.py`.
 
-The camera is mounted on its side: its pictures lie a quarter turn to the left. The head moves on /tf. The camera is reset
-when its driver starts (initial_reset), so that its images begin seconds later. base_link is on the floor.
+The camera is mounted on its side: its pictures lie a quarter turn to the left. The head moves on /tf. The camera is
+reset when its driver starts (initial_reset), so that its images begin seconds later. base_link is on the floor.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from eqa_nodes.testing.drivers import Base, Driver, Link, Offer
 from eqa_nodes.testing.drivers.realsense import LINKS, streams
 
 DRIVER = Driver(
-    ("github.com/hello-robot/stretch_ros2, branch humble, commit b77baa1: stretch_core/stretch_core/stretch_driver.py "
-     "(odometry, base_footprint), launch/stretch_driver.launch.py, launch/d435i_basic.launch.py (camera_namespace, "
-     "initial_reset), launch/d435i_high_resolution.launch.py, stretch_description/batch/prince/urdf/stretch_d435i.xacro",
+    ("github.com/hello-robot/stretch_ros2, branch humble, commit b77baa1: "
+     "stretch_core/stretch_core/stretch_driver.py (odometry, base_footprint), "
+     "launch/stretch_driver.launch.py, launch/d435i_basic.launch.py (camera_namespace, initial_reset), "
+     "launch/d435i_high_resolution.launch.py, stretch_description/batch/prince/urdf/stretch_d435i.xacro",
      "the camera's driver as in realsense.py"),
     streams("/camera", (1280, 720), (1280, 720), 15.0),
     (Link("base_link", "link_mast", (-0.067, 0.135, 0.028)), Link("link_mast", "link_head", (0.0, 0.0, 1.33)),

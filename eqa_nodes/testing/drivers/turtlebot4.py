@@ -1,9 +1,8 @@
-"""TurtleBot 4 with its OAK-D Pro, whose parameters were changed to publish colour and depth, and image_proc's
-rectify_node, which its launch file does not start.
+"""TurtleBot 4 whose OAK-D Pro publishes colour and depth, with image_proc's rectify_node beside it.
 
-As it is shipped, the camera publishes a preview of 250x250 alone, without depth. The topics of both are imitated. Create
-3 sends odometry and two frames of it from another computer; its documents name no quality of service, so here it has the
-weakest. Frames of the body are robot_state_publisher's.
+Neither is so as the robot is shipped: the camera publishes a preview of 250x250 alone, without depth. The topics of
+both are imitated. Create 3 sends odometry and two frames of it from another computer; its documents name no quality
+of service, so here it has the weakest. Frames of the body are robot_state_publisher's.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from eqa_nodes.testing.drivers.oak import links, streams
 _ROOT, _SMALL = "/oakd", (250, 250)
 
 DRIVER = Driver(
-    ("github.com/turtlebot/turtlebot4_robot, branch jazzy, commit 629d969: turtlebot4_bringup/config/oakd_pro.yaml, "
-     "config/republisher.yaml, launch/oakd.launch.py, launch/robot.launch.py",
-     "github.com/turtlebot/turtlebot4, branch humble, commit d688175: turtlebot4_description/urdf/standard/"
-     "turtlebot4.urdf.xacro, urdf/sensors/oakd.urdf.xacro, turtlebot4_navigation/config/localization.yaml",
+    ("github.com/turtlebot/turtlebot4_robot, branch jazzy, commit 629d969: "
+     "turtlebot4_bringup/config/oakd_pro.yaml, config/republisher.yaml, launch/oakd.launch.py, "
+     "launch/robot.launch.py",
+     "github.com/turtlebot/turtlebot4, branch humble, commit d688175: "
+     "turtlebot4_description/urdf/standard/turtlebot4.urdf.xacro, urdf/sensors/oakd.urdf.xacro, "
+     "turtlebot4_navigation/config/localization.yaml",
      "github.com/iRobotEducation/create3_docs, commit 53f188f: docs/api/ros2.md (frames of odometry)",
      "the camera's driver as in oak.py"),
     (*streams(_ROOT, "oakd"),

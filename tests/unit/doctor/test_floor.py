@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.core.camera.upright import turned_camera
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.findings import Finding
@@ -113,3 +114,13 @@ def test_a_frame_that_is_not_optical_is_named(turn: tuple[float, float, float, f
     (line,) = judge_floor([DepthView(room(mount(1.2, 0.0)), STRIDE, wrong)], K)
     assert line.name == "optical frame" and line.state == "error" and words in line.found + line.remedy.replace(
         "images name", "names")
+
+
+@pytest.mark.parametrize("upright", [True, False])
+def test_a_camera_that_is_mounted_on_its_side_is_known_by_the_floor_it_sees(upright: bool) -> None:
+    where = mount(1.2, 20.0)
+    aside = compose(where, Transform((0.0, 0.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))))
+    view = np.ascontiguousarray(np.rot90(room(where)))
+    axes, floor = judge_floor([DepthView(view, STRIDE, aside)], turned_camera(K, where, 1)[0], upright)
+    assert axes.state == ("ok" if upright else "warning") and "lies on its side" in axes.found
+    assert bool(axes.remedy) != upright and floor.name == "floor" and floor.state == "ok", floor

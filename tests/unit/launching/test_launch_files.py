@@ -179,6 +179,22 @@ def test_robot_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[s
     assert not (tmp_path / "run").exists()
 
 
+def test_a_driver_sets_what_neither_arguments_nor_the_file_say(tmp_path: Path) -> None:
+    run = plan("robot", tmp_path / "a", driver="azure_kinect", depth="/own/depth", odom_frame="own/odom")
+    assert dict(run.remappings) == {"camera/color/image_raw": "/rgb/image_raw", "camera/depth/image_raw": "/own/depth",
+                                    "camera/color/camera_info": "/rgb/camera_info"}
+    assert run.parameters[SHARED]["node.camera.lens"] == "distorted"
+    assert run.parameters[SHARED]["node.tf.odom_frame"] == "own/odom"
+    own = tmp_path / "own.yaml"
+    own.write_text("/**:\n  ros__parameters: {node.camera.lens: rectified, node.tf.base_frame: below}\n")
+    run = plan("robot", tmp_path / "b", driver="azure_kinect", params_file=str(own))
+    assert run.parameters[SHARED]["node.camera.lens"] == "rectified"
+    assert plan("robot", tmp_path / "c", driver="spot", params_file=str(own)).parameters[SHARED][
+        "node.tf.base_frame"] == "base_floor"  # an argument, as base_frame:= would be
+    with pytest.raises(ConfigError, match="known are azure_kinect"):
+        plan("robot", tmp_path / "d", driver="kinect")
+
+
 @pytest.mark.parametrize(("name", "parameter", "value"), [
     *((frame, f"node.tf.{frame}", "other") for frame in FRAMES),
     ("autostart", "node.autostart", "false")])

@@ -184,3 +184,20 @@ def test_a_camera_that_is_turned_in_any_way_has_a_head_within_rounding() -> None
     mount, tilt, lens = head_of(camera)
     together = compose(mount, compose(tilt, lens))
     assert together.xyz == camera.xyz and together.xyzw == pytest.approx(camera.xyzw, abs=1e-15)
+
+
+def test_frames_that_hang_from_one_another_are_joined_where_they_meet() -> None:
+    """The base may be a frame of the floor below the body that the camera hangs from; what is above is not needed."""
+    buffer, body = TfBuffer(), Pose2(1.0, 2.0, 0.5).transform(0.4)
+    floor, camera = Transform((0.1, 0.0, -0.4), (0.0, 0.0, 0.0, 1.0)), camera_mount(0.3, 0.2)
+    buffer.put("body", "floor", 1, floor, static=True)
+    buffer.put("body", "camera", 1, camera, static=True)
+    joined = compose(inverse(floor), camera)
+    assert buffer.lookup("floor", "camera", 99).matrix() == pytest.approx(joined.matrix())
+    buffer.put("map", "body", 5, body)
+    there = compose(body, floor)
+    for target, source, found in (("map", "floor", there), ("floor", "map", inverse(there)),
+                                  ("camera", "camera", Transform.identity())):
+        assert buffer.lookup(target, source, 5).matrix() == pytest.approx(found.matrix())
+    with pytest.raises(BadFrame, match="'map'"):
+        buffer.lookup("elsewhere", "camera", 5)
