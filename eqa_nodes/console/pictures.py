@@ -14,6 +14,7 @@ from eqa_nodes.bench.report.drawing import extent, map_css, map_svg, robot
 from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
+from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 CAMERA_PX, _QUALITY = 960, 80
@@ -48,7 +49,7 @@ def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
 def camera_picture(rgb: np.ndarray) -> bytes:
     """Return (H, W, 3) uint8 pixels as a JPEG that is small enough to be sent several times a second."""
     image = Image.fromarray(rgb)
-    image.thumbnail((CAMERA_PX, CAMERA_PX), Image.Resampling.BILINEAR)
+    image.thumbnail((CAMERA_PX, CAMERA_PX), RESAMPLING.BILINEAR)
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=_QUALITY)
     return buffer.getvalue()

@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.pillow import RESAMPLING
 
 MAX_PIXELS = 1 << 25  # more than an 8K camera has
 _MAX_IMAGE_BYTES = 4 * MAX_PIXELS
@@ -89,7 +90,7 @@ def shrunk(jpeg: bytes, width: int) -> bytes:
     if image.width <= width:
         return jpeg
     size = width, max(1, round(image.height * width / image.width))
-    small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    small = image.convert("RGB").resize(size, RESAMPLING.LANCZOS)
     buffer = BytesIO()
     small.save(buffer, "JPEG", quality=82, optimize=True)
     return buffer.getvalue()

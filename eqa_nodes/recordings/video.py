@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from eqa_nodes.core.errors import MissingExtra, StorageError
+from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.views import Frame
 
 _CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
@@ -96,7 +97,7 @@ def drawn(frame: Frame, number: int, begin_ns: int, inset: Inset) -> np.ndarray:
     if side >= 32:
         inset.move(frame)
         image.paste(view := inset.view(side), (image.width - side, 0), view)
-    draw, font = ImageDraw.Draw(image, "RGBA"), ImageFont.load_default(max(8, min(image.size) // 32))
+    draw, font = ImageDraw.Draw(image, "RGBA"), writing_font(max(8, min(image.size) // 32))
     text = _wrapped((str(number), f"{frame.stamp_ns / 1e9:.3f} s", f"+{(frame.stamp_ns - begin_ns) / 1e9:.2f} s",
                      f"x {frame.pose.x:.2f} m  y {frame.pose.y:.2f} m  {math.degrees(frame.pose.yaw):.0f} deg"),
                     lambda line: draw.textlength(line, font) <= image.width - 8)
@@ -161,5 +162,5 @@ class Inset:
         left, bottom = 0.06 * side, 0.95 * side
         width = max(1, side // 60)
         draw.line((left, bottom, left + metres * scale, bottom), fill=_TEXT, width=width)
-        font = ImageFont.load_default(max(8, side // 12))
+        font = writing_font(max(8, side // 12))
         draw.text((left, bottom - width - 1), f"{metres:g} m", fill=_TEXT, font=font, anchor="ls")

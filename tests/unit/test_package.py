@@ -84,6 +84,18 @@ def test_package_xml_names_what_is_imported_and_its_licence() -> None:
     assert root.findtext("license") == "Apache-2.0" and "Apache License" in (ROOT / "LICENSE").read_text()
 
 
+@pytest.mark.parametrize("file", [ROOT / "package.xml", INTERFACES / "package.xml"], ids=lambda file: file.parent.name)
+def test_package_xml_is_as_a_release_tool_wants_it(file: Path) -> None:
+    """catkin_pkg refuses two dependencies of one name and kind; `ros2 launch` is in a package of its own."""
+    root = ElementTree.parse(file).getroot()
+    named = [(node.tag, node.text) for node in root if node.tag.endswith("depend")]
+    assert sorted(named) == sorted(set(named)) and root.get("format") == "3"
+    assert all(root.findtext(tag) for tag in ("name", "version", "description", "license"))
+    assert "@" in str(root.find("maintainer").get("email"))  # type: ignore[union-attr]
+    assert file.parent != ROOT or "ros2launch" in depends(file)
+    assert all(str(url.text).startswith("https://") for url in root.findall("url"))
+
+
 def test_interfaces_of_the_graph_are_declared_in_both_worlds(setup_cfg: configparser.ConfigParser) -> None:
     from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
 

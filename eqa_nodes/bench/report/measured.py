@@ -7,10 +7,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from eqa_nodes.core.language.quantities import said_length
 from eqa_nodes.core.perception.projection import pixel_of
+from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.measures import Measure, measures_of
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.views import Keyframe
@@ -73,7 +74,7 @@ def _draw(image: Image.Image, measure: Measure, part: _Part) -> None:
 def _write(draw: ImageDraw.ImageDraw, size: tuple[int, int], at: tuple[float, float], across: tuple[float, float],
            text: str) -> None:
     """Write a text beside a point, off the line and within the image."""
-    font = ImageFont.load_default(max(14, min(size) // 18))
+    font = writing_font(max(14, min(size) // 18))
     border = max(2, min(size) // 160)
     left, top, right, bottom = draw.textbbox((0, 0), text, font, stroke_width=border)
     half_w, half_h = (right - left) / 2, (bottom - top) / 2

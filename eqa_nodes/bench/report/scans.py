@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe
@@ -88,7 +88,7 @@ def _remembered(views: list[Keyframe]) -> Iterator[Frame]:
         height, width = depth_m.shape
         k = view.geometry.intrinsics
         rgb = np.asarray(decode_image(view.jpeg, "of a view").convert("RGB").resize((width, height),
-                                                                                    Image.Resampling.BOX))
+                                                                                    RESAMPLING.BOX))
         across, down = width / k.width, height / k.height
         small = Intrinsics(width, height, k.fx * across, k.fy * down, k.cx * across, k.cy * down)
         yield Frame(view.stamp_ns, np.ascontiguousarray(rgb), depth_m, small, view.map_from_base,

@@ -7,10 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.model import Mark, Picture
+from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480
@@ -71,7 +72,7 @@ def draw_discs(image: Image.Image, discs: Mapping[str, tuple[float, float]], sca
     discs: pixels of the stored image by what is written. A disc at the border is moved inside.
     """
     radius = max(_MIN_RADIUS_PX, _RADIUS * min(image.size))
-    font = ImageFont.load_default(size=1.5 * radius)
+    font = writing_font(1.5 * radius)
     draw = ImageDraw.Draw(image)
     for written, (column, row) in discs.items():
         u = max(radius, min(image.width - radius, column * scale))

@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.ranges import Count, Degrees, NotNegative, Percent, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.remembered import Recalled
@@ -107,7 +108,7 @@ def thumbnail(rgb: np.ndarray) -> bytes:
     # reducing by strides first: the box filter over every pixel would cost more than all the rest of a frame
     step = max(1, rgb.shape[1] // 160)
     small = Image.fromarray(np.ascontiguousarray(rgb[::step, ::step])).convert("L")
-    grey = np.asarray(small.resize((16, 12), Image.Resampling.BOX), dtype=np.float64)
+    grey = np.asarray(small.resize((16, 12), RESAMPLING.BOX), dtype=np.float64)
     return np.clip(np.rint(grey * (128.0 / max(float(grey.mean()), 1.0))), 0, 255).astype(np.uint8).tobytes()
 
 
