@@ -54,7 +54,7 @@ class QuestionScore:
     delta: float | None
     note: str
     blind_sigma: float | None
-    confidence: float
+    confidence: float | None
     steps: int
     metres: float
     seconds: float
@@ -100,19 +100,22 @@ class _Arrival(NamedTuple):
 
 
 def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: SceneFacts | None = None,
-                   out: Path | None = None, blind_judge: Judge | None = None) -> QuestionScore:
-    """Mark one prediction. out: the run directory with its trace, if any. blind_judge: as in score_run."""
+                   out: Path | None = None, blind_judge: Judge | None = None,
+                   confidence_judge: Judge | None = None) -> QuestionScore:
+    """Mark one prediction. out: the run directory with its trace, if any. The other judges: as in score_run."""
     answer, receipt = prediction.answer, prediction.answer.receipt
     mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = Answer() if blind_judge is not None else prediction.blind
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
     arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
     allowed = sample.metadata.get("allowed_steps")
+    sure = (Mark(answer.confidence) if confidence_judge is None else _marked(confidence_judge, sample, prediction, out))
+    unsure = f"; no confidence: {sure.note}" if sure.sigma is None else ""
     poses = _poses(out, prediction) if isinstance(allowed, int) else _Poses(None, "")
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
     return QuestionScore(
         sample.id, sample.category, status, mark.sigma, _delta(sample, prediction, mark, None if judge.sees else facts),
-        mark.note + arrival.note + poses.note, blind_mark.sigma, answer.confidence, receipt.steps, receipt.metres,
+        mark.note + arrival.note + poses.note + unsure, blind_mark.sigma, sure.sigma, receipt.steps, receipt.metres,
         receipt.seconds,
         receipt.calls, receipt.tokens_in + receipt.tokens_out,
         sample.reference_steps, sample.reference_metres, arrival.final_m,

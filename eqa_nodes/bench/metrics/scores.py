@@ -54,14 +54,16 @@ class Scores:
     rows: tuple[Row, ...]
     questions: tuple[QuestionScore, ...]
     failed: str = LEAVE_OUT
+    confidence: str = ""
 
 
 def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed: int = 0, failed: str = LEAVE_OUT,
-              blind: Judge | None = None) -> Scores:
+              blind: Judge | None = None, confidence: Judge | None = None) -> Scores:
     """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
 
     failed: one of values.FAILED; unless they are left out, questions without a prediction have failed too. blind: marks
-    the blind answers, also where the run has none. Raises ConfigError for another value of `failed`, StorageError when
+    the blind answers, also where the run has none. confidence: gives ACE and WCE from the final view (ViewConfidence);
+    None: they are what the agent stated. Raises ConfigError for another value of `failed`, StorageError when
     the directory holds no readable run. A judge that raises leaves its question unscored.
     """
     if failed not in FAILED:
@@ -74,11 +76,13 @@ def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed:
     if failed != LEAVE_OUT:
         predictions = {s.id: _absent(s.id) for s in samples} | predictions
     asked = [s for s in samples if s.id in predictions]
-    scored = {s.id: question_score(s, predictions[s.id], judge, facts, out, blind) for s in sorted(asked, key=_scene)}
+    scored = {s.id: question_score(s, predictions[s.id], judge, facts, out, blind, confidence)
+              for s in sorted(asked, key=_scene)}
     questions = [scored[s.id] for s in asked]
     manifest = finish_manifest(out, judge=judge.name, judge_sha256=judge.version)
     scores = Scores(manifest.dataset, judge.name, judge.version, seed, _privileged(questions),
-                    tuple(_rows(samples, questions, seed, failed)), tuple(questions), failed)
+                    tuple(_rows(samples, questions, seed, failed)), tuple(questions), failed, "" if confidence is
+                    None else confidence.name)
     write_json(out / SCORES, scores)
     _write_openeqa(out, predictions, questions)
     return scores

@@ -65,7 +65,9 @@ def _normalised_steps(q: QuestionScore) -> float | None:
 
 def _wce(q: QuestionScore) -> float | None:
     reference = _reference(q, "metres")
-    return None if reference is None else metrics.weighted_confidence(q.confidence, reference, q.metres)
+    if reference is None or q.confidence is None:
+        return None
+    return metrics.weighted_confidence(q.confidence, reference, q.metres)
 
 
 # Name in scores.json -> value of one question, or None where it cannot be had. Shares of 1, metres, seconds or counts.

@@ -113,6 +113,9 @@ def footnotes(scores: Scores) -> list[str]:
     if row.abstained and scores.failed == BLIND:
         notes.append(f"so do {row.abstained} abstentions" if row.failed else
                      f"{row.abstained} abstentions count in C and E with the blind mark and an infinite path")
+    if scores.confidence:
+        notes.append(f"NPL {_percent('npl')(row)} %, ACE {_percent('ace')(row)} %, WCE {_percent('wce')(row)} %: "
+                     f"{scores.confidence} in the final view, n {row.metrics['ace'].n}")
     if row.metrics["hm_eqa_normalised_steps"].n:
         over = sum(q.poses > q.allowed_steps for q in scores.questions if q.poses and q.allowed_steps)
         notes.append(f"normalised steps {_percent('hm_eqa_normalised_steps')(row)} %: poses up to 3 m apart as a share "

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from eqa_nodes.bench.judges.base import Judge
 
 
+CONFIDENCE = "confidence.jsonl"  # in the run directory
+
+
 @dataclass(frozen=True, kw_only=True)
 class PublishedOptions:
     """Results that another project published; RUN is the directory that is made of them."""
@@ -87,6 +90,9 @@ class Score:
     failed: str = option("leave-out", "failed questions and those without an answer: leave-out: in no mean; lowest: "
                          "mark 1; blind: the mark of the blind answer, and an infinite path",
                          choices=("leave-out", "lowest", "blind"))
+    confidence_model: str = option("", "model that says how far the final view answers the question, for ACE and WCE; "
+                                   "asked as the judge's model is (default: the agent's own confidence)",
+                                   metavar="NAME")
     published: PublishedOptions = group(PublishedOptions, "published results")
     how: JudgeChoice = group(JudgeChoice)
 
@@ -94,9 +100,23 @@ class Score:
         """Mark and print the table."""
         from eqa_nodes.cli.bench.tables import print_scores
 
-        with self._judging(self.published.write(self.out)) as judge:
-            print_scores(self.out, judge, self.failed, self.published.given(self.published.blind_marks))
+        with self._judging(self.published.write(self.out)) as judge, self._confidence() as sure:
+            print_scores(self.out, judge, self.failed, self.published.given(self.published.blind_marks), sure)
         return 0
+
+    @contextmanager
+    def _confidence(self) -> Iterator[Judge | None]:
+        """Give the model of ACE and WCE, whose figures are kept in the run directory; None without one."""
+        from eqa_nodes.bench.judges.cached import CachedJudge
+        from eqa_nodes.bench.judges.confidence import ViewConfidence
+        from eqa_nodes.models import open_model
+
+        if not self.confidence_model:
+            yield None
+            return
+        backend = open_model(replace(self.how.model.config(), model=self.confidence_model))
+        with CachedJudge(ViewConfidence(backend), self.out / CONFIDENCE) as judge:
+            yield judge
 
     @contextmanager
     def _judging(self, found: Judge | None) -> Iterator[Judge]:

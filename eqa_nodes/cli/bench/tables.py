@@ -33,10 +33,11 @@ def print_table(table: RenderableType) -> None:
     wide_console().print(table)
 
 
-def print_scores(out: Path, judge: Judge, failed: str = LEAVE_OUT, blind: Judge | None = None) -> None:
-    """Score a run and print its table. failed, blind: as in score_run."""
+def print_scores(out: Path, judge: Judge, failed: str = LEAVE_OUT, blind: Judge | None = None,
+                 confidence: Judge | None = None) -> None:
+    """Score a run and print its table. failed, blind, confidence: as in score_run."""
     nodes = read_manifest(out).config.get("nodes")
     robot = settings(BridgeSettings, nodes).robot if isinstance(nodes, dict) else ROBOTS[DEFAULT]
     with closing(Truth(robot)) as truth:
-        scores = score_run(out, judge, truth, failed=failed, blind=blind)
+        scores = score_run(out, judge, truth, failed=failed, blind=blind, confidence=confidence)
     print_table(rich_table(scores, read_manifest(out)))

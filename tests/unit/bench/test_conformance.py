@@ -14,20 +14,25 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.confidence import ViewConfidence
 from eqa_nodes.bench.judges.official import find_scorer, open_official, read_official_eac, read_official_mark
+from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import formulas as metrics
+from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.readers.openeqa import read_openeqa
+from eqa_nodes.bench.report.tables import footnotes
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.model import Message
+from eqa_nodes.core.model import Choice, Message
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.dialect import Dialect
 from eqa_nodes.models.openai_request import Ask, body_of
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.data import shared_data
+from tests.fixtures.synthetic_run import make_run
 
 MUG = Sample("q", "Where's the mug?", "on the {desk}", ("it's there", 'by "the" lamp'))
 PLAIN = Sample("p", "Is it dark?", "no ")
@@ -206,3 +211,25 @@ def test_paths_without_a_length() -> None:
 def test_the_model_keeps_what_the_scorer_does_not_fix(openeqa: Path) -> None:
     named = {"model": "gpt-4-1106-preview", "base_url": "http://localhost:1", "temperature": 0.2}
     assert find_scorer(openeqa).model(named) == ModelConfig(**named, seed=1234)
+
+
+def test_confidence_is_that_of_a_model_in_the_final_view() -> None:
+    backend = ScriptedBackend([Choice((0.7, 0.3), "logprobs")])
+    judge = ViewConfidence(backend)
+    assert judge.judge(MUG, "on the desk", b"view") == Mark(0.7, None, "logprobs")
+    asked_for = backend.requests[0][0].parts
+    assert "Where's the mug?" in asked_for[0] and asked_for[1] == b"view" and "desk" not in asked_for[0]
+    assert judge.judge(MUG, "on the desk").sigma is None  # no view, and no call
+    assert judge.name.startswith("confidence of ")
+    assert judge.version != ViewConfidence(ScriptedBackend(model="b")).version
+
+
+def test_ace_and_wce_rest_on_the_final_view_where_a_model_is_named(tmp_path: Path) -> None:
+    out = make_run(tmp_path)
+    with_view = ViewConfidence(ScriptedBackend([Choice((0.6, 0.4), "logprobs")] * 9))
+    scores = score_run(out, OfflineJudge(), confidence=with_view)
+    seen = [q.confidence for q in scores.questions]
+    assert seen.count(0.6) == 1 and set(seen) == {0.6, None}  # one of its episodes has a final view
+    row = scores.rows[0]
+    assert (row.metrics["ace"].mean, row.metrics["ace"].n) == (pytest.approx(0.6), 1)
+    assert any("confidence of" in note and "in the final view, n 1" in note for note in footnotes(scores))
