@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eqa_nodes.core.types.questions import Limits
     from eqa_nodes.perception.config import DetectorConfig
     from eqa_nodes.recordings.history import BagOptions
+    from eqa_nodes.recordings.options import ReadingConfig
 
 PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the folder of scans (hm3d/00800-TEEsavR23oF) "
           "or the path of a file (docs/scenes.md)")
@@ -226,29 +227,30 @@ class BagReading:
     base_frame: str = option("", "base frame of the bag (default: base_link, base_footprint or base)", metavar="FRAME")
     tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S")
 
+    def reading(self) -> ReadingConfig:
+        """Return how the bag is read, as parameters. Raises ConfigError."""
+        from eqa_nodes.recordings.options import ReadingConfig
+
+        return ReadingConfig(self.remap, self.map_frame, self.base_frame, self.tolerance)
+
     def options(self) -> BagOptions:
         """Return how the bag is read. Raises ConfigError."""
         from eqa_nodes.recordings.history import BagOptions
 
-        return BagOptions(remapping(self.remap), self.map_frame, self.base_frame, self.tolerance)
+        return self.chosen() or BagOptions()
 
     def chosen(self) -> BagOptions | None:
         """Return how the bag is read, None where no option says it. Raises ConfigError."""
         from eqa_nodes.recordings.history import BagOptions
 
-        options = self.options()
-        return None if options == BagOptions() else options
+        return BagOptions.of(self.reading())
 
 
 def remapping(words: tuple[str, ...]) -> dict[str, str]:
     """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
-    from eqa_nodes.core.errors import ConfigError
+    from eqa_nodes.recordings.options import renamed
 
-    parts = [word.partition(":=" if ":=" in word else "=") for word in words]
-    for word, part in zip(words, parts, strict=True):
-        if not all(part):
-            raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
-    return {role: topic for role, _, topic in parts}
+    return renamed(words)
 
 
 @dataclass(frozen=True, kw_only=True)

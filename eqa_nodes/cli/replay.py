@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli import names
-from eqa_nodes.cli.groups import SOURCES, DetectorOptions, ModelOptions, overrides
+from eqa_nodes.cli.groups import SOURCES, BagReading, DetectorOptions, ModelOptions, overrides
 from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Replay:
     params: Path | None = option(None, "ROS parameter file; the options above win over it (default: none)",
                                  metavar="FILE")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
+    bag: BagReading = group(BagReading, "a bag of another robot")
     detector: DetectorOptions = group(DetectorOptions, "the detector")
     model: ModelOptions = group(ModelOptions, "the answerer's model")
 
@@ -52,7 +53,7 @@ class Replay:
         return RunConfig(agent=self.agent, answerer=self.answerer, model=self.model.config(),
                          detector=self.detector.config(), overrides=overrides(self.model, self.detector), world=REPLAY,
                          params=self.params, folder=folder, reconstruct=self.reconstruct,
-                         replayed=Replayed(labels, self.record, self.rate))
+                         replayed=Replayed(labels, self.record, self.rate, self.bag.reading()))
 
     def run(self) -> int:
         """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""
@@ -65,7 +66,7 @@ class Replay:
         for question in self.ask:
             check_question(question)
         refuse_function(self.agent)
-        history = open_history(self.source)
+        history = open_history(self.source, options=self.bag.chosen())
         from eqa_nodes.ros.environment import ensure_ros
 
         config = self.config(run_folder(self.out), bool(history.labels))

@@ -22,7 +22,7 @@ from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, 
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
-from eqa_nodes.recordings.options import RecordingConfig
+from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
 from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
 from eqa_nodes.registry.policies import policy_parameters
 from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
@@ -318,6 +318,7 @@ class ReplaySettings(LockstepSettings):
         "Playback speed relative to the recorded stamps; 0 plays in lock-step, as fast "
         "as the observers acknowledge.", live=PICTURE)
     labels: bool = setting(False, "Publish the labels of the recording (privileged).")
+    bag: ReadingConfig = ReadingConfig()
     begin_deadline_s: Positive = setting(90.0,
         "Time in seconds to wait for the graph to come up before the first episode begins.")
 

@@ -25,6 +25,7 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig, named_model
 from eqa_nodes.perception.config import DetectorConfig
+from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.registry import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.ros.graph import OBSERVERS, nodes_of
@@ -40,12 +41,13 @@ _IMAGE = re.compile(r"(\d+)x(\d+)")
 class Replayed:
     """A recording in the robot's place. labels: it holds the simulator's labels; rate: times real time, 0 = lock-step.
 
-    record: write a bag of what is shown and of what the graph makes of it.
+    record: write a bag of what is shown and of what the graph makes of it; bag: how a bag is read.
     """
 
     labels: bool = False
     record: bool = False
     rate: float = 0.0
+    bag: ReadingConfig = ReadingConfig()
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ class RunConfig:
         detects = file_detects or bool(self.detector.name)
         return {"memory": {"labels": labels or detects}, "recorder": {"labels": labels},
                 "agent": {"observers": observers},
-                "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate}}
+                "replay": {"labels": labels, "observers": observers, "rate": self.replayed.rate,
+                           **dict(leaves(self.replayed.bag, "bag."))}}
 
 
 def image_size(image: str) -> tuple[int, int]:

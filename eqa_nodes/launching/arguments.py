@@ -7,6 +7,7 @@ from typing import NamedTuple
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.profiles import PROFILES
 from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.recordings.roles import ROLES
 from eqa_nodes.registry import READERS
 from eqa_nodes.ros.graph import TOPICS
 from sim_bridge.robots import ROBOTS
@@ -16,6 +17,8 @@ RESTART, END = "restart", "end"  # on_exit
 PRESENT, BRINGUP, NONE = "present", "bringup", "none"  # nav2
 REMAPPED = ("color", "depth", "camera_info", "odom", "tf", "tf_static")  # keys of graph.TOPICS
 FRAMES = {name: getattr(TfConfig(), name) for name in ("map_frame", "odom_frame", "base_frame")}
+
+BAG_FRAMES = {"map_frame": "map, odom or world", "base_frame": "base_link, base_footprint or base"}
 
 
 class Argument(NamedTuple):
@@ -92,6 +95,9 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "source": Argument(None, "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"),
         "rate": Argument("0.0", "times real time, by the recorded stamps; 0 = lock-step: as fast as the nodes take the "
                                 "frames in"),
+        **{key: Argument("", f"topic of the bag: {' or '.join(ROLES[key])}; empty: found by name and type")
+           for key in REMAPPED},
+        **{name: Argument("", f"frame of the bag's transforms; empty: {usual}") for name, usual in BAG_FRAMES.items()},
         "record": Argument("false", "record what is shown and what the graph makes of it", YES_NO),
         **_common("", "sim.yaml"), **_RVIZ},
 }

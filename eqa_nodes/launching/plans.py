@@ -21,6 +21,8 @@ from eqa_nodes.launching.nav2_parameters import write_nav2
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of, own_world
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
@@ -123,7 +125,10 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
     """
     source = Path(chosen["source"]).resolve()
-    replayed = Replayed(bool(open_history(source).labels), _yes(chosen, "record"), _number(chosen, "rate"))
+    reading = ReadingConfig(tuple(f"{key}:={chosen[key]}" for key in REMAPPED if chosen[key]),
+                            chosen["map_frame"], chosen["base_frame"])
+    labels = bool(open_history(source, options=BagOptions.of(reading)).labels)
+    replayed = Replayed(labels, _yes(chosen, "record"), _number(chosen, "rate"), reading)
     config = replace(_config(chosen, REPLAY), replayed=replayed)
     nodes = config.nodes
     return LaunchPlan(chosen, config.folder, nodes, config.with_overrides(_autostart(chosen)).parameters,

@@ -76,14 +76,14 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             return
         # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
         folder = free_name(Path(self.config.folder) / file_name(episode.episode_id))
-        topics = {(topic := _topic(wire)).name: BagTopic(topic.type, topic.qos) for wire in self._topics.values()}
+        topics = {self._name(key): BagTopic((topic := _topic(wire)).type, topic.qos)
+                  for key, wire in self._topics.items()}
         self._new_bag()
         if self._masking is not None:
             self._masking.begin()
         self._recording = BagRecording(folder, topics, self.config.bag,
-                                       {_topic(wire).name: key.removeprefix(SECOND) for key,
-                                        wire in self._topics.items()
-                                        if _topic(wire).type == IMAGE}, self._progress)
+                                       {self._name(key): key.removeprefix(SECOND) for key, wire in self._topics.items()
+                                        if _topic(wire).type == IMAGE}, self._progress, self._renamed())
         for data in self._static:
             self._tally.take(self._name("tf_static"), None)
             self._keep("tf_static", self.starts_ns, data)
@@ -137,7 +137,14 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
                             {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
 
     def _name(self, key: str) -> str:
-        return _topic(self._topics[key]).name
+        """Return the name that a topic has in the bag."""
+        name = _topic(self._topics[key]).name
+        return name if self.config.bag.names == "graph" else self.resolve_topic_name(name)
+
+    def _renamed(self) -> dict[str, str]:
+        """Return which topic of a bag is which of the graph, where names do not tell."""
+        return {} if self.config.bag.names == "graph" else {key: self._name(key) for key in self._topics
+                                                            if not key.startswith(SECOND)}
 
     def _waiting_mb(self) -> float:
         recording = self._recording

@@ -22,6 +22,7 @@ from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageEr
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
@@ -131,11 +132,14 @@ class ReplayNode(EqaNode[ReplaySettings]):
         with self._one_at_a_time:
             asked = request.episode
             newest = max(messages.ns_of(asked.header.stamp), self._reel.frame.stamp_ns if self._reel else 0)
-            self._reel = Reel(open_history(Path(asked.scene or self.config.source)), newest, self.config.labels)
+            self._reel = Reel(self._open(Path(asked.scene or self.config.source)), newest, self.config.labels)
             asked.header = convert.header(self._reel.frame.stamp_ns)
             self._report_state(WAITING)
         response.episode = asked
         return response
+
+    def _open(self, source: Path) -> EpisodeHistory:
+        return open_history(source, options=BagOptions.of(self.config.bag))
 
     def _end_playing(self) -> None:
         self._stop.set()

@@ -15,6 +15,7 @@ from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame, clean_depth
 from eqa_nodes.recordings import images, poses
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.recordings.options import ReadingConfig, renamed
 from eqa_nodes.recordings.poses import Poses
 from eqa_nodes.recordings.reader import Bag, Recorded, open_bag
 from eqa_nodes.recordings.roles import rectified
@@ -36,6 +37,13 @@ class BagOptions(NamedTuple):
     map_frame: str = ""
     base_frame: str = ""
     tolerance_s: float = 0.02
+
+    @staticmethod
+    def of(config: ReadingConfig) -> BagOptions | None:
+        """Return the options that parameters say, None where all of them are the usual ones."""
+        if config == ReadingConfig():
+            return None
+        return BagOptions(renamed(config.topics), config.map_frame, config.base_frame, config.tolerance_s)
 
 
 class BagHistory(FramesAlone):

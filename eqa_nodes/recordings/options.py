@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import NotNegative, Percent, Positive, check_ranges
 from eqa_nodes.core.settings import setting
 
-_CHOICES = {"compression": ("none", "lz4", "zstd"), "color": ("raw", "jpeg", "png"), "depth": ("raw", "png")}
+_CHOICES = {"compression": ("none", "lz4", "zstd"), "color": ("raw", "jpeg", "png"), "depth": ("raw", "png"),
+            "names": ("graph", "robot")}
+
+
+@dataclass(frozen=True)
+class ReadingConfig:
+    """How a bag of another robot is read."""
+
+    topics: tuple[str, ...] = setting((),
+        "Topics that a bag has under other names, as ROLE:=TOPIC, such as depth:=/cam/depth; others are found by name "
+        "and type.")
+    map_frame: str = setting("", 'Map frame of the bag; "" finds map, odom or world.')
+    base_frame: str = setting("", 'Base frame of the bag; "" finds base_link, base_footprint or base.')
+    tolerance_s: Positive = setting(0.02, "Maximum difference between the stamps of colour and depth in seconds.")
+
+    def __post_init__(self) -> None:
+        renamed(self.topics)
+        check_ranges(self, "bag")
+
+
+def renamed(words: Sequence[str]) -> dict[str, str]:
+    """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
+    parts = [word.partition(":=" if ":=" in word else "=") for word in words]
+    for word, part in zip(words, parts, strict=True):
+        if not all(part):
+            raise ConfigError(f"{word!r} is no remapping: write role:=/topic, as in depth:=/camera/depth/image")
+    return {role: topic for role, _, topic in parts}
 
 
 @dataclass(frozen=True)
@@ -23,6 +50,9 @@ class RecordingConfig:
     depth: str = setting("raw",
         "Format of depth images: raw | png (16 bits; 16UC1 is lossless, 32FC1 is rounded to 1 mm and ends at 65.535 "
         "m).")
+    names: str = setting("graph",
+        "Names of the topics in the bag: graph (such as /camera/color/image_raw, in every bag) | robot (as they are "
+        "remapped and in their namespace).")
     split_mb: NotNegative = setting(0.0, "Size in megabytes after which a new file begins; 0 never splits.")
     split_s: NotNegative = setting(0.0,
         "Duration in seconds of the stamps after which a new file begins; 0 never splits.")

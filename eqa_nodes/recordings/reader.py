@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
@@ -15,8 +16,10 @@ from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_
 from rosbags.typesys.store import Typestore
 
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
+from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.recordings.bounded import check_storage, leave_packed, unpack_message
 from eqa_nodes.recordings.roles import ROLES, guess
+from eqa_nodes.recordings.writer import KEYS
 from eqa_nodes.ros.graph import TOPICS
 
 _LAST_NS = 1_000_000_000  # how far before its end a bag is searched first for a topic's last message
@@ -75,8 +78,8 @@ class Bag:
     """
 
     def __init__(self, path: Path, reader: MessageSource, namespace: str = "", remap: Mapping[str, str] | None = None,
-                 packed: bool = False) -> None:
-        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one.
+                 packed: bool = False, known: Mapping[str, str] = MappingProxyType({})) -> None:
+        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one; known: key -> topic.
 
         Raises ConfigError for an unknown role, StorageError for no topic.
         """
@@ -88,7 +91,7 @@ class Bag:
         for c in reader.connections:
             self._counts[c.topic] += c.msgcount
         named = {key: found for key, topic in TOPICS.items()
-                 if (found := self._find(topic.name.lstrip("/"), namespace.strip("/")))}
+                 if (found := known.get(key) or self._find(topic.name.lstrip("/"), namespace.strip("/")))}
         mine = {t: kind for t, kind in self.types.items() if t.startswith(f"/{namespace.strip('/')}".rstrip("/") + "/")}
         guessed = guess(mine, {**named, **self._remapped(remap or {})})
         self.topics, self.unclear = guessed.topics, guessed.unclear
@@ -186,10 +189,20 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
         reader.open()
     try:
         with _readable(path):
-            bag = Bag(path, reader, namespace, remap, leave_packed(reader))
+            bag = Bag(path, reader, namespace, remap, leave_packed(reader), _known(reader))
         yield bag
     finally:
         reader.close()
+
+
+def _known(reader: Reader) -> dict[str, str]:
+    """Return the topics of the graph that a recorder named in the bag, as far as they are there."""
+    metadata: Any = reader.storage.metadata
+    said = loads((metadata.custom or {}).get(KEYS) or "{}")
+    types = {c.topic: c.msgtype for c in reader.connections}
+    if not isinstance(said, dict) or not all(isinstance(topic, str) for topic in said.values()):
+        raise StorageError(f"{KEYS} in its custom_data is no object of keys and topics: remove it")
+    return {key: topic for key, topic in said.items() if key in TOPICS and topic in types}
 
 
 @contextmanager

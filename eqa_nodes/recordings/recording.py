@@ -6,18 +6,21 @@ answers) never are.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.recordings.cdr import IMAGE
 from eqa_nodes.recordings.compress import COMPRESSED, ImageEncoder
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.recordings.writer import FLUSH_S, BagTopic, BagWriter
+from eqa_nodes.recordings.writer import FLUSH_S, KEYS, BagTopic, BagWriter
+from eqa_nodes.ros.graph import absolute
 
 ROOM_S = 10.0  # that a small message waits for room
 _LARGE = (IMAGE, COMPRESSED, "sensor_msgs/msg/PointCloud2")
@@ -54,15 +57,21 @@ class BagRecording:
     """
 
     def __init__(self, folder: Path, topics: Mapping[str, BagTopic], config: RecordingConfig,
-                 roles: Mapping[str, str], listener: Listener | None = None) -> None:
-        """roles: topic -> color | depth, whose images are compressed as configured. Raises as BagWriter."""
+                 roles: Mapping[str, str], listener: Listener | None = None,
+                 keys: Mapping[str, str] = MappingProxyType({})) -> None:
+        """roles: topic -> color | depth, whose images are compressed as configured. Raises as BagWriter.
+
+        keys: key of the graph -> topic, for bags whose topics have other names than the graph's.
+        """
         self._topics, self._config, self._listener = dict(topics), config, listener or Listener()
         self._encoder = ImageEncoder(config)
         self._roles = {name: role for name, role in roles.items()
                        if topics[name].type == IMAGE and self._encoder.suffix(role)}
         self.counts, self.dropped = dict.fromkeys(topics, 0), Counter[str]()
         self.failed = ""
-        self.bag = BagWriter(folder, {self.stored(name): self._stored(name) for name in topics}, config=config)
+        known = {KEYS: json.dumps({key: absolute(self.stored(name)) for key, name in keys.items()})} if keys else None
+        self.bag = BagWriter(folder, {self.stored(name): self._stored(name) for name in topics}, config=config,
+                             custom_data=known)
         self._changed = threading.Condition()
         self._waiting: deque[_Item] = deque()
         self._bytes = 0

@@ -24,6 +24,7 @@ from eqa_nodes.recordings.mcap_file import FileFacts, McapFile, seal
 from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.ros.graph import KINDS, Qos
 
+KEYS = "eqa_topics"  # of custom_data: JSON of the graph's keys and the names that their topics have in the bag
 FLUSH_S = 1.0  # what a killed recorder loses at most
 FREE_BYTES = 500_000_000
 _CHECK_BYTES = 32 << 20  # written between two looks at the free space

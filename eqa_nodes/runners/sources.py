@@ -12,6 +12,8 @@ from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.config.run import RunConfig, image_size
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.storage.names import inside
+from eqa_nodes.recordings.histories import is_bag
+from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.history_views import ViewSelection, check_labels
 from eqa_nodes.runners.history import HistorySource, file_source, tour_source
 from eqa_nodes.runners.opening import selection_of
@@ -27,26 +29,30 @@ def cache_folder(chosen: Path | None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa"
 
 
-def benchmark_sources(config: RunConfig, histories: Path | None) -> Callable[[Sample], HistorySource]:
+def benchmark_sources(config: RunConfig, histories: Path | None,
+                      bags: BagOptions | None = None) -> Callable[[Sample], HistorySource]:
     """Return the history of a benchmark's question: in the folder `histories`, or the tour of a built-in house.
+
+    bags: how those that are bags are read.
 
     It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
     answerer reads; what it opened once it keeps.
     """
     detected = bool(config.settings.perception.detector.name)
-    return source_finder(histories, image_size(config.image or IMAGE), selection_of(config), detected)
+    return source_finder(histories, image_size(config.image or IMAGE), selection_of(config), detected, bags)
 
 
 def source_finder(histories: Path | None, image: tuple[int, int], selection: ViewSelection,
-                  detected: bool = False) -> Callable[[Sample], HistorySource]:
+                  detected: bool = False, bags: BagOptions | None = None) -> Callable[[Sample], HistorySource]:
     """Return the history of a question, as benchmark_sources. image: width and height of the house's own tours.
 
-    detected: a detector labels what is seen, so that a history needs no labels of its own.
+    detected: a detector labels what is seen, so that a history needs no labels of its own;
+    bags: how those that are bags are read.
     """
     width, height = image
 
     def opened(path: Path) -> HistorySource:
-        source = file_source(path)
+        source = file_source(path, options=bags if is_bag(path) else None)
         if not detected:
             check_labels(source.open(), selection)
         return source

@@ -31,6 +31,7 @@ from eqa_nodes.cli.ready import check_asks
 from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import encode, write_json
+from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.runners.history import HistorySource
 from eqa_nodes.runners.opening import open_history_runner, open_runner
 from eqa_nodes.runners.sources import benchmark_sources, cache_folder
@@ -45,7 +46,7 @@ class BenchmarkRun:
     """A benchmark run: which questions, asked how, and by whom. It pickles, so that workers get it.
 
     config: of the run; its data set names the questions too. data: folder of a published data set's files.
-    histories, cache: of the task EM. workers, engine, ray_address: who asks.
+    histories, cache: of the task EM; bags: how those that are bags are read. workers, engine, ray_address: who asks.
     """
 
     config: RunConfig
@@ -61,6 +62,7 @@ class BenchmarkRun:
     workers: int = 1
     engine: str = PROCESSES
     ray_address: str = ""
+    bags: BagOptions | None = None
 
     def samples(self) -> list[Sample]:
         """Return the questions. Raises ConfigError, StorageError."""
@@ -70,7 +72,7 @@ class BenchmarkRun:
 
     def sources(self) -> SourceOf | None:
         """Return the histories of the questions, None where a robot looks for the answers."""
-        return benchmark_sources(self.config, self.histories) if self.task == EM else None
+        return benchmark_sources(self.config, self.histories, self.bags) if self.task == EM else None
 
 
 def _ray(opening: Opening, workers: int, address: str) -> CrewEngine:
@@ -217,7 +219,7 @@ def open_worker(run: BenchmarkRun, number: int) -> EpisodeRunner:
     """Return what worker `number` asks with: a chain of its own, in the graph with a ROS domain of its own."""
     config = share_of(run.config, number, run.workers)
     if run.task == EM:
-        return open_history_runner(config, benchmark_sources(config, run.histories), _cache(run))
+        return open_history_runner(config, benchmark_sources(config, run.histories, run.bags), _cache(run))
     return open_runner(config, own=config.folder / "workers" / str(number + 1))
 
 

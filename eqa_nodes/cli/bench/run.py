@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli import names
-from eqa_nodes.cli.groups import ChainOptions, SimulatorOptions, ViewsOptions
+from eqa_nodes.cli.groups import BagReading, ChainOptions, SimulatorOptions, ViewsOptions
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FILE, FOLDER, flag, group, option
 
@@ -72,6 +72,7 @@ class HistoryOptions:
     histories: Path | None = option(None, "folder that holds each history under its name in the data set (default: "
                                     "tours of the built-in houses, made where they are missing)", metavar="DIR")
     views: ViewsOptions = group(ViewsOptions)
+    bag: BagReading = group(BagReading)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +107,8 @@ class Run:
         config = self.chain.config(dataset=self.dataset, folder=out, frames=views.frames, k=views.k)
         config = self.graph.attached(config, self.chain, how, self.task)
         run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, self.task, self.scans.simulator,
-                           self.retry_failed, self.em.histories, views.cache, how.workers, how.engine, how.ray_address)
+                           self.retry_failed, self.em.histories, views.cache, how.workers, how.engine, how.ray_address,
+                           self.em.bag.chosen())
         if how.dry_run:
             return rehearse(run, how.like, how.seconds_per_call, how.json)
         code = ask_questions(run)

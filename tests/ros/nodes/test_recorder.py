@@ -8,7 +8,10 @@ need_ros()
 
 import threading
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,8 +25,10 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
 from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.recordings.recording import BagRecording
 from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.client import rules_of
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
@@ -38,10 +43,11 @@ DEPTH = np.linspace(0.5, 3.5, 48 * 64, dtype=np.float32).reshape(48, 64)
 class Camera:
     """Publishes observations as the bridge does, and hears what the recorder acknowledges."""
 
-    def __init__(self, ros: Any, folder: Path, **parameters: Any) -> None:
-        self.recorder = ros.add(RecorderNode, folder=str(folder), **parameters)
+    def __init__(self, ros: Any, folder: Path, remap: Mapping[str, str] = MappingProxyType({}),
+                 **parameters: Any) -> None:
+        self.recorder = ros.add(partial(RecorderNode, cli_args=rules_of(remap)), folder=str(folder), **parameters)
         self.node, self.folder = ros.plain("camera"), folder
-        self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), TOPICS[key].name,
+        self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), remap.get(key, TOPICS[key].name),
                                                      qos(TOPICS[key].qos)) for key in (*OBSERVATION, "tf")}
         self._heard, self.taken = threading.Condition(), list[int]()
         self.node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
@@ -84,6 +90,19 @@ class Camera:
                 if self._heard.wait_for(lambda: stamp in self.taken, 0.5):
                     return True
         return False
+
+
+def test_a_bag_may_have_the_robots_own_names(ros: Any, tmp_path: Path) -> None:
+    """It says which topic is which, so that it is read as the others are; `ros2 bag play` plays it for the robot."""
+    names = {"color": "/front/pictures", "depth": "/front/ranges", "camera_info": "/front/info", "odom": "/wheels"}
+    camera = Camera(ros, tmp_path, names, bag__names="robot", bag__depth="png")
+    assert camera.show(SECOND)
+    camera.begin("")
+    with open_bag(tmp_path / "e") as bag:
+        assert {"/front/pictures", "/front/ranges/compressedDepth", "/wheels", "/tf", "/answer"} <= bag.types.keys()
+        assert bag.topics["color"] == "/front/pictures" and bag.topics["odom"] == "/wheels"
+    (frame,) = read_history(tmp_path / "e")
+    assert np.array_equal(frame.rgb, RGB)
 
 
 def _on_disk(folder: Path) -> dict[int, set[str]]:

@@ -26,7 +26,7 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.runner import RunningGraph
-from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of
+from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of, with_other_names
 from tests.fixtures.data import shared_data
 from tests.fixtures.frames import frame
 
@@ -96,6 +96,17 @@ def test_questions_are_answered_from_a_recording(kitchen: Path, tmp_path: Path,
     assert "3 of 3 frames shown" in printed and "ROS_DOMAIN_ID=" in printed
     assert "red" in printed.lower() and "seen at" in printed and "privileged: LabelAnswerer" in printed
     assert "0 steps" in printed and not (tmp_path / "run" / "bags").exists()
+
+
+def test_a_bag_with_a_robots_own_topic_names_is_replayed(kitchen: Path, tmp_path: Path,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    bag = with_other_names(kitchen, tmp_path / "own", {"/camera/color/image_raw": ("/front/rgb", "/rear/rgb")})
+    words = ["replay", str(bag), "--ask", "What color is the kettle?", "--out", str(tmp_path / "run")]
+    assert main(words) == 2
+    assert "color may be /front/rgb or /rear/rgb" in " ".join(capsys.readouterr().err.split())
+    assert main([*words, "--remap", "color:=/front/rgb"]) == 0
+    printed = capsys.readouterr().out
+    assert "3 of 3 frames shown" in printed and "red" in printed.lower()
 
 
 def test_a_replay_begins_by_itself_and_plays_in_time(kitchen: Path, tmp_path: Path) -> None:
