@@ -163,6 +163,8 @@ class VelocityDrive:
         driven = driven._replace(stamp_ns=driven.stamp_ns + world.offset_ns)
         measured = velocity_between(pose2_of(before.map_from_base), pose2_of(driven.map_from_base), seconds)
         if driven.collided:
+            if not before.collided:
+                self._node.count("contact with an obstacle")
             with self._one_at_a_time:
                 self._base.held_up(measured)
         self.newest = driven

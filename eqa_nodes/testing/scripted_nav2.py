@@ -23,6 +23,7 @@ from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import spin
 
 WAIT_S = 60.0
+TF_ERROR = 9002  # of Nav2's navigator
 MANAGED = ("bt_navigator", "planner_server", "controller_server", "behavior_server")
 Deed = str | tuple[int, str]
 
@@ -67,8 +68,9 @@ class ScriptedNav2:
 
     script: what each goal does: succeed | reject | run (until it is canceled, with feedback) | silent (so without it)
     | stubborn (a cancel does not end it) | late (succeeds when it is canceled) | unanswered (neither accepted nor
-    rejected until `release`) | (error code, message). The last one goes on for ever. Goals in any frame but map_frame
-    are rejected.
+    rejected until `release`) | (error code, message). The last one goes on for ever. As Nav2 does, it takes goals
+    in any frame and gives up those that no transform leads to, and a goal ends the one before it of the same action:
+    that is aborted, with neither code nor message.
     goals: what came; running: set while one is carried out; statuses: how those ended.
     """
 
@@ -78,6 +80,7 @@ class ScriptedNav2:
         self.script, self.states = list(script), states or dict.fromkeys(MANAGED, "active")
         self.goals: list[Pose2 | float] = []
         self.ended: list[int] = []
+        self._newest: dict[Any, Any] = {}  # action -> its goal that came last
         self.costs = ([[0] * 40] * 20, 0.25, (0.0, 0.0))
         self.running, self._released = threading.Event(), threading.Event()
         self._context = Context()
@@ -119,8 +122,6 @@ class ScriptedNav2:
 
     def _on_goal(self, goal: Any) -> GoalResponse:
         self.goals.append(messages.goal_of(goal.pose) if hasattr(goal, "pose") else float(goal.target_yaw))
-        if hasattr(goal, "pose") and goal.pose.header.frame_id != self._map_frame:
-            return GoalResponse.REJECT  # no transform leads there
         if self.script[0] == "unanswered":
             self._released.wait(WAIT_S)
         elif self.script[0] == "reject":
@@ -133,21 +134,28 @@ class ScriptedNav2:
 
     def _execute(self, handle: Any, kind: Any) -> Any:
         deed, result = self._next(), kind.Result()
+        self._newest[kind] = handle
+        if hasattr(handle.request, "pose") and handle.request.pose.header.frame_id != self._map_frame:
+            deed = TF_ERROR, f"no transform from {handle.request.pose.header.frame_id!r}"
         self.running.set()
         if isinstance(deed, tuple):
             result.error_code, result.error_msg = deed
             handle.abort()
         elif deed == "succeed" or not self._ran(handle, kind, deed):
             handle.succeed()
-        else:
+        elif handle.is_cancel_requested:
             handle.canceled()
+        else:
+            handle.abort()  # a newer goal took its place
         self.running.clear()
         self.ended.append(handle.status)
         return result
 
     def _ran(self, handle: Any, kind: Any, deed: str) -> bool:
-        """Run until it is over; say whether it was canceled."""
+        """Run until it is over; say whether it was ended from outside."""
         while self._context.ok() and not (handle.is_cancel_requested and deed != "stubborn"):
+            if self._newest[kind] is not handle:
+                return True
             if deed not in ("silent",):
                 handle.publish_feedback(kind.Feedback())
             if self._released.wait(0.05) and deed == "stubborn":

@@ -56,7 +56,7 @@ def meaning_of(end: TaskEnd) -> Meaning:
     if end.state in _STATES:
         code, again, words = _STATES[end.state]
     elif end.code == 0:
-        code, again, words = _UNSAID._replace(words="Nav2 gave up without an error code")
+        code, again, words = _UNSAID._replace(words="Nav2 gave up without a code: did another goal take its place?")
     elif end.code in MEANINGS:
         code, again, words = MEANINGS[end.code]
         words = f"{words}: Nav2's error {end.code}"

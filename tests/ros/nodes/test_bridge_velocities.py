@@ -173,6 +173,7 @@ def test_a_wall_stops_it(driver: Driver) -> None:
     driver.until(lambda: driver.pose().x > 5.28 and driver.odom[-1].twist.twist.linear.x < 0.01)
     driver.later(0.5)
     assert driver.pose().x <= 5.5 - 0.18 + 1e-6 and driver.act(Act.Request.STATUS).collided
+    assert driver.bridge.counts["contact with an obstacle"] >= 1
     driver.wanted = (-0.2, 0.0)
     driver.until(lambda: driver.pose().x < 5.2)  # and lets it go again
     assert not driver.act(Act.Request.STATUS).collided

@@ -20,6 +20,7 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav2_msgs.action import NavigateToPose
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -217,6 +218,31 @@ def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: R
         assert third().code is NavCode.CANCELED  # it succeeded after that
         assert rig.go().code is NavCode.SUCCEEDED
     assert nav2.ended[2] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_named(rig: Rig) -> None:
+    rig.node()
+    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+        drive = rig.begin(rig.go)
+        assert nav2.running.wait(WAIT_S)
+        pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
+        assert sent(rig.client, pose).status == GoalStatus.STATUS_SUCCEEDED
+        replaced = drive()
+        assert replaced.code is NavCode.BLOCKED and "did another goal take its place" in replaced.message
+        pose.header.frame_id = "mars"
+        lost = sent(rig.client, pose)
+        assert (lost.status, lost.result.error_code) == (GoalStatus.STATUS_ABORTED, 9002)
+
+
+def sent(node: Node, pose: Any) -> Any:
+    """Send Nav2 a goal as another client does; return the response with its result."""
+    client = ActionClient(node, NavigateToPose, "navigate_to_pose")
+    assert client.wait_for_server(WAIT_S)
+    answer = client.send_goal_async(NavigateToPose.Goal(pose=pose))
+    until(answer.done)
+    result = answer.result().get_result_async()
+    until(result.done)
+    return result.result()
 
 
 def test_a_nav2_that_does_not_answer_or_stop_is_named(rig: Rig) -> None:
