@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.readers.records import JsonRecord, questions, scan
+from eqa_nodes.bench.readers.records import JsonRecord, first_of, questions, scan
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.traits import ReaderTraits
 
@@ -48,5 +48,5 @@ class ExpressReader:
 
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
-        own = options.files() / "express-bench.json"
-        return read_express(own if own.exists() else own.with_name("express-bench-slim.json"))
+        return read_express(first_of(options.files(), "express", "its questions with start and goal poses",
+                                     "express-bench.json", "express-bench-slim.json"))

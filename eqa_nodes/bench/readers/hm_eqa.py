@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.readers.records import JsonRecord, load, rows, scan
+from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, rows, scan
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import position_from_habitat
@@ -24,15 +24,22 @@ def allowed_steps(area_m2: float) -> int:
 
 
 def read_hm_eqa(folder: Path) -> list[Sample]:
-    """Read HM-EQA: hm-eqa-questions.csv and hm-eqa-scene_init_poses.csv. Raises ConfigError.
+    """Read HM-EQA: questions.csv and scene_init_poses.csv, or both with hm-eqa- before the name. Raises ConfigError.
 
     The options "(Do not choose this option)" stay, so that A..D mean the same as upstream. The data set has no ids:
     the row number serves, and no reference paths. Where hm-eqa-areas.json is there, metadata "allowed_steps" says what
     the normalised steps are a share of.
     """
-    poses = {row.text("scene_floor"): row for row in rows(folder / "hm-eqa-scene_init_poses.csv")}
+    poses_file = first_of(folder, "hm-eqa", "the start poses of its scenes", *_both("scene_init_poses.csv"))
+    questions_file = first_of(folder, "hm-eqa", "its questions", *_both("questions.csv"))
+    poses = {row.text("scene_floor"): row for row in rows(poses_file)}
     areas = JsonRecord(load(folder / AREAS), AREAS) if (folder / AREAS).exists() else None
-    return [_sample(number, row, poses, areas) for number, row in enumerate(rows(folder / "hm-eqa-questions.csv"))]
+    return [_sample(number, row, poses, areas) for number, row in enumerate(rows(questions_file))]
+
+
+def _both(name: str) -> tuple[str, str]:
+    """Return the name that tells whose file it is, which goes first in a folder of several data sets, and its own."""
+    return f"hm-eqa-{name}", name
 
 
 def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas: JsonRecord | None) -> Sample:
@@ -45,7 +52,7 @@ def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas
     floor = _figure(row, "floor")
     place = f"{row.text('scene')}_{row.text('floor')}"
     if place not in poses:
-        row.refuse("scene", f"and floor have no start pose: {place!r} is not in hm-eqa-scene_init_poses.csv")
+        row.refuse("scene", f"and floor have no start pose: {place!r} is not in scene_init_poses.csv")
     x, y, z = position_from_habitat([_figure(poses[place], f"init_{axis}") for axis in "xyz"])
     allowed = {"allowed_steps": allowed_steps(areas.length(place))} if areas is not None and place in areas else {}
     return Sample(f"hm-eqa-{number:03d}", row.text("question"), right, category=row.text("label"),

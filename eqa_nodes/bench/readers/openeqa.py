@@ -8,61 +8,105 @@ from typing import Any
 
 from eqa_nodes.bench.judges.official import EXTRA_ANSWERS
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.readers.records import JsonRecord, load, path_length, questions, scan
+from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, path_length, questions, scan
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.traits import ReaderTraits
 
 SUBSETS = {"aeqa-557": "hm3d", "aeqa-184": "", "aeqa-41": "", "hm3d": "hm3d", "scannet": "scannet", "all": ""}
+_COUNTED = {"aeqa-184": 184, "aeqa-41": 41}
+QUESTIONS, IDS, PATHS = "open-eqa-v0.json", "open-eqa-v0-184-questions.json", "openeqa-init-trajs.json"
 FLOOR_CHANGE_M = 0.75  # a history whose camera rises or falls by more has been on two floors; a few steps are less
 
 
 def read_openeqa(folder: Path, subset: str = "aeqa-184", starts: bool = True) -> list[Sample]:
     """Read OpenEQA. subset: aeqa-557 (= hm3d), aeqa-184, aeqa-41, scannet or all.
 
-    Files: open-eqa-v0.json, and beside it aeqa_questions-{184,41}.json and openeqa-init-trajs.json where they are
-    needed: starts False leaves out where a robot would begin, and needs the first of these files only (of the subsets
-    of A-EQA also the second). The reference length is that of the recorded history: metres along it, and frames - 1 as
-    a stand-in for timesteps (metadata "reference_steps_are"); metadata "multi_floor": whether it changes floor. Raises
+    Files, under the names that they are published with: open-eqa-v0.json; for the subsets of A-EQA 3D-Mem's
+    aeqa_questions-{184,41}.json or OpenEQA's list open-eqa-v0-184-questions.json; openeqa-init-trajs.json. 3D-Mem's
+    files alone are enough for their subsets: metadata "extra_answers_are" then says that these are unknown. Where a
+    robot begins is 3D-Mem's pose, else that of the history; starts False leaves it out. The reference length is that of
+    the recorded history: metres along it, and frames - 1 as a stand-in for timesteps (metadata "reference_steps_are");
+    metadata "multi_floor": whether it changes floor. Without openeqa-init-trajs.json they are unknown. Raises
     ConfigError for a missing file, an unknown subset, or a record that does not fit.
     """
     if subset not in SUBSETS:
         raise ConfigError(unknown("OpenEQA subset", subset, SUBSETS))
-    records = questions(folder / "open-eqa-v0.json", "question_id")
-    chosen: dict[str, JsonRecord] = {}
-    if subset in ("aeqa-184", "aeqa-41"):
-        chosen = {r.name("question_id"): r
-                  for r in questions(folder / f"aeqa_questions-{subset[5:]}.json", "question_id")}
-        missing = sorted(chosen.keys() - {r.name("question_id") for r in records})
-        if missing:
-            raise ConfigError(f"questions of {subset} that open-eqa-v0.json does not have: {missing[:3]}")
-        records = [r for r in records if r.name("question_id") in chosen]
-    elif SUBSETS[subset]:
-        records = [r for r in records if r.text("episode_history").startswith(SUBSETS[subset])]
-    histories = load(folder / "openeqa-init-trajs.json") if starts and subset != "scannet" else {}
+    records, placed = _chosen(folder, subset, alone=starts)
+    histories = _histories(folder, placed) if starts and subset != "scannet" else {}
+    return [_sample(r, placed.get(r.name("question_id"), r), histories, starts) for r in records]
+
+
+def _chosen(folder: Path, subset: str, alone: bool) -> tuple[list[JsonRecord], dict[str, JsonRecord]]:
+    """Return the records of a subset, and 3D-Mem's with their start poses by question id, where its file is there.
+
+    alone: 3D-Mem's file is enough; not so for histories, which it calls by their scene.
+    """
+    placed: dict[str, JsonRecord] = {}
+    wanted: set[str] | None = None
+    if count := _COUNTED.get(subset):
+        own = (IDS,) if subset == "aeqa-184" else ()
+        chosen = first_of(folder, "openeqa", f"the questions of {subset} (beside {QUESTIONS})",
+                          f"aeqa_questions-{count}.json", *own)
+        if chosen.name == IDS:
+            wanted = set(_ids(chosen))
+        else:
+            placed = {r.name("question_id"): r for r in questions(chosen, "question_id")}
+            wanted = set(placed)
+            if alone and not (folder / QUESTIONS).is_file():
+                return list(placed.values()), placed
+    records = questions(first_of(folder, "openeqa", "its questions", QUESTIONS), "question_id")
+    if wanted is None:
+        return [r for r in records if r.text("episode_history").startswith(SUBSETS[subset])], placed
+    if missing := sorted(wanted - {r.name("question_id") for r in records}):
+        raise ConfigError(f"questions of {subset} that {QUESTIONS} does not have: {missing[:3]}")
+    return [r for r in records if r.name("question_id") in wanted], placed
+
+
+def _ids(file: Path) -> list[str]:
+    ids = load(file)
+    if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
+        raise ConfigError(f"{file} must hold a list of question ids, not {ids!r:.60}")
+    return ids
+
+
+def _histories(folder: Path, placed: Mapping[str, JsonRecord]) -> Mapping[str, Any]:
+    """Return the recorded paths by history; none where 3D-Mem's poses say where a robot begins."""
+    if placed and not (folder / PATHS).is_file():
+        return {}
+    histories = load(first_of(folder, "openeqa", "where a robot begins (or, for aeqa-184 and aeqa-41, 3D-Mem's "
+                                                 "aeqa_questions-184.json and -41.json)", PATHS))
     if not isinstance(histories, dict):
-        raise ConfigError(f"openeqa-init-trajs.json must hold an object by history, not {histories!r:.60}")
-    return [_sample(record, chosen.get(record.name("question_id"), record), histories) for record in records]
+        raise ConfigError(f"{PATHS} must hold an object by history, not {histories!r:.60}")
+    return histories
 
 
-def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, Any]) -> Sample:
+def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, Any], starts: bool) -> Sample:
     history = record.text("episode_history")
     known = JsonRecord(histories[history], f"history {history!r}") if history in histories else None
-    placed: dict[str, Any] = {"scene": history.rsplit("/", 1)[-1]}
+    scene = history.rsplit("/", 1)[-1]
+    placed: dict[str, Any] = {"scene": scene}
     metadata: dict[str, object] = {"episode_history": history}
     if EXTRA_ANSWERS in record and len(record.texts(EXTRA_ANSWERS)) < len(published := record.get(EXTRA_ANSWERS)):
         metadata[EXTRA_ANSWERS] = published  # its own scorer shows the empty ones, too
+    if "position" in record:
+        metadata["extra_answers_are"] = f"unknown: {QUESTIONS} is not there"
+    if starts and "position" in start_of:  # 3D-Mem calls a history by its scene
+        placed = {"scene": scan("hm3d", start_of.text("episode_history")), **_start(start_of, "position", "rotation")}
     if known is not None:
         path = known.path("full_traj_pos")
-        begin = (start_of, "position", "rotation") if "position" in start_of else (known, "init_pos", "quat_wxyz")
-        placed = {"scene": scan("hm3d", known.text("scene_id").split("/", 1)[0]), "start": begin[0].pose(*begin[1:]),
-                  "start_height_m": begin[0].position(begin[1])[2],
+        placed = {"scene": scan("hm3d", known.text("scene_id").split("/", 1)[0]),
+                  **_start(known, "init_pos", "quat_wxyz"), **{k: v for k, v in placed.items() if k != "scene"},
                   "reference_steps": len(path) - 1, "reference_metres": path_length(path)}
         heights = [y for _, y, _ in path]
         metadata |= {"reference_steps_are": "frames - 1",
                      "multi_floor": max(heights) - min(heights) > FLOOR_CHANGE_M}
     return Sample(record.name("question_id"), record.text("question"), record.text("answer"),
                   record.texts(EXTRA_ANSWERS), record.text("category"), metadata=metadata, **placed)
+
+
+def _start(record: JsonRecord, position: str, rotation: str) -> dict[str, Any]:
+    return {"start": record.pose(position, rotation), "start_height_m": record.position(position)[2]}
 
 
 class OpenEqaReader:

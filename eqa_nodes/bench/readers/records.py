@@ -151,6 +151,15 @@ def path_length(positions: Sequence[Sequence[float]]) -> float:
     return math.fsum(math.dist(a, b) for a, b in pairwise(positions))
 
 
+def first_of(folder: Path, dataset: str, content: str, *names: str) -> Path:
+    """Return the first of these files that the folder has. content: what they hold. Raises ConfigError naming all."""
+    there = [folder / name for name in names if (folder / name).is_file()]
+    if not there:
+        raise ConfigError(f"cannot read the data set {dataset!r}: it needs {content}: put "
+                          f"{' or '.join(names)}, as it is published, into {folder}, or name its folder with --data")
+    return there[0]
+
+
 def load(file: Path) -> Any:
     """Return the parsed JSON of a file. Raises ConfigError."""
     try:

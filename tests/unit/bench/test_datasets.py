@@ -69,6 +69,58 @@ def test_openeqa_length_is_that_of_the_history() -> None:
     assert sample.reference_metres == pytest.approx(sum(map(math.dist, positions, positions[1:])))
 
 
+def links(folder: Path, **files: str) -> Path:
+    """Link files into a folder. files: the shared file -> its name there."""
+    for source, name in files.items():
+        (folder / name).symlink_to(shared_data(source))
+    return folder
+
+
+def test_the_files_of_3d_mem_are_enough_for_its_subsets(tmp_path: Path) -> None:
+    whole = {s.id: s for s in open_dataset("openeqa", folder=shared_data("open-eqa-v0.json").parent)}
+    links(tmp_path, **{"aeqa_questions-184.json": "aeqa_questions-184.json"})
+    alone = open_dataset("openeqa", folder=tmp_path)
+    assert [(s.id, s.scene, s.start, s.answer) for s in alone] == [
+        (s.id, whole[s.id].scene, whole[s.id].start, whole[s.id].answer) for s in alone] and len(alone) == 184
+    assert all(s.reference_metres is None and "multi_floor" not in s.metadata for s in alone)
+    assert all(str(s.metadata["extra_answers_are"]).startswith("unknown") for s in alone)
+    with pytest.raises(ConfigError, match="its questions: put open-eqa-v0.json, as it is published, into"):
+        open_dataset("openeqa", folder=tmp_path, task="em", split="aeqa-184")  # it calls histories by their scene
+    links(tmp_path, **{"open-eqa-v0.json": "open-eqa-v0.json"})
+    beside = open_dataset("openeqa", folder=tmp_path)
+    assert [s.alternatives for s in beside] == [whole[s.id].alternatives for s in beside]
+    assert not any("extra_answers_are" in s.metadata for s in beside)
+    with pytest.raises(ConfigError, match="where a robot begins .*put openeqa-init-trajs.json"):
+        open_dataset("openeqa", folder=tmp_path, split="aeqa-557")
+
+
+def test_the_list_of_ids_of_openeqa_chooses_its_184_questions(tmp_path: Path) -> None:
+    links(tmp_path, **{name: name for name in ("open-eqa-v0.json", "open-eqa-v0-184-questions.json")})
+    whole = open_dataset("openeqa", folder=shared_data("open-eqa-v0.json").parent)
+    asked = open_dataset("openeqa", folder=tmp_path, task="em", split="aeqa-184")
+    assert {s.id for s in asked} == {s.id for s in whole} and len(asked) == 184
+    with pytest.raises(ConfigError, match="put openeqa-init-trajs.json"):
+        open_dataset("openeqa", folder=tmp_path)
+    with pytest.raises(ConfigError, match=r"of aeqa-41 \(beside open-eqa-v0.json\): put aeqa_questions-41.json"):
+        open_dataset("openeqa", folder=tmp_path, split="aeqa-41")
+    links(tmp_path, **{"openeqa-init-trajs.json": "openeqa-init-trajs.json"})
+    placed = {s.id: s for s in open_dataset("openeqa", folder=tmp_path)}
+    assert all(placed[s.id] == s for s in whole)
+    (tmp_path / "open-eqa-v0-184-questions.json").unlink()
+    (tmp_path / "open-eqa-v0-184-questions.json").write_text('{"ids": []}')
+    with pytest.raises(ConfigError, match="must hold a list of question ids"):
+        open_dataset("openeqa", folder=tmp_path)
+
+
+def test_hm_eqa_under_its_own_names(tmp_path: Path) -> None:
+    links(tmp_path, **{"hm-eqa-questions.csv": "questions.csv"})
+    with pytest.raises(ConfigError, match="start poses of its scenes: put hm-eqa-scene_init_poses.csv or scene_init_"):
+        open_dataset("hm-eqa", folder=tmp_path)
+    links(tmp_path, **{"hm-eqa-scene_init_poses.csv": "scene_init_poses.csv"})
+    assert open_dataset("hm-eqa", folder=tmp_path) == open_dataset(
+        "hm-eqa", folder=shared_data("hm-eqa-questions.csv").parent)
+
+
 def test_hm_eqa() -> None:
     samples = open_dataset("hm-eqa", folder=shared_data("hm-eqa-questions.csv").parent)
     assert len(samples) == 500
