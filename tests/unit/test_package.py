@@ -86,7 +86,7 @@ def test_package_xml_names_what_is_imported_and_its_licence() -> None:
 
 @pytest.mark.parametrize("file", [ROOT / "package.xml", INTERFACES / "package.xml"], ids=lambda file: file.parent.name)
 def test_package_xml_is_as_a_release_tool_wants_it(file: Path) -> None:
-    """catkin_pkg refuses two dependencies of one name and kind; `ros2 launch` is in a package of its own."""
+    """Each dependency is named once for each kind; `ros2 launch` is in a package of its own."""
     root = ElementTree.parse(file).getroot()
     named = [(node.tag, node.text) for node in root if node.tag.endswith("depend")]
     assert sorted(named) == sorted(set(named)) and root.get("format") == "3"
