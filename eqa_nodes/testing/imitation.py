@@ -13,7 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib import import_module
+from typing import Any, Protocol
 
 import numpy as np
 import rclpy
@@ -30,7 +31,6 @@ from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.ros import convert
 from eqa_nodes.testing.drivers import LATCHED, Driver, Link, Matrix, Offer, Stream, driver, mount, names
 from eqa_nodes.testing.lenses import bending
-from sim_bridge.house.simulator import HouseWorld, world
 
 MAP_FROM_ODOM = Pose2(0.4, -0.3, 0.2).transform()  # where the robot was switched on
 TO_COME_S, MAP_HZ = 0.95, 10.0  # how far ahead AMCL stamps its transform (transform_tolerance 1.0), and its rate
@@ -40,6 +40,16 @@ _POLICY = {"reliable": ReliabilityPolicy.RELIABLE, "best_effort": ReliabilityPol
            "system_default": ReliabilityPolicy.SYSTEM_DEFAULT}
 _KEPT = {"volatile": DurabilityPolicy.VOLATILE, "transient_local": DurabilityPolicy.TRANSIENT_LOCAL,
          "system_default": DurabilityPolicy.SYSTEM_DEFAULT}
+
+
+class Place(Protocol):
+    """Where the robot drives, and what it sees: the built-in house's world is one."""
+
+    def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Any:
+        """Return rgb (H, W, 3) uint8 and depth_m (H, W) float32 of a camera at a (4, 4) pose, optical axes."""
+
+    def free(self, x: float, y: float) -> bool:
+        """Return whether the robot can stand at a point of the map, metres."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class Imitation:
     now_ns: the wall's clock, or a test's. slower: of so many images one is sent, for slow machines.
     """
 
-    def __init__(self, node: Node, imitated: Driver, house: HouseWorld, start: Pose2, *, scale: float = 1.0,
+    def __init__(self, node: Node, imitated: Driver, house: Place, start: Pose2, *, scale: float = 1.0,
                  slower: int = 1, localised: bool = True,
                  more: Sequence[Link] = (), now_ns: Callable[[], int] = time.time_ns) -> None:
         """more: static frames that the robot's user publishes beside the driver."""
@@ -288,7 +298,7 @@ def main() -> None:
     parser.add_argument("--slower", type=int, default=1, help="of so many images one is sent")
     parser.add_argument("--no-localisation", action="store_true", help="nothing sends map > odom")
     given = parser.parse_args()
-    house = world(given.house)
+    house = import_module("sim_bridge.house.simulator").world(given.house)  # loaded when it runs, as simulators are
     rclpy.init()
     node = Node(given.name, start_parameter_services=False)
     robot = Imitation(node, driver(given.name), house, house.house.start, scale=given.scale, slower=given.slower,
