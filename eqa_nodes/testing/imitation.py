@@ -299,6 +299,7 @@ def main() -> None:
     parser.add_argument("--no-localisation", action="store_true", help="nothing sends map > odom")
     given = parser.parse_args()
     house = import_module("sim_bridge.house.simulator").world(given.house)  # loaded when it runs, as simulators are
+    house.image(CameraModel(width=32, height=24), np.eye(4))  # its light takes seconds, which no driver's start shows
     rclpy.init()
     node = Node(given.name, start_parameter_services=False)
     robot = Imitation(node, driver(given.name), house, house.house.start, scale=given.scale, slower=given.slower,
