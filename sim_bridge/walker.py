@@ -91,6 +91,7 @@ class Walker(ABC):
         step = self._begun()
         metres, collided = self._along_arc(*arc(forward_m_s, turn_rad_s, seconds))
         self._stamp_ns += round(seconds * 1e9)
+        self._time_passes(seconds)
         self._step = replace(step, metres=step.metres + metres)
         self._driven = True
         return DriveResult(self._stamp_ns, self._pose.transform(self._height_m), collided, self._step.metres)
@@ -147,6 +148,7 @@ class Walker(ABC):
     def _shown(self, collided: bool, steps: int, metres: float) -> Step:
         """Let the time of one action pass and look."""
         self._stamp_ns += max(1, round(self._robot.step_s * 1e9))
+        self._time_passes(self._robot.step_s)
         self._step, self._driven = Step(self._frame(), collided, steps, metres), False
         return self._step
 
@@ -158,6 +160,9 @@ class Walker(ABC):
         for array in image:
             array.setflags(write=False)
         return Frame(self._stamp_ns, image.rgb, image.depth_m, camera.intrinsics, base, mount, image.labels)
+
+    def _time_passes(self, seconds: float) -> None:  # noqa: B027 - in most worlds nothing moves by itself
+        """Let what moves by itself move."""
 
     @abstractmethod
     def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:

@@ -66,6 +66,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "house-measure": "eqa_nodes.bench.readers.house:HouseMeasureReader",
     "house-multi": "eqa_nodes.bench.readers.house:HouseMultiReader",
     "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",
+    "house-people": "eqa_nodes.bench.readers.house:HousePeopleReader",
     "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",
     "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
 }, ReaderTraits())

@@ -1,8 +1,9 @@
-"""The built-in house as a Simulator: scenes "house:<seed>"."""
+"""The built-in house as a Simulator: scenes "house:<seed>", with people "house:<seed>+<number of people>"."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
@@ -14,6 +15,8 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import handling, lighting, physics
 from sim_bridge.house.meshes import QuadMesh, mesh_of
+from sim_bridge.house.people.drawing import draw
+from sim_bridge.house.people.inhabitants import MOST, Inhabitants
 from sim_bridge.house.physics import FreeSpace, Point, path_length
 from sim_bridge.house.render import Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, HouseObject
@@ -23,6 +26,7 @@ from sim_bridge.walker import At, Walker
 
 PREFIX = "house:"
 SEEDS = 2000
+_SCENE = re.compile(PREFIX + r"([0-9]+)(?:\+([1-9][0-9]*))?", re.ASCII)
 _ONE_FLOOR_M = 1.0  # heights within this distance of 0 count as the floor of the house
 ROBOT, GLANCE = RobotModel(), CameraModel(width=160, height=120)
 
@@ -106,11 +110,17 @@ def world(seed: int) -> HouseWorld:
 
 
 def seed_of(scene: str) -> int:
-    """Return the seed of a scene name. Raises UnknownScene for anything but house:0 to house:1999."""
-    text = scene[len(PREFIX):]
-    if not scene.startswith(PREFIX) or not (text.isascii() and text.isdigit()) or int(text) >= SEEDS:
-        raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}")
-    return int(text)
+    """Return the seed of a scene name. Raises UnknownScene for anything but house:0 to house:1999, or with people."""
+    return _parsed(scene)[0]
+
+
+def _parsed(scene: str) -> tuple[int, int]:
+    """Return the seed of a scene name and the number of its people. Raises UnknownScene."""
+    found = _SCENE.fullmatch(scene)
+    if found is None or int(found[1]) >= SEEDS or int(found[2] or 0) > MOST:
+        raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}, and with people in "
+                           f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST}")
+    return int(found[1]), int(found[2] or 0)
 
 
 class HouseSimulator(Walker):
@@ -118,7 +128,7 @@ class HouseSimulator(Walker):
 
     @staticmethod
     def check_scene(scene: str) -> None:
-        """Raise UnknownScene for anything but house:0 to house:1999."""
+        """Raise UnknownScene for anything but house:0 to house:1999, or with people house:0+1 to house:1999+8."""
         seed_of(scene)
 
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
@@ -127,13 +137,14 @@ class HouseSimulator(Walker):
         self._worlds = dict(worlds or {})
         self._world: HouseWorld | None = None
         self._held: HouseObject | None = None
+        self._people: Inhabitants | None = None
 
     def labels(self) -> Mapping[int, Label]:
         """Return the labels of the ids in Frame.labels (privileged); a held object has the relation "held"."""
         if self._world is None:
             return {}
         held = {} if self._held is None else {self._held.id: _label(self._world.house, self._held)}
-        return {**self._world.labels, **held}
+        return {**self._world.labels, **held, **(self._people.labels() if self._people is not None else {})}
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
         """Pick, place, open, close or switch an object in view and within reach. Raises SimulatorError."""
@@ -196,13 +207,16 @@ class HouseSimulator(Walker):
     def close(self) -> None:
         """Forget the world; a second call does nothing."""
         super().close()
-        self._world, self._held = None, None
+        self._world = self._held = self._people = None
 
     def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
-        place = self._worlds.get(episode.scene) or world(seed_of(episode.scene))
+        known = self._worlds.get(episode.scene)
+        seed, people = (0, 0) if known is not None else _parsed(episode.scene)
+        place = known or world(seed)
         pose = episode.start or place.house.start
         _check_start(place, pose, episode.robot)
         self._world, self._held = place, None
+        self._people = Inhabitants(place, people, episode.seed, pose, episode.robot.radius_m) if people else None
         return pose, 0.0
 
     def _stand(self, pose: Pose2) -> float:
@@ -212,11 +226,20 @@ class HouseSimulator(Walker):
 
     def _hop(self, at: At, dx: float, dy: float) -> At:
         assert self._world is not None
-        return self._world.space(self._robot).hop(at, dx, dy, self._robot)
+        there = self._world.space(self._robot).hop(at, dx, dy, self._robot)
+        blocked = self._people is not None and self._people.blocks(*at[:2], *there[:2], self._robot.radius_m)
+        return at if blocked else there
+
+    def _time_passes(self, seconds: float) -> None:
+        if self._people is not None:
+            self._people.advance(seconds, self._pose)
 
     def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         assert self._world is not None
-        return self._world.image(camera, map_from_camera)
+        image = self._world.image(camera, map_from_camera)
+        if self._people is not None:
+            draw(image, camera, map_from_camera, self._people.bodies())
+        return image
 
 
 def _check_start(place: HouseWorld, pose: Pose2, robot: RobotModel) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eqa_nodes.bench.house.measure import house_measure
 from eqa_nodes.bench.house.multi import house_multi
 from eqa_nodes.bench.house.navqa import house_navqa
@@ -12,6 +14,8 @@ from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.embodied.tasks import sample_of
 
+PEOPLE = 3  # in each house of `house-people`
+
 
 class HouseReader:
     """Questions about the built-in houses; splits: train and test."""
@@ -21,6 +25,17 @@ class HouseReader:
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
         return house_samples(options.split or "test", options.limit or QUESTIONS, options.seed, options.task == EM)
+
+
+class HousePeopleReader:
+    """The questions of `house`, with three people in each house who sit, stand and walk about."""
+
+    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-people")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        samples = house_samples(options.split or "test", options.limit or QUESTIONS, options.seed, False)
+        return [replace(sample, scene=f"{sample.scene}+{PEOPLE}") for sample in samples]
 
 
 class HouseMultiReader:

@@ -44,6 +44,8 @@ class ObjectsConfig:
         "Maximum distance in metres of a view that can show that an object is gone.")
     gone_slack_m: NotNegative = setting(0.25,
         "Distance in metres by which depth must lie behind an object's box for its place to be empty.")
+    moving: tuple[str, ...] = setting(("person",),
+        "Kinds that move about by themselves: views keep their sightings, but they are no objects of a place.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "memory.objects")
@@ -95,6 +97,8 @@ class Objects:
 
         min_pixels: an object must have been expected to fill four times as many to count as missed.
         """
+        moving = {canonical(kind) for kind in self.config.moving}
+        seen = [s for s in seen if canonical(s.label.kind) not in moving]
         looked, alike = self.associate(seen, frame.stamp_ns, frame)
         rest = [o for o in self._near(frame) if o.id not in alike and not o.gone_ns]
         looked.missed = [self._missed(o, by, frame.stamp_ns)

@@ -1,0 +1,212 @@
+"""What the people of a house do: they sit, stand and walk between rooms by a schedule that a seed decides.
+
+Their movement depends on the seed, on simulated time and on where the robot is, and on nothing else: an episode in
+lock-step is the same on a slow and on a fast machine. They walk into nobody and nothing, and wait or go elsewhere where
+somebody is in their way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.views import Label
+from sim_bridge.house.people.body import FEET_M, HEIGHT_M, RADIUS_M, SIT, STAND, WALK, Looks, capsules, discs, looks_of
+from sim_bridge.house.scene import HouseObject
+
+if TYPE_CHECKING:
+    from sim_bridge.house.simulator import HouseWorld
+
+MOST = 8  # people in a house
+TICK_S = 0.1  # of simulated time
+SPEED_M_S, STRIDE_M = 0.8, 1.3  # of walking; length of two steps
+SEATS = {"sofa": 0.43, "armchair": 0.43, "chair": 0.46, "office chair": 0.46, "bench": 0.44, "bed": 0.5,
+         "weight bench": 0.42, "ottoman": 0.4, "stool": 0.45}  # height of the seat, metres
+_BODY = RobotModel(radius_m=RADIUS_M, height_m=HEIGHT_M)
+_ROOM_M = 0.4  # of clearance where somebody stands about
+_APART_M = 0.12  # that people keep from the robot and from each other
+_AWAY_M = 1.0  # from the robot when an episode begins
+_PATIENCE_S = 4.0  # of waiting before they go elsewhere
+_SITS, _STANDS = (60.0, 240.0), (8.0, 45.0)  # seconds
+_TRIES = 30
+
+
+@dataclass
+class Person:
+    """Somebody. path: corners that are still to be walked to; until_s: when the present activity ends."""
+
+    id: int
+    looks: Looks
+    pose: Pose2
+    posture: str = STAND
+    until_s: float = 0.0
+    path: list[tuple[float, float]] = field(default_factory=list)
+    seat: HouseObject | None = None  # where they sit, or want to
+    rises: Pose2 | None = None  # where somebody who sits stood before
+    walked_m: float = 0.0
+    waited_s: float = 0.0
+
+    def solid(self) -> list[tuple[float, float, float]]:
+        """Return the discs on the floor that nobody drives through."""
+        return discs(self.pose, self.posture)
+
+
+class Inhabitants:
+    """The people of one episode."""
+
+    def __init__(self, world: HouseWorld, count: int, seed: int, robot: Pose2, robot_radius_m: float) -> None:
+        """robot: where the robot starts; nobody is near it then."""
+        self._world, self._space = world, world.space(_BODY)
+        self._rng = np.random.default_rng((world.house.seed, seed, count))
+        self._now_s = self._left_s = 0.0
+        self._robot, self._robot_radius_m = robot, robot_radius_m
+        self._spots = self._space.nodes(_ROOM_M)[1]
+        self._seats = [obj for obj in world.house.objects if obj.kind in SEATS and obj.relation == "floor"]
+        first = max((t.id for t in world.house.objects), default=0) + 1
+        self.people: list[Person] = []
+        for number in range(count if len(self._spots) else 0):
+            self.people.append(Person(first + number, looks_of(self._rng), self._spot(away_m=_AWAY_M)))
+            self.people[-1].until_s = float(self._rng.uniform(0.0, _STANDS[0]))
+
+    def advance(self, seconds: float, robot: Pose2) -> None:
+        """Let time pass beside a robot that stands at this pose."""
+        self._robot = robot
+        self._left_s += seconds
+        while self._left_s >= TICK_S - 1e-9:
+            self._left_s -= TICK_S
+            self._now_s += TICK_S
+            for person in self.people:
+                self._tick(person)
+
+    def blocks(self, x: float, y: float, to_x: float, to_y: float, radius_m: float) -> bool:
+        """Return whether somebody is in the way of a robot that goes from one point to another. Away from them is free.
+        """
+        for person in self.people:
+            for px, py, reach in person.solid():
+                there = math.hypot(to_x - px, to_y - py)
+                if there < reach + radius_m and there < math.hypot(x - px, y - py):
+                    return True
+        return False
+
+    def bodies(self) -> list[tuple[int, np.ndarray]]:
+        """Return label and capsules of everybody."""
+        return [(p.id, capsules(p.pose, p.posture, 2 * math.pi * p.walked_m / STRIDE_M,
+                                SEATS[p.seat.kind] if p.seat is not None else 0.0, p.looks)) for p in self.people]
+
+    def labels(self) -> dict[int, Label]:
+        """Return the label of everybody: the room where they are, what they do, and the colour of the shirt."""
+        found = {}
+        for p in self.people:
+            room = self._world.house.room_at(p.pose.x, p.pose.y)
+            found[p.id] = Label(p.id, "person", (room.name or room.kind) if room is not None else "",
+                                {"colour": p.looks.shirt, "state": p.posture, "relation": "floor"})
+        return found
+
+    def _tick(self, p: Person) -> None:
+        if p.path:
+            self._walk(p)
+        elif p.posture == WALK:
+            self._arrive(p)
+        elif self._now_s >= p.until_s:
+            self._leave(p)
+
+    def _walk(self, p: Person) -> None:
+        left, (x, y), at = SPEED_M_S * TICK_S, p.path[0], p.pose
+        length = math.hypot(x - at.x, y - at.y)
+        share = min(1.0, left / length) if length > 0 else 1.0
+        there = (at.x + share * (x - at.x), at.y + share * (y - at.y))
+        if self._taken(p, (at.x, at.y), there, RADIUS_M):
+            p.waited_s += TICK_S
+            p.posture = STAND if p.waited_s > 2 * TICK_S else p.posture
+            if p.waited_s > _PATIENCE_S:
+                self._give_up(p)
+            return
+        p.waited_s, p.posture = 0.0, WALK
+        p.walked_m += share * length
+        p.pose = Pose2(*there, math.atan2(y - at.y, x - at.x) if length > 1e-6 else at.yaw)
+        if share == 1.0:
+            del p.path[0]
+
+    def _give_up(self, p: Person) -> None:
+        """Stay for a moment and think of something else."""
+        p.path, p.seat, p.posture, p.waited_s = [], None, STAND, 0.0
+        p.until_s = self._now_s + float(self._rng.uniform(1.0, 4.0))
+
+    def _arrive(self, p: Person) -> None:
+        p.posture = STAND
+        if p.seat is None:
+            p.until_s = self._now_s + float(self._rng.uniform(*_STANDS))
+            return
+        seat = _sits_at(p.seat, p.pose)
+        here = (p.pose.x, p.pose.y)
+        feet = seat.x + FEET_M * math.cos(seat.yaw), seat.y + FEET_M * math.sin(seat.yaw)
+        if self._taken(p, here, (seat.x, seat.y), RADIUS_M) or self._taken(p, here, feet, 0.18):
+            self._give_up(p)
+            return
+        p.rises, p.pose, p.posture = p.pose, seat, SIT
+        p.until_s = self._now_s + float(self._rng.uniform(*_SITS))
+
+    def _leave(self, p: Person) -> None:
+        """Rise, and choose what to do next."""
+        if p.posture == SIT and p.rises is not None:
+            if self._taken(p, (p.pose.x, p.pose.y), (p.rises.x, p.rises.y), RADIUS_M):
+                p.until_s = self._now_s + 1.0
+                return
+            p.pose, p.posture, p.rises = p.rises, STAND, None
+        p.seat = None
+        goal = self._seat(p) if self._seats and self._rng.random() < 0.45 else self._spot()
+        path = self._space.shortest_path((p.pose.x, p.pose.y), (goal.x, goal.y), RADIUS_M)
+        if len(path) < 2:
+            self._give_up(p)
+            return
+        p.path = path[1:]
+
+    def _spot(self, away_m: float = 0.0) -> Pose2:
+        """Draw where somebody stands about."""
+        pose = self._robot
+        for _ in range(_TRIES):
+            x, y = self._spots[int(self._rng.integers(len(self._spots)))]
+            pose = Pose2(float(x), float(y), float(self._rng.uniform(-math.pi, math.pi)))
+            others = [(p.pose.x, p.pose.y) for p in self.people]
+            if math.hypot(x - self._robot.x, y - self._robot.y) >= away_m and all(
+                    math.hypot(x - a, y - b) >= 3 * RADIUS_M for a, b in others):
+                break
+        return pose
+
+    def _seat(self, p: Person) -> Pose2:
+        """Draw a seat that is free and can be reached, and return where to stand before it; else any spot."""
+        for _ in range(_TRIES):
+            seat = self._seats[int(self._rng.integers(len(self._seats)))]
+            ahead = seat.size[0] / 2 + RADIUS_M + 0.06
+            before = Pose2(seat.position[0] + ahead * math.cos(seat.yaw), seat.position[1] + ahead * math.sin(seat.yaw),
+                           seat.yaw)
+            if all(other.seat is not seat for other in self.people) and self._space.free(before.x, before.y, RADIUS_M):
+                p.seat = seat
+                return before
+        return self._spot()
+
+    def _taken(self, p: Person, here: tuple[float, float], there: tuple[float, float], radius_m: float) -> bool:
+        """Return whether the robot or somebody else is where a person goes, and not left behind."""
+        taken = [(self._robot.x, self._robot.y, self._robot_radius_m)]
+        for other in self.people:
+            taken += other.solid() if other is not p else []
+        for x, y, reach in taken:
+            apart = math.hypot(there[0] - x, there[1] - y)
+            if apart < reach + radius_m + _APART_M and apart < math.hypot(here[0] - x, here[1] - y):
+                return True
+        return False
+
+
+def _sits_at(seat: HouseObject, before: Pose2) -> Pose2:
+    """Return the pose of somebody on a seat who stood before it: on a wide one where they came."""
+    ahead = max(0.0, seat.size[0] / 2 - 0.28)
+    c, s = math.cos(seat.yaw), math.sin(seat.yaw)
+    aside = -(before.x - seat.position[0]) * s + (before.y - seat.position[1]) * c
+    room = max(0.0, seat.size[1] / 2 - 0.3)
+    aside = min(room, max(-room, aside))
+    return Pose2(seat.position[0] + ahead * c - aside * s, seat.position[1] + ahead * s + aside * c, seat.yaw)
