@@ -25,6 +25,7 @@ DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral rang
 RESERVATION = "\0eqa_nodes/domain/"
 PROFILE = Path(__file__).with_name("fastdds.xml")
 SMALL_PROFILE = Path(__file__).with_name("fastdds_small.xml")
+NETWORK_PROFILE = Path(__file__).with_name("fastdds_network.xml")
 LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
 # Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
 IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
@@ -81,8 +82,13 @@ def _wheels_environment() -> dict[str, str]:
 
 
 def launch_variables() -> dict[str, str]:
-    """Return what launched nodes need where ROS 2 comes from Python wheels; a sourced distribution stays as it is."""
+    """Return what launched nodes need where ROS 2 comes from Python wheels; a sourced distribution stays as it is.
+
+    Other machines may hear them, unless ROS_AUTOMATIC_DISCOVERY_RANGE keeps ROS to this one.
+    """
     values = ros_environment(0, Path())
+    if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE") not in ("LOCALHOST", "OFF"):
+        values["FASTDDS_DEFAULT_PROFILES_FILE"] = os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE", str(NETWORK_PROFILE))
     return {name: values[name] for name in IMAGES + WHEELS} if values.keys() >= set(WHEELS) else {}
 
 

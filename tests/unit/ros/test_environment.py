@@ -19,6 +19,7 @@ from eqa_nodes.ros.environment import (
     ensure_ros,
     free_domain,
     held_in_shared_memory,
+    launch_variables,
     ros_environment,
 )
 
@@ -31,6 +32,18 @@ def test_environment_is_text_and_keeps_the_users_profile(monkeypatch: pytest.Mon
     assert ElementTree.parse(values["FASTDDS_DEFAULT_PROFILES_FILE"]).getroot().tag.endswith("dds")
     monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "/mine.xml")
     assert ros_environment(7, tmp_path)["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
+
+
+@pytest.mark.parametrize(("reach", "everywhere"), [("", True), ("SUBNET", True), ("LOCALHOST", False)])
+def test_other_machines_hear_what_a_launch_file_starts(reach: str, everywhere: bool,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_wheels_environment", lambda: dict.fromkeys(environment.WHEELS, "1"))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", reach)
+    monkeypatch.delenv("FASTDDS_DEFAULT_PROFILES_FILE", raising=False)
+    profile = ElementTree.parse(launch_variables()["FASTDDS_DEFAULT_PROFILES_FILE"]).getroot()
+    assert (profile.find(".//{*}interfaceWhiteList") is None) == everywhere
+    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "/mine.xml")
+    assert launch_variables()["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
 
 
 def test_libraries_of_wheels_come_first_in_a_fixed_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
