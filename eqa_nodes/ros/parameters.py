@@ -24,7 +24,9 @@ def declare(node: Any) -> Any:
 
     Raises ConfigError for an override that is no parameter (rclpy would not), or none that counts.
     """
-    overrides = {key: p.value for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
+    lists = {p.name for p in parameters_of(SETTINGS[node.row]) if isinstance(p.default, tuple)}
+    overrides = {key: () if p.value is None and key in lists else p.value  # what ROS makes of an empty list in a file
+                 for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
     known = renewed({node.row: overrides}, node.get_name())
     config = settings(SETTINGS[node.row], {SHARED: known.get(SHARED, {}), node.row: known.get(node.row, {})})
     values = dict(leaves(config))

@@ -92,7 +92,9 @@ def _sample(record: JsonRecord, start_of: JsonRecord, histories: Mapping[str, An
     if "position" in record:
         metadata["extra_answers_are"] = f"unknown: {QUESTIONS} is not there"
     if starts and "position" in start_of:  # 3D-Mem calls a history by its scene
-        placed = {"scene": scan("hm3d", start_of.text("episode_history")), **_start(start_of, "position", "rotation")}
+        if known is None:
+            placed["scene"] = scan("hm3d", start_of.text("episode_history"))
+        placed |= _start(start_of, "position", "rotation")
     if known is not None:
         path = known.path("full_traj_pos")
         placed = {"scene": scan("hm3d", known.text("scene_id").split("/", 1)[0]),

@@ -86,5 +86,5 @@ def test_raw_images_are_not_what_a_graph_hears_that_is_told_of_compressed_ones(
     assert main(["doctor", "--params", str(own)]) == 2
     assert "it needs --robot" in capsys.readouterr().err
     node = node_of(own)
-    assert (node.camera, node.tf.map_frame) == (CameraConfig(compressed=True, tolerance_s=0.02), "r1/map")
-    assert node_of(None).camera == CameraConfig(tolerance_s=0.02)  # as launched on a robot
+    assert (node.camera, node.tf.map_frame) == (CameraConfig(compressed=True, tolerance_s=0.02, upright=True), "r1/map")
+    assert node_of(None).camera == CameraConfig(tolerance_s=0.02, upright=True)  # as launched on a robot

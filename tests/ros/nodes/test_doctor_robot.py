@@ -177,7 +177,8 @@ def test_a_simulator_in_lock_step_is_judged(ros: Any, monkeypatch: pytest.Monkey
         simulated.end()
     assert lines["floor"].state == "ok", lines["floor"]
     assert "TF says the camera is 1.20 m up and 20.0 deg down, the floor says 1.2" in lines["floor"].found
-    assert lines["tf to depth"].found == "map > odom > base_link > camera_color_optical_frame"
+    links = "map > odom > base_link > camera_mount > camera_link > camera_color_optical_frame"
+    assert lines["tf to depth"].found == links
     assert lines["tf to depth"].state == lines["time jumps"].state == lines["time sync"].state == "ok", lines
     assert "by /clock" in lines["time sync"].found
     assert {name for name, line in lines.items() if line.state == "error"} == {"navigate_to_pose", "spin"}

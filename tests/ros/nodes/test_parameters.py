@@ -299,7 +299,7 @@ PROBES: dict[str, Probe] = {
 NEEDS = {"perception": {"detector.name": "labels"}, "bridge": {"drive": "velocities"}}
 OTHER: dict[str, Any] = {"policy": "frontier", "agent.explore": "first", "agent.calibration": "label",
                          "agent.risk": 0.3, "bag.compression": "zstd", "bag.color": "png", "bag.depth": "png",
-                         "bag.split_mb": 2.0, "bag.split_s": 2.0}
+                         "bag.names": "robot", "bag.split_mb": 2.0, "bag.split_s": 2.0}
 
 
 def other(name: str, default: Any) -> Any:
@@ -308,6 +308,8 @@ def other(name: str, default: Any) -> Any:
         return OTHER[name]
     if isinstance(default, bool):
         return not default
+    if isinstance(default, tuple):
+        return ("cat",)
     if isinstance(default, float):
         return default * 0.9 or 0.25
     return default + 1 if isinstance(default, int) else f"{default}-2"

@@ -80,7 +80,7 @@ def test_a_missing_setting_of_the_model_is_named_first(verb: str, place: Path, m
 @pytest.mark.parametrize("verb", MODEL_VERBS)
 def test_a_key_that_is_refused_ends_it_before_anything_starts(verb: str, place: Path, endpoint: VlmServer,
                                                               capfd: pytest.CaptureFixture[str]) -> None:
-    run_benchmark(*plain(HOPELESS), place / "run")
+    run_benchmark(*plain(HOPELESS, "a mug"), place / "run")
     assert "not authorised (EQA_VLM_API_KEY)" in refused(capfd, *MODEL_VERBS[verb])
     assert not (place / "runs").exists() and all("image_url" not in str(sent) for sent in endpoint.requests)
 
@@ -123,7 +123,7 @@ def test_a_busy_server_is_no_reason_to_refuse() -> None:
 
 def test_a_judge_that_fails_at_every_answer_ends_early(place: Path, monkeypatch: pytest.MonkeyPatch,
                                                        capfd: pytest.CaptureFixture[str]) -> None:
-    asked, runner = plain(20)
+    asked, runner = plain(20, "a mug")
     run_benchmark(asked, runner, place / "run")
     with VlmServer([ServerReply(b"{}", 400)]) as server:
         monkeypatch.setenv("EQA_VLM_BASE_URL", server.url)

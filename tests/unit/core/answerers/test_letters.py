@@ -120,7 +120,7 @@ def test_a_letter_may_be_the_answer_to_an_open_question() -> None:
     sample = Sample("q", "Which letter hangs on the door?", "A", ("the letter A",))
     assert [OfflineJudge().judge(sample, said).sigma for said in ("A", '"A"', "An", "B", "")] == [5, 5, 1, 1, 1]
     backend = ScriptedBackend(["5"])
-    assert LlmMatch(backend, JudgeOptions()).judge(sample, "A").sigma == 5
+    assert LlmMatch(backend, JudgeOptions()).judge(sample, "It is an A").sigma == 5
     assert backend.usage.calls == 1
 
 
