@@ -139,6 +139,14 @@ def history_of(sample: Sample) -> str:
     return name
 
 
+def source_of(sample: Sample) -> str:
+    """Return which scans a question is about, such as "hm3d" or "scannet"; "" for rooms that are none."""
+    history = sample.metadata.get("episode_history")
+    place = history if isinstance(history, str) and "/" in history else sample.scene.rpartition(":")[2]
+    folder, slash, _ = place.partition("/")
+    return folder.removesuffix("-v0") if slash else ""
+
+
 def dataset_hash(samples: Iterable[Sample]) -> str:
     """Return the sha256 over the canonical JSON of all samples, in order."""
     digest = hashlib.sha256()

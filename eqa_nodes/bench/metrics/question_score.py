@@ -14,7 +14,7 @@ from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.report.traces import last_view, load_trace
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import Sample, source_of
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.geometry import Pose2
@@ -43,8 +43,9 @@ class QuestionScore:
     predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
     a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
     normalised steps are a share of, None where the data set does not say. poses: as HM-EQA counts them, None without a
-    trace. expects: the kind of answer that was asked
-    for, where the data set says it. judged: whether it asks for an answer, or is scored by predicates alone.
+    trace. expects: the kind of answer that was asked for, where the data set says it. judged: whether it asks for an
+    answer, or is scored by predicates alone. limit: the limit that ended the search, in words, "" = none. source: of
+    the scene ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor.
     """
 
     id: str
@@ -76,6 +77,9 @@ class QuestionScore:
     judged: bool = True
     money: float = 0.0
     poses: int | None = None
+    limit: str = ""
+    source: str = ""
+    multi_floor: bool = False
 
     @property
     def unscored(self) -> bool:
@@ -123,7 +127,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
         prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
         navqa.expected(sample), bool(sample.answer), receipt.money,
-        poses.number)
+        poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:

@@ -16,7 +16,7 @@ from PIL import Image
 
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
-from eqa_nodes.bench.reference import sentences
+from eqa_nodes.bench.reference.beside import sentences
 from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of

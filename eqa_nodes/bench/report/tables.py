@@ -13,7 +13,7 @@ from rich.text import Text
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST
-from eqa_nodes.bench.reference import sentences
+from eqa_nodes.bench.reference.beside import sentences
 from eqa_nodes.bench.running.manifest import RunManifest
 
 

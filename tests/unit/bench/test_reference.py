@@ -1,68 +1,197 @@
-"""Published numbers: one place, and a reason for each that a run may not be compared with."""
+"""Published numbers: their sums, and a reason for each that a run may not be compared with."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
+
 import pytest
 
+from eqa_nodes.bench.judges.official import EAC, LLM_MATCH, OfficialMatch, OfficialScorer
 from eqa_nodes.bench.metrics.formulas import MeanInterval
+from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Row, Scores
-from eqa_nodes.bench.metrics.values import METRICS
-from eqa_nodes.bench.reference import PUBLISHED, beside, published_table, sentences
+from eqa_nodes.bench.metrics.values import BLIND, METRICS
+from eqa_nodes.bench.readers.openeqa import read_openeqa
+from eqa_nodes.bench.reference import express, openeqa
+from eqa_nodes.bench.reference.beside import Beside, beside, ids_hash, sentences
+from eqa_nodes.bench.reference.published import PUBLISHED, published_page
+from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.running.manifest import RunManifest
+from eqa_nodes.bench.samples import source_of
+from eqa_nodes.models.scripted import ScriptedBackend
+from tests.fixtures.data import shared_data
 from tests.fixtures.paths import ROOT
 
-DOCUMENT = ROOT / "docs" / "benchmarks.md"
+DOCUMENT = ROOT / "docs" / "published.md"
+OFFICIAL = "llm-match official (gpt-4-1106-preview, prompt 9fcb8bd1)"
+COUNTS = {  # questions of each category, in the order of CATEGORIES
+    "all of EM-EQA": (231, 263, 240, 220, 252, 217, 213), "all of A-EQA": (75, 103, 77, 69, 90, 71, 72),
+    "184 questions of A-EQA": (25, 35, 33, 19, 27, 17, 28)}
+IDS = [f"q{n}" for n in range(557)]
 
 
-def scores(dataset: str, judge: str = "offline", n: int = 1636, failed: int = 0, privileged: tuple[str, ...] = (),
-           **means: float) -> Scores:
-    metrics = {name: MeanInterval(means.get(name), means.get(name), means.get(name), n if name in means else 0, 0)
-               for name in METRICS}
-    row = Row("all", n, n - failed, 0, failed, 0, 0, metrics)
-    return Scores(dataset, judge, "ab" * 32, 0, privileged, (row,), ())
+def question(name: str, **changed: object) -> QuestionScore:
+    plain = QuestionScore(name, "", "answered", 3.0, None, "", None, None, 20, 5.0, 1.0, 0, 0, 30, 8.0, None, None,
+                          False, (), source="hm3d")
+    return replace(plain, **changed)  # type: ignore[arg-type]
 
 
-def manifest(dataset: str, task: str, n: int) -> RunManifest:
-    return RunManifest(dataset, "", n, 0, "vlm", {}, task=task)
+def scores(dataset: str, judge: str, asked: list[QuestionScore], failed: str = "leave-out",
+           privileged: tuple[str, ...] = (), **means: float) -> Scores:
+    metrics = {name: MeanInterval(means.get(name), means.get(name), means.get(name), 1, 0) for name in METRICS}
+    return Scores(dataset, judge, "ab" * 32, 0, privileged, (Row("all", len(asked), 0, 0, 0, 0, 0, metrics),),
+                  tuple(asked), failed)
+
+
+def manifest(dataset: str, task: str, n: int, **config: object) -> RunManifest:
+    return RunManifest(dataset, "", n, 0, "vlm", config, task=task)
+
+
+def of(found: list[Beside], system: str, metric: str = "openeqa_c") -> Beside:
+    return next(b for b in found if b.published[0].metric == metric and system in [p.system for p in b.published])
 
 
 def test_every_number_names_a_metric_that_runs_have() -> None:
     assert {p.metric for p in PUBLISHED} <= METRICS.keys()
-    assert len({(p.dataset, p.task, p.metric, p.system) for p in PUBLISHED}) == len(PUBLISHED)
-    values = {(p.dataset, p.task, p.system, p.metric): p.value for p in PUBLISHED}
-    assert values["openeqa", "em", "GPT-4V", "openeqa_c"] == 49.6
-    assert values["openeqa", "active", "GPT-4V with frontiers", "openeqa_e_steps"] == 7.5
-    assert values["express", "active", "Fine-EQA", "express_d_t"] == 6.43
-    assert values["hm-eqa", "active", "best", "hm_eqa_accuracy"] == 76.7
+    assert len({(p.table, p.metric, p.system, p.category) for p in PUBLISHED}) == len(PUBLISHED)
+    for p in PUBLISHED:
+        assert 0 <= p.value <= 100, p
+        assert p.text.startswith(f"{p.value:g}"[:2]) or p.metric in ("npl", "ace", "wce"), p
 
 
 def test_the_document_shows_these_numbers() -> None:
-    assert published_table() in DOCUMENT.read_text(), \
-        "docs/benchmarks.md: put `python -m eqa_nodes.bench.reference` under 'Published numbers'"
+    assert published_page() == DOCUMENT.read_text(), "run `python -m eqa_nodes.bench.reference > docs/published.md`"
+
+
+def values(table: str, metric: str = "openeqa_c") -> dict[str, dict[str, Published]]:
+    """Return {system: {category, or name of the subset where it is over all: value}} of a table of OpenEQA."""
+    found: dict[str, dict[str, Published]] = defaultdict(dict)
+    for p in openeqa.NUMBERS:
+        if p.table.name == table and p.metric == metric:
+            found[p.system][p.category or p.table.subset.name] = p
+    return found
+
+
+@pytest.mark.parametrize(("table", "whole", "systems"), [
+    ("supplement, table 4", "all of EM-EQA", 9), ("supplement, table 5", "all of A-EQA", 9),
+    ("supplement, table 5", "184 questions of A-EQA", 1)])
+def test_categories_add_up_to_the_value_over_all(table: str, whole: str, systems: int) -> None:
+    """Each is rounded to 0.1, and so is their mean by the number of questions."""
+    n = dict(zip(openeqa.CATEGORIES, COUNTS[whole], strict=True))
+    checked = 0
+    for system, parts in values(table).items():
+        if {p.table.subset.name for p in parts.values()} == {whole}:
+            mean = sum(n[name] * p.value for name, p in parts.items()) / sum(n.values())
+            assert mean == pytest.approx(values("table 2")[system][whole].value, abs=0.101), system
+            checked += 1
+    assert checked == systems
+
+
+def test_both_sources_add_up_to_all_of_em_eqa() -> None:
+    for system, parts in values("table 2").items():
+        if openeqa.SCANNET.name in parts:
+            mean = (1079 * parts[openeqa.SCANNET.name].value + 557 * parts[openeqa.HM3D.name].value) / 1636
+            assert mean == pytest.approx(parts["all of EM-EQA"].value, abs=0.101), system
+
+
+def test_subsets_have_the_questions_that_they_name() -> None:
+    for subset, split in ((openeqa.ALL, "all"), (openeqa.SCANNET, "scannet"), (openeqa.AEQA, "aeqa-557"),
+                          (openeqa.AEQA_184, "aeqa-184")):
+        samples = read_openeqa(shared_data("."), split, starts=False)
+        if subset.name in COUNTS:
+            assert tuple(sum(s.category == c for s in samples) for c in openeqa.CATEGORIES) == COUNTS[subset.name]
+        assert (len(samples), ids_hash(s.id for s in samples)) == (subset.questions, subset.ids_sha256), split
+        assert not subset.source or {source_of(s) for s in samples} == {subset.source}
+
+
+def test_what_must_hold_between_metrics_holds() -> None:
+    rows: dict[tuple[object, ...], dict[str, float]] = defaultdict(dict)
+    for p in PUBLISHED:
+        rows[p.table, p.system, p.category][p.metric] = p.value
+    for row in rows.values():
+        for smaller, larger in (("openeqa_e_steps", "openeqa_c"), ("openeqa_e_metres", "openeqa_c"),
+                                ("express_c", "express_c_star"), ("express_e_path", "express_c"), ("wce", "ace"),
+                                ("wce", "npl"), ("spl", "sr"), ("sr", "osr"), ("succ", "gcs"), ("task_spl", "succ")):
+            if smaller in row and larger in row:
+                assert row[smaller] <= row[larger]
+
+
+def test_averages_lie_between_their_kinds_of_questions() -> None:
+    found: dict[tuple[object, ...], dict[str, float]] = defaultdict(dict)
+    for p in PUBLISHED:
+        if p.table.dataset == "exploraqa" and p.category in ("", "object", "spatial") and p.metric != "metres":
+            found[p.table, p.system, p.metric][p.category] = p.value
+    kinds = [f for f in found.values() if len(f) == 3]
+    assert len(kinds) == 24
+    for f in kinds:
+        assert min(f["object"], f["spatial"]) - 0.1 <= f[""] <= max(f["object"], f["spatial"]) + 0.1
+
+
+def test_an_ablation_is_the_system_that_is_left() -> None:
+    rows = {(p.table.name, p.system, p.metric): p.value for p in express.NUMBERS}
+    for metric in ("express_c", "express_c_star", "express_e_path", "express_d_t"):
+        assert rows["table 3", "Fine-EQA without FBE", metric] == rows[
+            "table 2", "goal-oriented exploration (GOE)", metric]
+        assert rows["table 3", "Fine-EQA", metric] == rows["table 2", "Fine-EQA", metric]
+
+
+def test_the_judge_s_name_is_read_as_official_judges_write_it() -> None:
+    judge = OfficialMatch(ScriptedBackend([], model="gpt-4-1106-preview"), OfficialScorer(LLM_MATCH, ("a", "b"), {}, 9))
+    found = of(beside(scores("openeqa", judge.name, [question(i) for i in IDS], openeqa_c=0.5),
+                      manifest("openeqa", "active", 557)), "human")
+    assert f"official judging has prompt {openeqa.LLM_MATCH.prompt_sha256[:8]}" in found.reasons[0]
+    assert not any("model" in reason for reason in found.reasons) and EAC in express.EAC.words
 
 
 @pytest.mark.parametrize(("changed", "why"), [
-    ({"judge": "offline"}, "another judge (offline)"), ({"n": 184}, "other questions (184 here, 1636 there)"),
-    ({"failed": 3}, "3 failed and 0 unscored"), ({"privileged": ("labels",)}, "privileged parts (labels)")])
+    ({"judge": "offline"}, "another judge (offline)"),
+    ({"judge": "llm-match (gpt-4-1106-preview, prompt 9fcb8bd1)"}, "other prompts or settings"),
+    ({"judge": "llm-match official (gpt-4o, prompt 9fcb8bd1)"}, "gpt-4o here, gpt-4-1106-preview there"),
+    ({"n": 184}, "other questions (184 here, 557 there)"), ({"n": 557}, "557 in both, not the same"),
+    ({"status": "failed"}, "557 failed and 0 unscored"), ({"sigma": None}, "0 failed and 557 unscored"),
+    ({"status": "abstained"}, "557 abstentions count with mark 1 here"),
+    ({"limit": "30 steps"}, "limits ended 557 searches here (30 steps)"),
+    ({"multi_floor": True}, "557 questions were asked of a robot without stairs"),
+    ({"privileged": ("labels",)}, "privileged parts (labels)")])
 def test_each_reason_is_said(changed: dict[str, object], why: str) -> None:
-    same = {"judge": "llm-match gpt-4", "n": 1636}
-    options = {**same, **changed}
-    found = beside(scores("openeqa", openeqa_c=0.5, **options),
-                   manifest("openeqa", "em", int(str(options["n"]))))  # type: ignore[arg-type]
-    human = next(b for b in found if b.published.system == "human")
-    assert human.reasons == (next(r for r in human.reasons if why in r),) and human.ours == 50
-    assert "not comparable: " in human.sentence and "86.8" in human.sentence and "50.0 here" in human.sentence
+    own = dict(changed)
+    n = int(str(own.pop("n", 557)))
+    judge, privileged = str(own.pop("judge", OFFICIAL)), own.pop("privileged", ())
+    asked = [question(i, **own) for i in IDS[:n]]
+    found = of(beside(scores("openeqa", judge, asked, privileged=privileged, openeqa_c=0.5),  # type: ignore[arg-type]
+                      manifest("openeqa", "active", n)), "human")
+    assert any(why in reason for reason in found.reasons), found.reasons
+    assert "not comparable: " in found.sentence and "85.1±1.1 human" in found.sentence
 
 
-def test_what_is_alike_is_comparable_under_its_condition() -> None:
-    found = beside(scores("openeqa", "llm-match gpt-4", openeqa_c=0.5), manifest("openeqa", "em", 1636))
-    human = next(b for b in found if b.published.system == "human")
-    assert not human.reasons and "comparable if the judge's prompt (sha256 abababababab) is theirs" in human.sentence
-    choice = beside(scores("hm-eqa", n=500, hm_eqa_accuracy=0.8), manifest("hm-eqa", "active", 500))
-    assert choice[0].sentence.endswith("; comparable")
+def test_what_is_alike_is_comparable() -> None:
+    samples = read_openeqa(shared_data("."), "aeqa-557", starts=False)
+    asked = [question(s.id) for s in samples]
+    found = of(beside(scores("openeqa", OFFICIAL, asked, openeqa_c=0.5), manifest("openeqa", "active", 557)), "human")
+    assert found.reasons == () and found.ours == 50 and found.sentence.endswith("; comparable")
+    choice = beside(scores("hm-eqa", "offline", [question(str(n), poses=3, allowed_steps=9, sigma=5.0,
+                                                          multiple_choice=True) for n in range(500)],
+                           hm_eqa_accuracy=1.0), manifest("hm-eqa", "active", 500))
+    assert all(b.reasons == () and b.ours == 100 for b in choice)
+
+
+def test_an_abstention_may_count_as_a_blind_guess() -> None:
+    guessed = [question(i, status="abstained", sigma=1.0, blind_sigma=5.0) for i in IDS]
+    found = beside(scores("openeqa", OFFICIAL, guessed, openeqa_c=0.0), manifest("openeqa", "active", 557))
+    assert of(found, "human").ours == 100 and not any("abstentions" in r for r in of(found, "human").reasons)
+    later = of(found, "3D-Mem (GPT-4o)")
+    assert any("do not count with the blind mark" in reason for reason in later.reasons)
+    blind = of(beside(scores("openeqa", OFFICIAL, guessed, BLIND, openeqa_c=0.0),
+                      manifest("openeqa", "active", 557)), "3D-Mem (GPT-4o)")
+    assert blind.ours == 100 and not any("blind mark" in reason for reason in blind.reasons)
+    assert "episodes there end after 50 steps of at most 1 m" in blind.reasons
 
 
 def test_the_built_in_house_stands_beside_nothing() -> None:
-    assert sentences(scores("house", openeqa_c=0.9), manifest("house", "active", 20))[0].startswith("no published")
-    assert beside(scores("openeqa", openeqa_c=0.5), manifest("openeqa", "active", 184))[0].published.task == "active"
-    assert sentences(scores("mine", openeqa_c=0.9), manifest("mine", "active", 20)) == []
+    one = [question("q")]
+    assert sentences(scores("house", "offline", one, openeqa_c=0.9), manifest("house", "active", 20))[0].startswith(
+        "no published")
+    assert sentences(scores("mine", "offline", one, openeqa_c=0.9), manifest("mine", "active", 20)) == []
+    lines = sentences(scores("embodied-eval", "offline", one, succ=0.2), manifest("embodied-eval", "tasks", 1))
+    assert "97.26 human, 25.00 GPT-4o" in lines[0] and "and 17 more in docs/published.md" in lines[0]

@@ -1,0 +1,72 @@
+"""All published numbers, and the page that shows them as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from eqa_nodes.bench.reference import embodied_eval, exploraqa, express, later, openeqa
+from eqa_nodes.bench.reference.express import AMBIGUOUS
+from eqa_nodes.bench.reference.rows import Column, Published, Table
+
+PUBLISHED: tuple[Published, ...] = (*openeqa.NUMBERS, *express.NUMBERS, *exploraqa.NUMBERS, *embodied_eval.NUMBERS,
+                                    *later.NUMBERS)
+_HEAD = """# Published numbers
+
+This page is made by `python -m eqa_nodes.bench.reference > docs/published.md`. The numbers stand in
+`eqa_nodes/bench/reference/`, a module for each paper. `eqa bench score` and the report show those of
+a run's data set beside the run's own ([benchmarks.md](benchmarks.md#published-numbers)).
+
+Values are as printed: per cent, `npl`, `ace` and `wce` shares of 1, `express_d_t` and `metres` metres, with the
+standard error where it is published. Metrics have the names of `scores.json`. "n" is the number of questions; "–" means
+that it is not stated. "Forced" says that a blind guess replaces an abstention. "As quoted in" names the paper or README
+in which the values were read, where the systems' own papers were not at hand.
+"""
+
+
+def published_page() -> str:
+    """Return all published numbers as a page of Markdown: a table for each table of a paper."""
+    parts = [_HEAD, f"EXPRESS-Bench, section 5.2, gives the share of questions with several right answers: "
+             f"{', '.join(f'{share} % of {name}' for name, share in AMBIGUOUS.items())}.\n"]
+    for title, rows in _grouped(PUBLISHED):
+        parts += [f"## {title}\n", *_tables(rows)]
+    return "\n".join(parts)
+
+
+def _grouped(rows: Iterable[Published]) -> Iterator[tuple[str, list[Published]]]:
+    found: dict[str, list[Published]] = {}
+    for row in rows:
+        found.setdefault(row.table.origin, []).append(row)
+    yield from found.items()
+
+
+def _tables(rows: Sequence[Published]) -> Iterator[str]:
+    """Yield what is said of the values, and the lines: systems that share a column stand in one table."""
+    parts: list[tuple[dict[Column, None], dict[str, dict[Column, str]]]] = []
+    for system in dict.fromkeys(row.system for row in rows):
+        cells = {Column(r.table, r.metric, r.category): r.text for r in rows if r.system == system}
+        part = next((p for p in parts if p[0].keys() & cells.keys()), None)
+        if part is None:
+            parts.append(part := ({}, {}))
+        part[0].update(dict.fromkeys(cells))
+        part[1][system] = cells
+    for shape, systems in parts:
+        yield from (f"- {_said(of)}" for of in dict.fromkeys(column.of for column in shape))
+        heads = ["system", *(_heading(column, shape) for column in shape)]
+        lines = [heads, ["---", *["---:"] * len(shape)],
+                 *([system, *(cells.get(column, "–") for column in shape)] for system, cells in systems.items())]
+        yield "\n" + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _said(of: Table) -> str:
+    subset = of.subset
+    parts = [f"{of.dataset}, task {of.task}: {subset.name}, n {subset.questions or '–'}", f"judge: {of.judging.name}"]
+    parts += [f"{of.judging.model} is the default of its scorer"] if of.judging.model else []
+    parts += ["forced"] if of.forced else []
+    parts += [f"failed questions: {of.failed}"] if of.failed else []
+    parts += [f"limit: {of.limit.text}"] if of.limit.text else []
+    return "; ".join([*parts, subset.unknown] if subset.unknown else parts)
+
+
+def _heading(column: Column, shape: Iterable[Column]) -> str:
+    name = f"{column.metric}, {column.category}" if column.category else column.metric
+    return name if len({other.of for other in shape}) == 1 else f"{name}: {column.of.subset.name}"
