@@ -68,7 +68,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
             asked.header = convert.header(self._step.frame.stamp_ns)
             asked.map_name = asked.map_name or asked.scene  # poses of one scene are all in its own frame
             if self._velocities is not None:
-                self._velocities.begin(simulator, self._step, self._offset_ns)
+                self._velocities.begin(simulator, self._step, self._offset_ns, asked.seed)
             else:
                 self._observations.tell_fixed(self._step.frame.stamp_ns, self._step.frame.base_from_camera)
         response.episode = asked

@@ -15,7 +15,7 @@ from rosgraph_msgs.msg import Clock
 from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
 from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Transform, pose2_of
+from eqa_nodes.core.types.geometry import Place, Transform, pose2_of
 from eqa_nodes.core.types.robot import BaseLimits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
@@ -23,9 +23,11 @@ from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
 from sim_bridge.base import BaseController, Velocity, velocity_between
+from sim_bridge.senses import Senses
 from sim_bridge.simulator import DriveResult, Driving, Simulator, Step
 
 END_S = 2.0  # for threads to end with the node
+POINT_EVERY = 4  # rows and columns of depth, of which the point cloud has one
 IDLE = "no episode is running: call reset_episode first"
 
 
@@ -47,6 +49,7 @@ class VelocityDrive:
         self._begun_steady_ns = self._begun_ns = self._episode_ns = 0
         self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
+        node.out("points")
         node.subscribe("episode", self._on_episode)
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
         node.follow(TOPICS["cmd_vel"]._replace(type=kind), self._on_command)
@@ -65,17 +68,19 @@ class VelocityDrive:
         """Return the newest stamp that was published, 0 before the first."""
         return self.newest.stamp_ns if self.newest is not None else 0
 
-    def begin(self, simulator: Simulator, first: Step, offset_ns: int) -> None:
+    def begin(self, simulator: Simulator, first: Step, offset_ns: int, seed: int) -> None:
         """Let time go on from the first observation (stamp as on the wire) of an episode; the robot stands.
 
-        Commands that were sent before do not count. Raises SimulatorError for a simulator without velocities.
+        Commands that were sent before do not count. seed: of what the robot's senses get wrong. Raises SimulatorError
+        for a simulator without velocities.
         """
         self._base = BaseController(self._config.robot.base)
         self.newest = DriveResult(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
         self._begun_ns, self._begun_steady_ns = self.now_ns, time.monotonic_ns()
         mount = first.frame.base_from_camera
-        world = _World(taking(simulator), offset_ns, self._stop, mount)
+        senses = Senses(self._config.senses, seed, first.frame.map_from_base, self.now_ns)
+        world = _World(taking(simulator), senses, offset_ns, self._stop, mount)
         self._tell_fixed(self.now_ns, mount)
         self._world = self._thread(lambda: self._run(world))
 
@@ -168,7 +173,8 @@ class VelocityDrive:
             with self._one_at_a_time:
                 self._base.held_up(measured)
         self.newest = driven
-        self._observations.tell_place(driven.stamp_ns, driven.map_from_base, world.base_from_camera, measured)
+        reported = world.senses.moved(before.map_from_base, driven.map_from_base, driven.stamp_ns, seconds)
+        self._observations.tell_place(driven.stamp_ns, world.senses.place, world.base_from_camera, reported)
         self._node.send("clock", Clock(clock=convert.time_of(driven.stamp_ns)))
 
     def _look(self, world: _World) -> None:
@@ -179,24 +185,27 @@ class VelocityDrive:
             if self._over(world):
                 return
         frame = world.simulator.act(Action.OBSERVE).frame
-        frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns)
+        frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns, depth_m=world.senses.measured(frame.depth_m))
+        place = world.senses.place
         labels = world.simulator.labels() if frame.labels is not None else {}
         first, world.shown = not world.shown, True
-        self._showing = self._thread(lambda: self._show(world, frame, labels, first))
+        self._showing = self._thread(lambda: self._show(world, frame, place, labels, first))
 
-    def _show(self, world: _World, frame: Frame, labels: Mapping[int, Label], first: bool) -> None:
+    def _show(self, world: _World, frame: Frame, place: Place, labels: Mapping[int, Label], first: bool) -> None:
         """Publish images and scan, and return when all observers have them, or when that takes too long."""
         robot = self._config.robot
         self._observations.show(frame, labels, again=first)
         band = self._config.scan.of(robot.height_m, robot.camera.max_range_m)
         scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, band)
         self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
+        if self._node.out("points").get_subscription_count():
+            self._node.send("points", convert.points_msg(frame, POINT_EVERY))
 
         def repeat() -> None:  # without the clock, which is later by now
             if self._over(world) or frame.stamp_ns < self._episode_ns:  # another may begin where the robot is
                 raise Canceled("the episode is over")
             self._tell_fixed(frame.stamp_ns, frame.base_from_camera, again=True)
-            self._observations.tell_place(frame.stamp_ns, frame.map_from_base, frame.base_from_camera)
+            self._observations.tell_place(frame.stamp_ns, place, frame.base_from_camera)
             self._observations.show(frame, labels, again=True)
 
         try:
@@ -211,9 +220,9 @@ class VelocityDrive:
 class _World:
     """A simulator in one episode. base_from_camera: level, as the head stays; stop: ends it."""
 
-    def __init__(self, simulator: Driving, offset_ns: int, stop: threading.Event,
+    def __init__(self, simulator: Driving, senses: Senses, offset_ns: int, stop: threading.Event,
                  base_from_camera: Transform) -> None:
-        self.simulator, self.offset_ns, self.stop = simulator, offset_ns, stop
+        self.simulator, self.senses, self.offset_ns, self.stop = simulator, senses, offset_ns, stop
         self.base_from_camera = base_from_camera
         self.shown = False
 

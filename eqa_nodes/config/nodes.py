@@ -20,6 +20,7 @@ from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.registry import is_class
 from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, group, setting
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.senses import SensesConfig
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
@@ -288,7 +289,9 @@ class BridgeSettings(LockstepSettings):
     robot: RobotModel = RobotModel()
     drive: str = setting(ACTIONS,
         "Control of the simulated robot: actions (lock-step, by the service act) | velocities (as on a robot, by "
-        "cmd_vel). The settings robot.base, scan, stamped, the rates and real_time_factor apply only to velocities.")
+        "cmd_vel). The settings robot.base, senses, scan, stamped, the rates and real_time_factor apply only to "
+        "velocities.")
+    senses: SensesConfig = SensesConfig()
     scan: ScanConfig = ScanConfig()
     stamped: bool = setting(True,
         "Type of cmd_vel: TwistStamped (Nav2 from Kilted on). If false, Twist (Nav2 up to Jazzy).")
@@ -303,6 +306,9 @@ class BridgeSettings(LockstepSettings):
         if self.drive not in (ACTIONS, VELOCITIES):
             raise ConfigError("bridge: " + unknown("drive", self.drive, (ACTIONS, VELOCITIES)))
         check_ranges(self, "bridge")
+        if self.drive == ACTIONS and not self.senses.exact:
+            raise ConfigError("bridge: senses with errors need drive velocities (navigator:=nav2): lock-step has exact "
+                              "poses, and its scores would no longer be comparable")
         if not self.camera_hz <= self.physics_hz:
             raise ConfigError(f"bridge: rates must be camera_hz {self.camera_hz} <= physics_hz {self.physics_hz}")
 

@@ -74,6 +74,7 @@ TOPICS: dict[str, Topic] = {
     "detections": Topic("detections", "vision_msgs/msg/Detection3DArray", "event"),
     "odom": Topic("odom", "nav_msgs/msg/Odometry", "event"),
     "scan": Topic("scan", "sensor_msgs/msg/LaserScan", "frame"),
+    "points": Topic("camera/depth/points", "sensor_msgs/msg/PointCloud2", "frame"),
     "cmd_vel": Topic("cmd_vel", "geometry_msgs/msg/TwistStamped", "event"),  # or UNSTAMPED; Nav2's
     "stop": Topic("stop", "std_msgs/msg/Bool", "latched"),  # the operator's
     "battery": Topic("battery_state", "sensor_msgs/msg/BatteryState", "event"),
@@ -186,7 +187,7 @@ NODES: dict[str, NodeSpec] = {
     "bridge": NodeSpec(
         "sim_bridge.bridge_node:BridgeNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "tf_static", "clock",
-                   "scan"),
+                   "scan", "points"),
         subscribes=("acknowledged", "episode", "cmd_vel"), apart=("acknowledged",), serves=("act", "reset_simulator"),
         worlds=("sim",)),
     "replay": NodeSpec(

@@ -14,7 +14,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.types.geometry import Transform, head_of
+from eqa_nodes.core.types.geometry import Place, Transform, head_of
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.interfaces import interface
@@ -67,7 +67,7 @@ class Observations:
         """Tell an observation's time and place, and show it."""
         self._node.send("clock", Clock(clock=convert.time_of(frame.stamp_ns)))
         self.tell_fixed(frame.stamp_ns, frame.base_from_camera, again=again)
-        self.tell_place(frame.stamp_ns, frame.map_from_base, frame.base_from_camera)
+        self.tell_place(frame.stamp_ns, Place(Transform.identity(), frame.map_from_base), frame.base_from_camera)
         self.show(frame, labels, again)
 
     def tell_fixed(self, stamp_ns: int, base_from_camera: Transform,
@@ -84,14 +84,14 @@ class Observations:
             self._fixed = links
             self._send_links("tf_static", stamp_ns, links)
 
-    def tell_place(self, stamp_ns: int, map_from_base: Transform, base_from_camera: Transform,
+    def tell_place(self, stamp_ns: int, place: Place, base_from_camera: Transform,
                    velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         """Publish tf and odom: where the base is, how the head is tilted, and metres and radians a second."""
         camera = ((convert.MOUNT, convert.LINK, head_of(base_from_camera)[1]) if self._has_head else
                   (convert.BASE, convert.CAMERA, base_from_camera))
-        self._send_links("tf", stamp_ns, [(convert.MAP, convert.ODOM, Transform.identity()),
-                                          (convert.ODOM, convert.BASE, map_from_base), camera])
-        self._node.send("odom", _odometry(stamp_ns, map_from_base, velocity))
+        known = [] if place.map_from_odom is None else [(convert.MAP, convert.ODOM, place.map_from_odom)]
+        self._send_links("tf", stamp_ns, [*known, (convert.ODOM, convert.BASE, place.odom_from_base), camera])
+        self._node.send("odom", _odometry(stamp_ns, place.odom_from_base, velocity))
 
     def _send_links(self, key: str, stamp_ns: int, links: Sequence[Link]) -> None:
         self._node.send(key, interface("tf2_msgs/msg/TFMessage")(transforms=[

@@ -46,6 +46,13 @@ class Transform(NamedTuple):
         return Transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
+class Place(NamedTuple):
+    """Where a robot takes itself to be (REP 105). map_from_odom: None = somebody else publishes it."""
+
+    map_from_odom: Transform | None
+    odom_from_base: Transform
+
+
 class Pose2(NamedTuple):
     """A pose on the floor in the map frame: metres and radians (counter-clockwise, 0 = +x)."""
 

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from eqa_interfaces.msg import Episode
 from eqa_interfaces.srv import Act
@@ -23,7 +24,7 @@ from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Image, LaserScan
+from sensor_msgs.msg import Image, LaserScan, PointCloud2
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.errors import ConfigError, ErrorCode
@@ -32,7 +33,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
 from sim_bridge.bridge_node import BridgeNode
 from sim_bridge.registry import SIMULATORS
 
@@ -165,6 +166,49 @@ def test_the_scan_measures_the_way_to_the_wall(driver: Driver) -> None:
     driver.until(lambda: stamp in driver.depth)
     assert driver.tf.lookup(convert.BASE, convert.SCAN, stamp).xyz == (0.0, 0.0, pytest.approx(0.3))
     driver.tf.lookup(convert.MAP, convert.CAMERA, stamp)  # of exactly that moment
+
+
+def test_depth_is_a_point_cloud_for_who_asks_for_it(driver: Driver) -> None:
+    clouds: list[Any] = []
+    driver.node.create_subscription(PointCloud2, TOPICS["points"].name, lambda m: driver._take(clouds.append, m),
+                                    QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT))
+    driver.reset(Pose2(4.5, 1.0, 0.0))
+    driver.until(lambda: len(clouds) > 0)
+    points = np.frombuffer(clouds[0].data, "<f4").reshape(-1, 3)
+    assert clouds[0].header.frame_id == convert.CAMERA and clouds[0].width == len(points) > 0
+    assert [field.name for field in clouds[0].fields] == ["x", "y", "z"] and clouds[0].point_step == 12
+    level = points[(abs(points[:, 1]) < 0.1) & (abs(points[:, 0]) < 0.2)]
+    assert level[:, 2] == pytest.approx(1.0, abs=0.02)  # the wall, straight ahead
+    driver.tf.lookup(convert.MAP, convert.CAMERA, messages.stamp_of(clouds[0]))
+
+
+def test_odometry_drifts_and_corrections_bring_the_robot_back_in_the_map(ros: Any) -> None:
+    driver = Driver(ros, senses__wheels__drift=0.2, senses__localisation__by="corrections",
+                    senses__localisation__period_s=0.5, senses__localisation__error_m=0.0,
+                    senses__localisation__error_deg=0.0)
+    driver.reset()
+    driver.wanted = (0.4, 0.0)
+    driver.until(lambda: driver.pose().x > 1.0)
+    driver.wanted = None
+    driver.until(lambda: driver.odom[-1].twist.twist.linear.x == 0.0)
+    driver.later(1.0)
+    metres = driver.act(Act.Request.STATUS).metres
+    assert abs(driver.pose().x / metres - 1) == pytest.approx(0.2, abs=0.01)  # odometry began at 0
+    last = driver.now_ns()
+    driver.until(lambda: last in driver.clock)
+    believed = pose2_of(driver.tf.lookup(convert.MAP, convert.BASE, last))
+    assert believed.distance(Pose2(START.x + metres, START.y, 0.0)) < 0.01
+
+
+def test_with_localisation_by_others_nobody_tells_where_the_robot_is_in_the_map(ros: Any) -> None:
+    driver = Driver(ros, senses__localisation__by="others")
+    driver.reset()
+    driver.later(1.0)
+    last = driver.now_ns()
+    driver.until(lambda: last in driver.clock)
+    driver.tf.lookup(convert.ODOM, convert.BASE, last)
+    with pytest.raises(NoTransform, match="there is nothing"):
+        driver.tf.lookup(convert.MAP, convert.BASE, last)
 
 
 def test_a_wall_stops_it(driver: Driver) -> None:

@@ -1,0 +1,85 @@
+"""What a simulated robot knows of its place and of depth: as exactly as its senses are set to tell.
+
+Odometry adds up what the wheels report, errors included. Localisation corrects it by the transform from map to odom, so
+that the robot jumps in the map while its odometry stays smooth (REP 105).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eqa_nodes.core.types.geometry import Place, Pose2, Transform, compose, inverse, pose2_of, wrap
+from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, SensesConfig
+from sim_bridge.base import Velocity, velocity_between
+
+EDGE_M = 0.1  # a step in depth between two pixels at which a depth camera measures nothing
+
+
+class Senses:
+    """Of one robot in one episode: the same seed and the same drive give the same errors.
+
+    place: where the robot takes itself to be.
+    """
+
+    def __init__(self, config: SensesConfig, seed: int, map_from_base: Transform, stamp_ns: int) -> None:
+        self._config, self._random = config, np.random.default_rng(seed)
+        self._signs = self._random.choice((-1.0, 1.0), 2)
+        self._due_ns = stamp_ns
+        self._exact = config.wheels.exact and config.localisation.by not in (CORRECTIONS, OTHERS)
+        self._odom = Pose2(0.0, 0.0, 0.0)
+        self.place = Place(Transform.identity(), map_from_base)
+        if not self._exact:
+            self._height_m = map_from_base.xyz[2]
+            outside = None if config.localisation.by == OTHERS else pose2_of(map_from_base).transform()
+            self.place = Place(outside, self._odom.transform(self._height_m))
+
+    def moved(self, before: Transform, after: Transform, stamp_ns: int, seconds: float) -> Velocity:
+        """Take in where the robot went (map_from_base); return the velocity that odometry reports."""
+        velocity = velocity_between(pose2_of(before), pose2_of(after), seconds)
+        if self._exact:
+            self.place = Place(Transform.identity(), after)
+            return velocity
+        reported = Velocity(*(v * (1 + sign * self._config.wheels.drift)
+                              for v, sign in zip(velocity, self._signs, strict=True)))
+        self._odom = self._added(reported.forward_m_s * seconds, reported.turn_rad_s * seconds,
+                                 abs(velocity.forward_m_s) * seconds)
+        odom_from_base = self._odom.transform(after.xyz[2])
+        self.place = Place(self._localised(after, odom_from_base, stamp_ns), odom_from_base)
+        return reported
+
+    def _added(self, metres: float, turned: float, driven_m: float) -> Pose2:
+        wheels = self._config.wheels
+        if wheels.slip_every_m and self._random.random() < driven_m / wheels.slip_every_m:
+            metres += wheels.slip_m * self._random.random()
+            turned += math.radians(wheels.slip_deg) * self._random.uniform(-1.0, 1.0)
+        x, y, yaw = self._odom
+        heading = yaw + turned / 2
+        return Pose2(x + metres * math.cos(heading), y + metres * math.sin(heading), wrap(yaw + turned))
+
+    def _localised(self, truth: Transform, odom_from_base: Transform, stamp_ns: int) -> Transform | None:
+        """Return map_from_odom: the truth, or what was corrected last."""
+        config = self._config.localisation
+        if config.by == OTHERS:
+            return None
+        if config.by == CORRECTIONS:
+            if stamp_ns < self._due_ns:
+                return self.place.map_from_odom
+            self._due_ns = stamp_ns + round(1e9 * config.period_s)
+            x, y, yaw = pose2_of(truth)
+            dx, dy, turn = self._random.normal(0.0, (config.error_m, config.error_m, math.radians(config.error_deg)))
+            truth = Pose2(x + dx, y + dy, wrap(yaw + turn)).transform(truth.xyz[2])
+        return compose(truth, inverse(odom_from_base))
+
+    def measured(self, depth_m: np.ndarray) -> np.ndarray:
+        """Return depth (H, W) float32, metres, as a camera measures it: 0 where it measures nothing."""
+        share = self._config.depth_noise
+        return with_noise(depth_m, share, self._random) if share else depth_m
+
+
+def with_noise(depth_m: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
+    """Return depth (H, W) float32, metres, with normal noise of a share of the distance, and 0 at edges."""
+    noisy = depth_m * (1 + share * random.standard_normal(depth_m.shape, np.float32))
+    noisy[:, 1:][abs(np.diff(depth_m, axis=1)) > EDGE_M] = 0.0
+    return noisy.astype(np.float32, copy=False)

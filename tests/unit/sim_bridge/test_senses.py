@@ -1,0 +1,106 @@
+"""Odometry that drifts and slips, localisation that jumps, and depth with noise: what they must and must not change."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from eqa_nodes.config.graph import driven_by, merged
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types.geometry import Place, Pose2, Transform, compose, pose2_of
+from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, LocalisationConfig, SensesConfig, WheelsConfig
+from sim_bridge.senses import Senses, with_noise
+
+START, STEP_S, STEP_NS = Pose2(2.0, 1.0, 0.5), 1 / 30, round(1e9 / 30)
+
+
+def circle(senses: Senses, steps: int = 900, forward_m_s: float = 0.4, turn_rad_s: float = 0.3
+           ) -> list[tuple[Pose2, Place]]:
+    """Drive along a circle; return the true pose and the place that the senses tell, step by step."""
+    true, seen = START, []
+    for i in range(1, steps + 1):
+        heading = true.yaw + turn_rad_s * STEP_S / 2
+        metres = forward_m_s * STEP_S
+        then = Pose2(true.x + metres * math.cos(heading), true.y + metres * math.sin(heading),
+                     true.yaw + turn_rad_s * STEP_S)
+        senses.moved(true.transform(), then.transform(), i * STEP_NS, STEP_S)
+        true = then
+        seen.append((true, senses.place))
+    return seen
+
+
+def senses_of(seed: int = 0, **parts: object) -> Senses:
+    return Senses(SensesConfig(**parts), seed, START.transform(), 0)  # type: ignore[arg-type]
+
+
+def believed(place: Place) -> Pose2:
+    assert place.map_from_odom is not None
+    return pose2_of(compose(place.map_from_odom, place.odom_from_base))
+
+
+def test_without_errors_the_place_is_the_simulators_to_the_bit() -> None:
+    for true, place in circle(senses_of()):
+        assert place == Place(Transform.identity(), true.transform())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_odometry_is_wrong_by_the_drift_and_exact_localisation_makes_up_for_it(seed: int) -> None:
+    straight = circle(senses_of(seed, wheels=WheelsConfig(drift=0.03)), turn_rad_s=0.0)
+    driven = math.hypot(*straight[-1][1].odom_from_base.xyz[:2]) / START.distance(straight[-1][0])
+    assert abs(driven - 1) == pytest.approx(0.03, abs=1e-6)
+    for true, place in circle(senses_of(seed, wheels=WheelsConfig(drift=0.03))):
+        assert believed(place).distance(true) < 1e-6
+
+
+def test_corrections_jump_now_and_then_and_odometry_does_not() -> None:
+    seen = circle(senses_of(wheels=WheelsConfig(drift=0.03), localisation=LocalisationConfig(CORRECTIONS, 2.0)))
+    places = [place for _, place in seen]
+    jumps = [a.map_from_odom != b.map_from_odom for a, b in pairwise(places)]
+    assert sum(jumps) == pytest.approx(30 / 2, abs=1)
+    odom = [pose2_of(place.odom_from_base) for place in places]
+    hops = [a.distance(b) for a, b in pairwise(odom)]
+    assert max(hops) < 1.1 * 0.4 * STEP_S
+    off = [believed(place).distance(true) for true, place in seen]
+    assert 0.0 < max(off) < 0.03 * 0.4 * 2.0 + 5 * 0.03
+
+
+def test_somebody_else_localises() -> None:
+    seen = circle(senses_of(localisation=LocalisationConfig(OTHERS)))
+    assert all(place.map_from_odom is None for _, place in seen)
+    end = pose2_of(compose(START.transform(), seen[-1][1].odom_from_base))
+    assert end.distance(seen[-1][0]) < 1e-3  # odometry begins where the robot begins
+
+
+def test_wheels_slip_about_as_often_as_they_are_set_to() -> None:
+    """120 m with a slip of up to 10 cm each 2 m: about 60 slips, 5 cm each in the mean."""
+    slipping = WheelsConfig(slip_every_m=2.0, slip_m=0.1, slip_deg=0.0)
+    seen = circle(senses_of(wheels=slipping), 9000, turn_rad_s=0.0)
+    feigned = math.hypot(*seen[-1][1].odom_from_base.xyz[:2]) - START.distance(seen[-1][0])
+    assert 1.5 < feigned < 4.5
+
+
+def test_the_same_seed_gives_the_same_errors_and_another_gives_others() -> None:
+    config = {"wheels": WheelsConfig(0.03, 1.0), "localisation": LocalisationConfig(CORRECTIONS)}
+    first, again, other = (circle(senses_of(seed, **config))[-1][1] for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_noise_of_depth_grows_with_distance_and_edges_have_none() -> None:
+    depth = np.full((60, 80), 2.0, np.float32)
+    depth[:, 40:] = 4.0
+    depth[0, 0] = 0.0
+    noisy = with_noise(depth, 0.01, np.random.default_rng(0))
+    assert (noisy[:, 40] == 0).all() and noisy[0, 0] == 0 and noisy.dtype == np.float32
+    near, far = noisy[1:, 1:40], noisy[1:, 41:]
+    assert near.std() == pytest.approx(0.02, rel=0.1) and far.std() == pytest.approx(0.04, rel=0.1)
+    assert near.mean() == pytest.approx(2.0, abs=0.002)
+
+
+def test_lock_step_refuses_errors_by_name() -> None:
+    wrong = {"bridge": {"senses.wheels.drift": 0.03}}
+    with pytest.raises(ConfigError, match="senses with errors need drive velocities"):
+        merged(None, wrong)
+    assert merged(None, wrong, driven_by("nav2")).settings.bridge.senses.wheels.drift == 0.03
