@@ -14,6 +14,8 @@ from eqa_nodes.core.types.geometry import Place, Pose2, Transform, compose, inve
 from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, SensesConfig
 from sim_bridge.base import Velocity, velocity_between
 
+SLIP_M, SLIP_RAD = 0.03, math.radians(3.0)  # at most, of one slip
+TURN_RAD_M = math.radians(1.0) / 0.03  # error of the heading for each metre of that of the position
 EDGE_M = 0.1  # a step in depth between two pixels at which a depth camera measures nothing
 
 
@@ -50,10 +52,10 @@ class Senses:
         return reported
 
     def _added(self, metres: float, turned: float, driven_m: float) -> Pose2:
-        wheels = self._config.wheels
-        if wheels.slip_every_m and self._random.random() < driven_m / wheels.slip_every_m:
-            metres += wheels.slip_m * self._random.random()
-            turned += math.radians(wheels.slip_deg) * self._random.uniform(-1.0, 1.0)
+        every_m = self._config.wheels.slip_every_m
+        if every_m and self._random.random() < driven_m / every_m:
+            metres += SLIP_M * self._random.random()
+            turned += SLIP_RAD * self._random.uniform(-1.0, 1.0)
         x, y, yaw = self._odom
         heading = yaw + turned / 2
         return Pose2(x + metres * math.cos(heading), y + metres * math.sin(heading), wrap(yaw + turned))
@@ -68,7 +70,7 @@ class Senses:
                 return self.place.map_from_odom
             self._due_ns = stamp_ns + round(1e9 * config.period_s)
             x, y, yaw = pose2_of(truth)
-            dx, dy, turn = self._random.normal(0.0, (config.error_m, config.error_m, math.radians(config.error_deg)))
+            dx, dy, turn = self._random.normal(0.0, (config.error_m, config.error_m, TURN_RAD_M * config.error_m))
             truth = Pose2(x + dx, y + dy, wrap(yaw + turn)).transform(truth.xyz[2])
         return compose(truth, inverse(odom_from_base))
 

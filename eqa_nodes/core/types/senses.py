@@ -20,9 +20,8 @@ class WheelsConfig:
         "Share (0 to 1) by which odometry misjudges distances and angles, such as 0.03; whether it is too much or too "
         "little is drawn for each episode.", live=EPISODE)
     slip_every_m: NotNegative = setting(0.0,
-        "Mean distance in metres between two slips of the wheels; 0 means never.", live=EPISODE)
-    slip_m: NotNegative = setting(0.03, "Maximum distance in metres that one slip feigns.", live=EPISODE)
-    slip_deg: NotNegative = setting(3.0, "Maximum angle in degrees that one slip hides or feigns.", live=EPISODE)
+        "Mean distance in metres between two slips of the wheels, which feign up to 3 cm and 3 degrees; 0 means never.",
+        live=EPISODE)
 
     @property
     def exact(self) -> bool:
@@ -40,9 +39,8 @@ class LocalisationConfig:
         "SLAM Toolbox does).", live=EPISODE)
     period_s: Positive = setting(2.0, "Interval of corrections in seconds of simulated time.", live=EPISODE)
     error_m: NotNegative = setting(0.03,
-        "Error of the corrected position: standard deviation in metres along each axis.", live=EPISODE)
-    error_deg: NotNegative = setting(1.0,
-        "Error of the corrected heading: standard deviation in degrees.", live=EPISODE)
+        "Error of corrections: standard deviation in metres along each axis; that of the heading is 1 degree for each "
+        "3 cm.", live=EPISODE)
 
     def __post_init__(self) -> None:
         if self.by not in (TRUTH, CORRECTIONS, OTHERS):

@@ -184,8 +184,7 @@ def test_depth_is_a_point_cloud_for_who_asks_for_it(driver: Driver) -> None:
 
 def test_odometry_drifts_and_corrections_bring_the_robot_back_in_the_map(ros: Any) -> None:
     driver = Driver(ros, senses__wheels__drift=0.2, senses__localisation__by="corrections",
-                    senses__localisation__period_s=0.5, senses__localisation__error_m=0.0,
-                    senses__localisation__error_deg=0.0)
+                    senses__localisation__period_s=0.5, senses__localisation__error_m=0.0)
     driver.reset()
     driver.wanted = (0.4, 0.0)
     driver.until(lambda: driver.pose().x > 1.0)

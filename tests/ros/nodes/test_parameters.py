@@ -228,16 +228,18 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name in ("acknowledged_deadline_s", "repeat_s"):
         return shows(node, name, patch)
     config = node.config
-    if name == "scan.frame_m":
+    if name == "scan.frame_m" or name.startswith("senses."):
+        patch.setattr("sim_bridge.bridge_velocities.Senses", (lambda *_: None) if name == "scan.frame_m" else catch)
         patch.setattr("sim_bridge.bridge_velocities.base_from_scan", catch)
         patch.setattr("sim_bridge.bridge_velocities.taking", lambda simulator: simulator)
         first = Bag(frame=Bag(stamp_ns=1, map_from_base=None, base_from_camera=None))
-        return caught(lambda: drive.begin(None, first, 0))[0][1]
+        told = caught(lambda: drive.begin(None, first, 0, 0))[0]
+        return told[1] if name == "scan.frame_m" else at(told[0], name.removeprefix("senses."))
     if name.startswith("scan."):
         patch.setattr("sim_bridge.bridge_velocities.scan_of", catch)
         patch.setattr(Observations, "show", lambda *args, **fields: None)
         frame = Bag(depth_m=None, intrinsics=None, base_from_camera=None)
-        return at(caught(lambda: drive._show(None, frame, {}, True))[0][3], name.removeprefix("scan."))
+        return at(caught(lambda: drive._show(None, frame, None, {}, True))[0][3], name.removeprefix("scan."))
     steps: list[float] = []
     waits: list[float] = []
     patch.setattr("sim_bridge.bridge_velocities.time", Bag(monotonic=lambda: 0.0))
@@ -299,7 +301,8 @@ PROBES: dict[str, Probe] = {
 NEEDS = {"perception": {"detector.name": "labels"}, "bridge": {"drive": "velocities"}}
 OTHER: dict[str, Any] = {"policy": "frontier", "agent.explore": "first", "agent.calibration": "label",
                          "agent.risk": 0.3, "bag.compression": "zstd", "bag.color": "png", "bag.depth": "png",
-                         "bag.names": "robot", "bag.split_mb": 2.0, "bag.split_s": 2.0}
+                         "bag.names": "robot", "bag.split_mb": 2.0, "bag.split_s": 2.0,
+                         "senses.localisation.by": "others", "senses.depth_noise": 0.1}
 
 
 def other(name: str, default: Any) -> Any:

@@ -75,11 +75,11 @@ def test_somebody_else_localises() -> None:
 
 
 def test_wheels_slip_about_as_often_as_they_are_set_to() -> None:
-    """120 m with a slip of up to 10 cm each 2 m: about 60 slips, 5 cm each in the mean."""
-    slipping = WheelsConfig(slip_every_m=2.0, slip_m=0.1, slip_deg=0.0)
-    seen = circle(senses_of(wheels=slipping), 9000, turn_rad_s=0.0)
-    feigned = math.hypot(*seen[-1][1].odom_from_base.xyz[:2]) - START.distance(seen[-1][0])
-    assert 1.5 < feigned < 4.5
+    """120 m with a slip each 0.5 m: about 240 slips of 1.5 cm in the mean."""
+    seen = circle(senses_of(wheels=WheelsConfig(slip_every_m=0.5)), 9000, turn_rad_s=0.0)
+    odom = [pose2_of(place.odom_from_base) for _, place in seen]
+    driven = sum(a.distance(b) for a, b in pairwise(odom))
+    assert driven - START.distance(seen[-1][0]) == pytest.approx(240 * 0.015, rel=0.25)
 
 
 def test_the_same_seed_gives_the_same_errors_and_another_gives_others() -> None:
