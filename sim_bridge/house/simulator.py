@@ -159,10 +159,14 @@ class HouseSimulator(Walker):
         refused = result.why if isinstance(result, handling.HandlingRefused) else ""
         if isinstance(result, handling.Changed):
             world = HouseWorld(result.house)
-            if world.free(self._pose.x, self._pose.y, self._robot):
-                self._world, self._held = world, result.held
-            else:
+            if not world.free(self._pose.x, self._pose.y, self._robot):
                 refused = "the robot is in its way"
+            elif self._people is not None and not self._people.fit(world):
+                refused = "somebody is in its way"
+            else:
+                self._world, self._held = world, result.held
+                if self._people is not None:
+                    self._people.live_in(world)
         return HandlingResult(not refused, refused, self._shown(False, step.steps + 1, step.metres))
 
     def held(self) -> int:
@@ -222,6 +226,9 @@ class HouseSimulator(Walker):
     def _stand(self, pose: Pose2) -> float:
         assert self._world is not None
         _check_start(self._world, pose, self._robot)
+        if self._people is not None and self._people.at(pose.x, pose.y, self._robot.radius_m):
+            raise BadPose(f"somebody is at ({pose.x:.2f}, {pose.y:.2f}): wait until they have left, or choose another "
+                          "place")
         return 0.0
 
     def _hop(self, at: At, dx: float, dy: float) -> At:

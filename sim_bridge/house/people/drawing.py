@@ -11,7 +11,7 @@ from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.rays import Image
 
-_SAMPLES = np.array([[0.0, 0.0], [-0.33, 0.17], [0.33, -0.17]])  # of a pixel, offsets in pixels; the first decides
+_SAMPLES = np.array([[0.0, 0.0], [-0.33, 0.17], [0.33, -0.17]])  # of a pixel, offsets in pixels
 _LIGHT = np.array([0.35, 0.25, 0.9])  # towards a lamp of the room, in the map frame
 _MARGIN_PX = 2
 
@@ -20,7 +20,8 @@ def draw(image: Image, camera: CameraModel, map_from_camera: np.ndarray, bodies:
          ) -> None:
     """Draw bodies (label, capsules as of `body.capsules`) into an image, in place, where nothing is before them.
 
-    What stands behind glass or in a mirror is not drawn: the surface is nearer.
+    A pixel that shows anything of somebody has their label, so that what hides that label hides all of them. What
+    stands behind glass or in a mirror is not drawn: the surface is nearer.
     """
     k = camera.intrinsics
     camera_from_map = np.linalg.inv(map_from_camera)
@@ -64,10 +65,8 @@ def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndar
                     if 0.02 < z < best:
                         best, limb = z, j
                 if limb < 0 or best > max_range or 0.0 < there <= best:
-                    if i == 0 and not colour:
-                        break
                     continue
-                if i == 0:
+                if first < 0.0:
                     first = best
                 if not colour:
                     break
@@ -112,10 +111,11 @@ def _hit(x: float, y: float, limb: np.ndarray) -> float:
 
 @njit(inline="always")
 def _bright(x: float, y: float, z: float, limb: np.ndarray, light: np.ndarray) -> float:
-    """Return how light the surface of a capsule is at a point: of the room, and of a lamp from above."""
+    """Return how light the surface of a capsule is at a point: of the room round the camera, and of a lamp above."""
     bx, by, bz = limb[3] - limb[0], limb[4] - limb[1], limb[5] - limb[2]
     px, py, pz = x - limb[0], y - limb[1], z - limb[2]
     bb = bx * bx + by * by + bz * bz
     s = min(1.0, max(0.0, (px * bx + py * by + pz * bz) / bb)) if bb > 0.0 else 0.0
     nx, ny, nz = (px - s * bx) / limb[6], (py - s * by) / limb[6], (pz - s * bz) / limb[6]
-    return 0.38 + 0.5 * max(0.0, nx * light[0] + ny * light[1] + nz * light[2])
+    towards = -(nx * x + ny * y + nz * z) / math.sqrt(x * x + y * y + z * z)
+    return 0.36 + 0.24 * max(0.0, towards) + 0.42 * max(0.0, nx * light[0] + ny * light[1] + nz * light[2])

@@ -61,17 +61,37 @@ class Inhabitants:
 
     def __init__(self, world: HouseWorld, count: int, seed: int, robot: Pose2, robot_radius_m: float) -> None:
         """robot: where the robot starts; nobody is near it then."""
-        self._world, self._space = world, world.space(_BODY)
         self._rng = np.random.default_rng((world.house.seed, seed, count))
         self._now_s = self._left_s = 0.0
         self._robot, self._robot_radius_m = robot, robot_radius_m
-        self._spots = self._space.nodes(_ROOM_M)[1]
-        self._seats = [obj for obj in world.house.objects if obj.kind in SEATS and obj.relation == "floor"]
-        first = max((t.id for t in world.house.objects), default=0) + 1
         self.people: list[Person] = []
+        self.live_in(world)
+        first = max((t.id for t in world.house.objects), default=0) + 1
         for number in range(count if len(self._spots) else 0):
             self.people.append(Person(first + number, looks_of(self._rng), self._spot(away_m=_AWAY_M)))
             self.people[-1].until_s = float(self._rng.uniform(0.0, _STANDS[0]))
+
+    def live_in(self, world: HouseWorld) -> None:
+        """Take in what the house is like: a door that was closed is no way any more. Who was on the way thinks again.
+
+        The seats that people have taken stay theirs.
+        """
+        self._world, self._space = world, world.space(_BODY)
+        self._spots = self._space.nodes(_ROOM_M)[1]
+        self._seats = [obj for obj in world.house.objects if obj.kind in SEATS and obj.relation == "floor"]
+        for person in self.people:
+            if person.path:
+                self._give_up(person)
+
+    def fit(self, world: HouseWorld) -> bool:
+        """Return whether nobody would be in the way if the house were like this."""
+        places = [person.rises or person.pose for person in self.people]  # who sits needs room to rise
+        return all(float(world.space(_BODY).clearance(*at[:2])) >= min(RADIUS_M, float(self._space.clearance(*at[:2])))
+                   for at in places)
+
+    def at(self, x: float, y: float, radius_m: float) -> bool:
+        """Return whether somebody is where a robot of this radius would stand."""
+        return any(math.hypot(x - px, y - py) < reach + radius_m for p in self.people for px, py, reach in p.solid())
 
     def advance(self, seconds: float, robot: Pose2) -> None:
         """Let time pass beside a robot that stands at this pose."""
@@ -167,16 +187,18 @@ class Inhabitants:
         p.path = path[1:]
 
     def _spot(self, away_m: float = 0.0) -> Pose2:
-        """Draw where somebody stands about."""
-        pose = self._robot
+        """Draw where somebody stands about; where it is that narrow, the spot that is farthest from all others."""
+        others = np.array([(p.pose.x, p.pose.y) for p in self.people]).reshape(-1, 2)
+        yaw = float(self._rng.uniform(-math.pi, math.pi))
         for _ in range(_TRIES):
             x, y = self._spots[int(self._rng.integers(len(self._spots)))]
-            pose = Pose2(float(x), float(y), float(self._rng.uniform(-math.pi, math.pi)))
-            others = [(p.pose.x, p.pose.y) for p in self.people]
-            if math.hypot(x - self._robot.x, y - self._robot.y) >= away_m and all(
-                    math.hypot(x - a, y - b) >= 3 * RADIUS_M for a, b in others):
-                break
-        return pose
+            if math.hypot(x - self._robot.x, y - self._robot.y) >= away_m and (
+                    np.hypot(*(others - (x, y)).T) >= 3 * RADIUS_M).all():
+                return Pose2(float(x), float(y), yaw)
+        taken = np.vstack([others, (self._robot.x, self._robot.y)])
+        apart = np.hypot(*(self._spots[:, None] - taken).T).min(axis=0)
+        x, y = self._spots[int(np.argmax(apart))]
+        return Pose2(float(x), float(y), yaw)
 
     def _seat(self, p: Person) -> Pose2:
         """Draw a seat that is free and can be reached, and return where to stand before it; else any spot."""
