@@ -16,6 +16,7 @@ from eqa_nodes.core.agent.judging import Judging, Looking
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.agent.limits import check_limits, with_limit
 from eqa_nodes.core.agent.noting import NotedAnswerer
+from eqa_nodes.core.agent.patience import Patience
 from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.agent.recollecting import Recollecting
 from eqa_nodes.core.agent.showing import show
@@ -45,6 +46,7 @@ class Episode:
         self.answers = Answers(question, ports.answerer, self.views, stop, self.bounds, self._report)
         self.legs = Legs(ports.navigator, question.limits, self.cost, config.leg_deadline_s)
         self.drives = Drives(ports, config, self.legs, self.views, self.bounds, self._report)
+        self.patience = Patience(ports.memory, self.drives, config)
         self.memory = Recollecting(question, ports, config, self.views, self.answers, self.bounds, self.legs,
                                    self.drives)
         self.judging = Judging(question, ports.answerer, config, self.views, self.answers, self.bounds)
@@ -99,7 +101,7 @@ class Episode:
             if decision.goal is not None:
                 self._looking.went(decision)
                 self.drives.follow(decision)
-            elif not self.views.anything_new():  # views that came after the last call are judged first
+            elif not self.views.anything_new() and not self.patience.waited():  # new views are judged first
                 return decision.reason
         return ""
 

@@ -36,6 +36,9 @@ class AgentConfig:
         "Deadline of one drive in seconds of the stamps' clock. In the graph, leg_deadline_s of the navigator applies"
         " instead.", live=RESTART)
     max_legs: Counted = setting(200, "Maximum number of drives per question.")
+    waits: Count = setting(3,
+        "Maximum number of looks round to wait where nothing is left to explore and a person was seen, who may stand in"
+        " the way; 0 ends the search at once.")
     max_confirmations: Count = setting(3, "Maximum number of drives to look again before an answer is given.")
     assess_while_driving: bool = setting(False,
         "Judge views during a drive and stop where one promises an answer (live only).")

@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.boxes import Point, box_of, covered, least, most, ove
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import setting
-from eqa_nodes.core.types.views import Frame, Sighting
+from eqa_nodes.core.types.views import MOVING, Frame, Sighting
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
 _LEAST_POINTS = 3  # of a box that must be seen through before its object was moved
@@ -44,7 +44,7 @@ class ObjectsConfig:
         "Maximum distance in metres of a view that can show that an object is gone.")
     gone_slack_m: NotNegative = setting(0.25,
         "Distance in metres by which depth must lie behind an object's box for its place to be empty.")
-    moving: tuple[str, ...] = setting(("person",),
+    moving: tuple[str, ...] = setting(MOVING,
         "Kinds that move about by themselves: views keep their sightings, but they are no objects of a place.")
 
     def __post_init__(self) -> None:

@@ -106,6 +106,9 @@ class ViewGeometry(NamedTuple):
     depth_png: bytes
 
 
+MOVING = ("person",)  # kinds that move about by themselves
+
+
 @dataclass(frozen=True)
 class Keyframe:
     """A remembered view. jpeg is the canonical image: encoded once, then stored and shown unchanged.

@@ -27,40 +27,55 @@ def draw(image: Image, camera: CameraModel, map_from_camera: np.ndarray, bodies:
     camera_from_map = np.linalg.inv(map_from_camera)
     light = _LIGHT / np.linalg.norm(_LIGHT)
     for label, limbs in bodies:
-        ends = np.concatenate([limbs[:, 0:3], limbs[:, 3:6]]) @ camera_from_map[:3, :3].T + camera_from_map[:3, 3]
-        radius = float(limbs[:, 6].max())
-        if ends[:, 2].max() + radius <= 0.05 or ends[:, 2].min() - radius > camera.max_range_m:
+        ends = limbs[:, :6].reshape(-1, 2, 3) @ camera_from_map[:3, :3].T + camera_from_map[:3, 3]
+        radius = limbs[:, 6].astype(np.float64)
+        near = float((ends[..., 2].min(axis=1) - radius).min())
+        if (ends[..., 2].max(axis=1) + radius).max() <= 0.05 or near > camera.max_range_m:
             continue
-        c0, c1, r0, r1 = 0, k.width, 0, k.height
-        if ends[:, 2].min() - radius > 0.1:
-            near = ends[:, 2] - radius
-            u0, u1 = ((ends[:, 0] + sign * 1.2 * radius) / near * k.fx + k.cx for sign in (-1, 1))
-            v0, v1 = ((ends[:, 1] + sign * 1.2 * radius) / near * k.fy + k.cy for sign in (-1, 1))
-            c0, c1 = (int(np.clip(v, 0, k.width)) for v in (min(u0.min(), u1.min()) - _MARGIN_PX,
-                                                            max(u0.max(), u1.max()) + _MARGIN_PX))
-            r0, r1 = (int(np.clip(v, 0, k.height)) for v in (min(v0.min(), v1.min()) - _MARGIN_PX,
-                                                             max(v0.max(), v1.max()) + _MARGIN_PX))
-        local = limbs.astype(np.float64)
-        for end in (slice(0, 3), slice(3, 6)):
-            local[:, end] = local[:, end] @ camera_from_map[:3, :3].T + camera_from_map[:3, 3]
-        _draw(image.rgb, image.depth_m, image.labels, local, label, c0, c1, r0, r1, k.fx, k.fy, k.cx, k.cy,
-              camera.max_range_m, camera_from_map[:3, :3] @ light, _SAMPLES, camera.color)
+        boxes = _boxes(ends, radius, camera)
+        (r0, c0), (r1, c1) = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
+        local = np.concatenate([ends.reshape(-1, 6), limbs[:, 6:]], axis=1).astype(np.float64)
+        _draw(image.rgb, image.depth_m, image.labels, local, boxes, label, c0, c1, r0, r1, k.fx, k.fy, k.cx, k.cy,
+              near, camera.max_range_m, camera_from_map[:3, :3] @ light, _SAMPLES, camera.color)
 
+
+def _boxes(ends: np.ndarray, radius: np.ndarray, camera: CameraModel) -> np.ndarray:
+    """Return (k, 4) int64: the pixels that capsules can cover, first row and column, and the ends of both.
+
+    ends: (k, 2, 3) of their axes in the camera's frame, metres. One that reaches the lens can cover all.
+    """
+    k = camera.intrinsics
+    r = radius[:, None]
+    ahead = (ends[..., 2] - r).min(axis=1) > 0.1
+    z = np.where(ahead[:, None], ends[..., 2], 1.0)
+    boxes = np.empty((len(ends), 4), np.int64)
+    for axis, focal, centre, size in ((1, k.fy, k.cy, k.height), (0, k.fx, k.cx, k.width)):
+        x = ends[..., axis]
+        tangents = [(x * z + sign * r * np.sqrt(x * x + z * z - r * r)) / (z * z - r * r) for sign in (-1, 1)]
+        sides = np.concatenate(tangents, axis=1) * focal + centre
+        first = np.where(ahead, sides.min(axis=1) - _MARGIN_PX, 0)
+        last = np.where(ahead, sides.max(axis=1) + _MARGIN_PX, size)
+        boxes[:, 1 - axis], boxes[:, 3 - axis] = np.clip(first, 0, size), np.clip(last, 0, size)
+    return boxes
 
 @njit()
-def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndarray, label: int, c0: int, c1: int,
-          r0: int, r1: int, fx: float, fy: float, cx: float, cy: float, max_range: float, light: np.ndarray,
-          samples: np.ndarray, colour: bool) -> None:
-    """Fill the rectangle of pixels that a body can cover; limbs in the camera's frame."""
+def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndarray, boxes: np.ndarray, label: int,
+          c0: int, c1: int, r0: int, r1: int, fx: float, fy: float, cx: float, cy: float, near: float,
+          max_range: float, light: np.ndarray, samples: np.ndarray, colour: bool) -> None:
+    """Fill the rectangle of pixels that a body can cover; limbs in the camera's frame, none of them before `near`."""
     for row in range(r0, r1):
         for column in range(c0, c1):
             hits, red, green, blue, first = 0, 0.0, 0.0, 0.0, -1.0
             there = depth[row, column]
+            if 0.0 < there <= near:
+                continue
             for i in range(len(samples)):
                 x = (column + 0.5 + samples[i, 0] - cx) / fx
                 y = (row + 0.5 + samples[i, 1] - cy) / fy
                 best, limb = math.inf, -1
                 for j in range(len(limbs)):
+                    if not (boxes[j, 0] <= row < boxes[j, 2] and boxes[j, 1] <= column < boxes[j, 3]):
+                        continue
                     z = _hit(x, y, limbs[j])
                     if 0.02 < z < best:
                         best, limb = z, j

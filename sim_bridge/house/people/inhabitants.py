@@ -2,7 +2,7 @@
 
 Their movement depends on the seed, on simulated time and on where the robot is, and on nothing else: an episode in
 lock-step is the same on a slow and on a fast machine. They walk into nobody and nothing, and wait or go elsewhere where
-somebody is in their way.
+somebody is in their way. Nobody stays where they would shut a part of the house off.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house.people.body import FEET_M, HEIGHT_M, RADIUS_M, SIT, STAND, WALK, Looks, capsules, discs, looks_of
+from sim_bridge.house.people.passing import Passing
 from sim_bridge.house.scene import HouseObject
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Inhabitants:
         The seats that people have taken stay theirs.
         """
         self._world, self._space = world, world.space(_BODY)
-        self._spots = self._space.nodes(_ROOM_M)[1]
+        self._spots, self._passing = self._space.nodes(_ROOM_M)[1], Passing(self._space, self._robot_radius_m)
         self._seats = [obj for obj in world.house.objects if obj.kind in SEATS and obj.relation == "floor"]
         for person in self.people:
             if person.path:
@@ -179,22 +180,23 @@ class Inhabitants:
                 return
             p.pose, p.posture, p.rises = p.rises, STAND, None
         p.seat = None
-        goal = self._seat(p) if self._seats and self._rng.random() < 0.45 else self._spot()
+        goal = self._seat(p) if self._seats and self._rng.random() < 0.45 else self._spot(person=p)
         path = self._space.shortest_path((p.pose.x, p.pose.y), (goal.x, goal.y), RADIUS_M)
         if len(path) < 2:
             self._give_up(p)
             return
         p.path = path[1:]
 
-    def _spot(self, away_m: float = 0.0) -> Pose2:
+    def _spot(self, away_m: float = 0.0, person: Person | None = None) -> Pose2:
         """Draw where somebody stands about; where it is that narrow, the spot that is farthest from all others."""
         others = np.array([(p.pose.x, p.pose.y) for p in self.people]).reshape(-1, 2)
         yaw = float(self._rng.uniform(-math.pi, math.pi))
         for _ in range(_TRIES):
-            x, y = self._spots[int(self._rng.integers(len(self._spots)))]
-            if math.hypot(x - self._robot.x, y - self._robot.y) >= away_m and (
-                    np.hypot(*(others - (x, y)).T) >= 3 * RADIUS_M).all():
-                return Pose2(float(x), float(y), yaw)
+            x, y = map(float, self._spots[int(self._rng.integers(len(self._spots)))])
+            if (math.hypot(x - self._robot.x, y - self._robot.y) >= away_m
+                    and (np.hypot(*(others - (x, y)).T) >= 3 * RADIUS_M).all()
+                    and self._leaves_a_way(Pose2(x, y, yaw), STAND, person)):
+                return Pose2(x, y, yaw)
         taken = np.vstack([others, (self._robot.x, self._robot.y)])
         apart = np.hypot(*(self._spots[:, None] - taken).T).min(axis=0)
         x, y = self._spots[int(np.argmax(apart))]
@@ -207,10 +209,17 @@ class Inhabitants:
             ahead = seat.size[0] / 2 + RADIUS_M + 0.06
             before = Pose2(seat.position[0] + ahead * math.cos(seat.yaw), seat.position[1] + ahead * math.sin(seat.yaw),
                            seat.yaw)
-            if all(other.seat is not seat for other in self.people) and self._space.free(before.x, before.y, RADIUS_M):
+            if (all(other.seat is not seat for other in self.people)
+                    and self._space.free(before.x, before.y, RADIUS_M)
+                    and self._leaves_a_way(_sits_at(seat, before), SIT, p)):
                 p.seat = seat
                 return before
-        return self._spot()
+        return self._spot(person=p)
+
+    def _leaves_a_way(self, pose: Pose2, posture: str, person: Person | None) -> bool:
+        """Return whether a robot would still get about if somebody stayed there, beside the others who stay."""
+        staying = [disc for p in self.people if p is not person and p.posture != WALK for disc in p.solid()]
+        return self._passing.left_by([*staying, *discs(pose, posture)])
 
     def _taken(self, p: Person, here: tuple[float, float], there: tuple[float, float], radius_m: float) -> bool:
         """Return whether the robot or somebody else is where a person goes, and not left behind."""
