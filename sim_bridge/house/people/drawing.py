@@ -58,6 +58,7 @@ def _boxes(ends: np.ndarray, radius: np.ndarray, camera: CameraModel) -> np.ndar
         boxes[:, 1 - axis], boxes[:, 3 - axis] = np.clip(first, 0, size), np.clip(last, 0, size)
     return boxes
 
+
 @njit()
 def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndarray, boxes: np.ndarray, label: int,
           c0: int, c1: int, r0: int, r1: int, fx: float, fy: float, cx: float, cy: float, near: float,
