@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class StandIn:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.sent = self.goals = 0
+        self._newest: dict[Any, Any] = {}  # action -> its goal that came last
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
         self._node = Node("nav2", context=self._context)
@@ -61,7 +62,7 @@ class StandIn:
                                            callback_group=group)
         self._servers = [
             ActionServer(self._node, kind, ACTIONS[key].name,
-                         lambda handle, kind=kind, drive=drive: self._execute(handle, kind.Result(), drive),
+                         lambda handle, kind=kind, drive=drive: self._execute(handle, kind, drive),
                          cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group)
             for key, kind, drive in (("navigate_to_pose", NavigateToPose, self._go), ("spin", Spin, self._turn))]
         self._executor = MultiThreadedExecutor(4, context=self._context)
@@ -99,24 +100,36 @@ class StandIn:
         costs[grid.cells == 100], costs[grid.cells == -1] = 254, 255
         return costs.tolist(), grid.resolution_m, grid.origin
 
-    def _execute(self, handle: Any, result: Any, drive: Any) -> Any:
+    def _execute(self, handle: Any, kind: Any, drive: Any) -> Any:
+        """Drive; a newer goal of the same action ends this one, which is aborted with neither code nor message."""
         self.goals += 1
+        result, self._newest[kind] = kind.Result(), handle
+
+        def going_on() -> bool:
+            return not handle.is_cancel_requested and self._newest[kind] is handle
+
         try:
-            drive(handle)
+            drive(handle.request, going_on)
         except Failed as failed:
             result.error_code, result.error_msg = failed.args
             handle.abort()
         else:
-            handle.canceled() if handle.is_cancel_requested else handle.succeed()
+            if handle.is_cancel_requested:
+                handle.canceled()
+            elif going_on():
+                handle.succeed()
+            else:
+                handle.abort()
+                return result  # the robot is the newer goal's
         self._send(0.0, 0.0)
         return result
 
-    def _go(self, handle: Any) -> None:
+    def _go(self, request: Any, going_on: Callable[[], bool]) -> None:
         """Drive along a path that is planned again each second, then turn to the goal's heading."""
-        goal, planned_ns = messages.goal_of(handle.request.pose), 0
+        goal, planned_ns = messages.goal_of(request.pose), 0
         path: Any = []
         pose, began_ns = self._pose(), self._now_ns
-        while not handle.is_cancel_requested:
+        while going_on():
             if self._now_ns - began_ns > PATIENCE_S * 1e9:
                 raise Failed(TIMEOUT, f"not there after {PATIENCE_S} s")
             if not path or self._now_ns - planned_ns > REPLAN_S * 1e9:
@@ -125,7 +138,7 @@ class StandIn:
                 break
             self._pursue(pose, path)
             pose = self._pose()
-        self._turn_by(handle, wrap(goal.yaw - pose.yaw))
+        self._turn_by(wrap(goal.yaw - pose.yaw), going_on)
 
     def _planned(self, pose: Pose2, goal: Pose2) -> Any:
         grid: GridMap | None = self._grid
@@ -145,12 +158,12 @@ class StandIn:
         off = wrap(math.atan2(aim.y - pose.y, aim.x - pose.x) - pose.yaw)
         self._send(0.4 if abs(off) < 0.6 else 0.0, max(-1.2, min(1.2, 2.5 * off)))
 
-    def _turn(self, handle: Any) -> None:
-        self._turn_by(handle, float(handle.request.target_yaw))
+    def _turn(self, request: Any, going_on: Callable[[], bool]) -> None:
+        self._turn_by(float(request.target_yaw), going_on)
 
-    def _turn_by(self, handle: Any, angle: float) -> None:
+    def _turn_by(self, angle: float, going_on: Callable[[], bool]) -> None:
         pose, turned, began_ns = self._pose(), 0.0, self._now_ns
-        while abs(angle - turned) > YAW_RAD and not handle.is_cancel_requested:
+        while abs(angle - turned) > YAW_RAD and going_on():
             if self._now_ns - began_ns > PATIENCE_S * 1e9:
                 raise Failed(TIMEOUT, f"not turned after {PATIENCE_S} s")
             self._send(0.0, math.copysign(min(1.0, 0.3 + abs(angle - turned)), angle - turned))

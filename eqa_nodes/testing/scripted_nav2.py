@@ -116,6 +116,10 @@ class ScriptedNav2:
         self._servers.clear()
         self._node.destroy_node()
 
+    def end(self) -> None:
+        """End what runs, without a code."""
+        self._newest.clear()
+
     def release(self) -> None:
         """Answer what was not answered."""
         self._released.set()
@@ -154,7 +158,7 @@ class ScriptedNav2:
     def _ran(self, handle: Any, kind: Any, deed: str) -> bool:
         """Run until it is over; say whether it was ended from outside."""
         while self._context.ok() and not (handle.is_cancel_requested and deed != "stubborn"):
-            if self._newest[kind] is not handle:
+            if kind not in self._newest or self._newest[kind] is not handle:
                 return True
             if deed not in ("silent",):
                 handle.publish_feedback(kind.Feedback())

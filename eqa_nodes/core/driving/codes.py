@@ -47,6 +47,7 @@ MEANINGS = {first + i: meaning for first, meanings in _FROM.items() for i, meani
 
 _STATES = {
     TaskState.CANCELED: Meaning(NavCode.CANCELED, False, "Nav2's goal was canceled by somebody else"),
+    TaskState.REPLACED: Meaning(NavCode.CANCELED, False, "the goal of another client, such as RViz, took its place"),
     TaskState.REJECTED: Meaning(_BLOCKED, True, "Nav2 rejected the goal"),
     TaskState.LOST: Meaning(_FAILED, True, "Nav2 is gone")}
 

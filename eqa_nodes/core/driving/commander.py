@@ -10,13 +10,14 @@ from eqa_nodes.core.types.geometry import Pose2
 
 
 class TaskState(Enum):
-    """How a task ended. LOST: its server is gone, or never answered."""
+    """How a task ended. LOST: its server is gone, or never answered. REPLACED: by another client's goal."""
 
     SUCCEEDED = "succeeded"
     CANCELED = "canceled"
     ABORTED = "aborted"
     REJECTED = "rejected"
     LOST = "lost"
+    REPLACED = "replaced"
 
 
 class TaskEnd(NamedTuple):
@@ -32,6 +33,9 @@ class Commander(Protocol):
 
     def missing(self, wait_s: float) -> str:
         """Return what is absent or not active after waiting so long for it; "" = goals are accepted."""
+
+    def others_drive(self) -> bool:
+        """Return whether the goal of another client is being carried out, which ours would end."""
 
     def go_to(self, goal: Pose2) -> None:
         """Begin to drive to a pose in the map, which takes the place of what was begun before."""

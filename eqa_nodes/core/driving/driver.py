@@ -80,6 +80,7 @@ class _GoalDrive:
         if not all(map(math.isfinite, goal)):
             raise DriveEnded(NavCode.FAILED, f"goal {goal} is not finite")
         self._wait_until_active()
+        self._wait_for_others()
         margin = self._config.keep_out.margin_m
         if zone := near(self._zones, goal.x, goal.y, margin):
             failed = NavResult(NavCode.UNREACHABLE, f"the goal {_at(goal)} is within {margin:g} m of keep-out zone "
@@ -94,14 +95,19 @@ class _GoalDrive:
 
     def look_around(self, allowance_s: float) -> NavResult:
         self._wait_until_active()
+        self._wait_for_others()
         return self._try(lambda: self._commander.turn(2 * math.pi, allowance_s), "turn")
 
     def _try(self, begin: Callable[[], None], what: str) -> NavResult:
-        """Carry a task out, again where that may help."""
+        """Carry a task out, again where that may help. What hangs in a Nav2 that takes no goals is named."""
         end, tries = self._carry_out(begin), 1
         while end.state is not TaskState.SUCCEEDED and tries <= self._config.recovery.retries and meaning_of(end).again:
             self._recover(end)
             end, tries = self._carry_out(begin), tries + 1
+        if end.state in (TaskState.REJECTED, TaskState.LOST):
+            self._tried.append(f"{what}: {result_of(end).message}")
+            self._wait_until_active()
+            self._tried.pop()
         result = result_of(end)
         if result.code is NavCode.SUCCEEDED:
             return result
@@ -154,6 +160,16 @@ class _GoalDrive:
                                  f"{tried}{missing}, not within {self._config.wait.active_s:g} s: bring up "
                                  "Nav2 (ros2 launch nav2_bringup navigation_launch.py), or wait for its lifecycle "
                                  "manager")
+
+    def _wait_for_others(self) -> None:
+        """Leave the robot to who drives it already: an operator, or another program."""
+        end = time.monotonic() + self._config.wait.active_s
+        while self._commander.others_drive():
+            self._check()
+            if time.monotonic() >= end:
+                raise DriveEnded(NavCode.FAILED, "another client, such as RViz, drives the robot: cancel its goal, or "
+                                                 "wait until it has ended")
+            time.sleep(self._config.wait.poll_s)
 
     def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
         """Begin a task and wait for its end, looking at the limits all the time."""

@@ -35,11 +35,12 @@ class SimpleCommander(TaskCommander):
     def __init__(self, node: EqaNode) -> None:
         if node.context is not rclpy.get_default_context():
             raise ConfigError("nav2_simple_commander works in rclpy's default context only: set commander to wire")
-        super().__init__(node, node.config.managed)
+        super().__init__(node)
         self._node = node
         self._navigator = _Navigator(node_name=NAME, namespace=node.get_namespace())
         answer_s = node.config.driving.wait.answer_s
-        self._to_pose = self._navigator.nav_to_pose_client = Bounded(self._navigator.nav_to_pose_client, answer_s)
+        self._to_pose = self._navigator.nav_to_pose_client = Bounded(self._navigator.nav_to_pose_client, answer_s,
+                                                                               self.others.ours)
         self._spin = self._navigator.spin_client = Bounded(self._navigator.spin_client, answer_s)
         self.task: _Goal | None = None
         self._closed = threading.Event()
@@ -163,8 +164,9 @@ class Bounded:
     """Stands in for one of BasicNavigator's action clients: its waits end. A goal that is accepted after that is
     canceled. received_s: when the last message of the server arrived, wall clock."""
 
-    def __init__(self, client: Any, answer_s: float) -> None:
-        self._client, self.answer_s = client, answer_s
+    def __init__(self, client: Any, answer_s: float, told: Callable[[Any], None] = lambda _: None) -> None:
+        """told: hears each goal's identity before it is sent."""
+        self._client, self.answer_s, self._told = client, answer_s, told
         self.name, self.server_is_ready, self.destroy = client._action_name, client.server_is_ready, client.destroy
         self.received_s = time.monotonic()
         self._lock = threading.Lock()
@@ -184,6 +186,7 @@ class Bounded:
                 feedback_callback(message)
 
         answer, goal_id = Future(), new_id()
+        self._told(goal_id)
         sent = self._client.send_goal_async(goal, feedback_callback=feedback_received, goal_uuid=goal_id, **kwargs)
 
         def call_off() -> None:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.ros.nav2.others import OtherGoals
 from eqa_nodes.ros.nav2.services import Nav2Services
+from eqa_nodes.ros.node import EqaNode
 
+TOLD_S = 0.5  # within which Nav2 tells of the goal that replaced another; the two messages come by different topics
 GONE_S = 2.0  # a server that is not seen for so long is gone
 
 
@@ -45,8 +48,18 @@ class TaskCommander(Nav2Services):
 
     task: Nav2Task | None = None
 
+    def __init__(self, node: EqaNode) -> None:
+        super().__init__(node, node.config.managed)
+        self.others = OtherGoals(node)
+
     def poll(self, wait_s: float) -> TaskEnd | None:
-        return self.task.poll(wait_s) if self.task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
+        end = self.task.poll(wait_s) if self.task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
+        if end == TaskEnd(TaskState.ABORTED) and self.others.came_later(TOLD_S):  # Nav2 gives no reason for this one
+            return TaskEnd(TaskState.REPLACED)
+        return end
+
+    def others_drive(self) -> bool:
+        return self.others.under_way()
 
     def cancel(self) -> None:
         if self.task is not None:

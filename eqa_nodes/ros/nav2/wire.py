@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -25,7 +26,7 @@ class WireCommander(TaskCommander):
     """Implements Commander over the action clients of a node, whose executor has a thread to spare."""
 
     def __init__(self, node: EqaNode) -> None:
-        super().__init__(node, node.config.managed)
+        super().__init__(node)
         self._answer_s = node.config.driving.wait.answer_s
         self._to_pose, self._spin = (
             ReliableActionClient(node, interface(ACTIONS[key].type), ACTIONS[key].name, node.call_group)
@@ -33,7 +34,7 @@ class WireCommander(TaskCommander):
 
     def go_to(self, goal: Pose2) -> None:
         kind = interface(ACTIONS["navigate_to_pose"].type)
-        self.task = WireTask(self._to_pose, kind.Goal(pose=self.goal(goal)), self._answer_s)
+        self.task = WireTask(self._to_pose, kind.Goal(pose=self.goal(goal)), self._answer_s, self.others.ours)
 
     def turn(self, angle_rad: float, allowance_s: float) -> None:
         goal = interface(ACTIONS["spin"].type).Goal(target_yaw=angle_rad, time_allowance=Duration(sec=int(allowance_s)))
@@ -48,7 +49,8 @@ class WireCommander(TaskCommander):
 class WireTask:
     """Implements Task over an action client."""
 
-    def __init__(self, client: Any, goal: Any, answer_s: float) -> None:
+    def __init__(self, client: Any, goal: Any, answer_s: float, told: Callable[[Any], None] = lambda _: None) -> None:
+        """told: hears the goal's identity before it is sent."""
         self._client, self._answer_s = client, answer_s
         self._done, self._end = threading.Event(), TaskEnd(TaskState.LOST)
         self._handle: Any = None
@@ -56,6 +58,7 @@ class WireTask:
         self._sent_s = self.received_s = time.monotonic()
         self._server = Presence(client.server_is_ready)
         self._id = new_id()
+        told(self._id)
         sent = client.send_goal_async(goal, feedback_callback=self._on_feedback, goal_uuid=self._id)
         sent.add_done_callback(self._on_answer)
 

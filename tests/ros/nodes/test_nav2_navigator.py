@@ -221,17 +221,37 @@ def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: R
 
 
 def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_named(rig: Rig) -> None:
-    rig.node()
+    rig.node(recovery__retries=1)
     with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
         drive = rig.begin(rig.go)
         assert nav2.running.wait(WAIT_S)
         pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
         assert sent(rig.client, pose).status == GoalStatus.STATUS_SUCCEEDED
         replaced = drive()
-        assert replaced.code is NavCode.BLOCKED and "did another goal take its place" in replaced.message
+        assert replaced.code is NavCode.CANCELED and "another client, such as RViz, took its place" in replaced.message
+        assert len(nav2.goals) == 2  # it was not sent again
         pose.header.frame_id = "mars"
         lost = sent(rig.client, pose)
         assert (lost.status, lost.result.error_code) == (GoalStatus.STATUS_ABORTED, 9002)
+
+
+def test_while_another_client_drives_ours_waits_and_names_it(rig: Rig) -> None:
+    node = rig.node(wait__active_s=1.0)
+    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+        results: list[Any] = []
+        pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
+        other = threading.Thread(target=lambda: results.append(sent(rig.client, pose)), daemon=True)
+        other.start()
+        assert nav2.running.wait(WAIT_S)
+        until(node._commander.others_drive)
+        refused = rig.go()
+        assert refused.code is NavCode.FAILED and "another client, such as RViz, drives the robot" in refused.message
+        assert len(nav2.goals) == 1
+        nav2.end()
+        other.join(WAIT_S)
+        assert results[0].status == GoalStatus.STATUS_ABORTED
+        until(lambda: not node._commander.others_drive())
+        assert rig.go().code is NavCode.SUCCEEDED
 
 
 def sent(node: Node, pose: Any) -> Any:

@@ -95,6 +95,28 @@ def test_a_nav2_that_is_not_there_is_named() -> None:
     assert "lifecycle manager" in result.message
 
 
+def test_a_part_of_nav2_that_hangs_is_named_where_goals_are_rejected() -> None:
+    commander = ScriptedCommander([TaskEnd(TaskState.REJECTED)] * 9)
+    said = iter(["", "", "controller_server of Nav2 is inactive, not active"])
+    commander.missing = lambda wait_s: next(said, "controller_server of Nav2 is inactive, not active")  # type: ignore
+    result = drive(commander)
+    assert result.code is NavCode.FAILED and "Nav2 rejected the goal" in result.message
+    assert "controller_server of Nav2 is inactive" in result.message
+
+
+def test_a_goal_that_another_client_replaces_is_not_sent_again() -> None:
+    commander = ScriptedCommander([TaskEnd(TaskState.REPLACED), DONE])
+    assert drive(commander).code is NavCode.CANCELED and commander.said == [GOAL]
+
+
+def test_the_robot_is_left_to_who_drives_it_already() -> None:
+    commander = ScriptedCommander([DONE])
+    commander.others = iter([True])
+    result = drive(commander)
+    assert result.code is NavCode.FAILED and "another client, such as RViz, drives the robot" in result.message
+    assert commander.said == []
+
+
 Arrange = Callable[[ScriptedCommander, StandingRobot, Interrupt], None]
 
 
