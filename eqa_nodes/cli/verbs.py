@@ -39,6 +39,8 @@ VERBS = (
         Verb("perception", "measure a detector against the simulator's labels", "bench.perception:Perception"),
         Verb("compare", "compare two scored runs, with significance tests",
              "bench.compare:Compare"),
+        Verb("table", "print scored runs as rows of the tables of OpenEQA and EXPRESS-Bench",
+             "bench.paper_tables:PaperTables"),
         Verb("agree", "measure how far judges and people agree", "bench.agree:Agree"),
         Verb("robustness", "measure how much a judge depends on its settings", "bench.robustness:Robustness"),
         Verb("mark-page", "write a page for people who mark answers", "bench.mark_page:MarkPage"),

@@ -73,7 +73,9 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-class _Run:
+class ScoredRun:
+    """A run directory with its scores. Raises StorageError for one that is not scored yet."""
+
     def __init__(self, out: Path) -> None:
         if not (out / SCORES).exists():
             raise StorageError(f"{out} is not scored yet: eqa bench score {out}")
@@ -92,7 +94,7 @@ def compare(a: Path, b: Path, *, metrics: Sequence[str] = (), any_judge: bool = 
     for name in metrics:
         if name not in METRICS:
             raise ConfigError(unknown("metric", name, METRICS))
-    one, two = _Run(a), _Run(b)
+    one, two = ScoredRun(a), ScoredRun(b)
     notes = _judges(one.scores, two.scores, any_judge)
     common, of_dataset = _common(one, two)
     notes += of_dataset + _settings(one.manifest, two.manifest)
@@ -121,7 +123,7 @@ def _judges(a: Scores, b: Scores, any_judge: bool) -> list[str]:
     return [f"marked by different judges, {which}: a difference of marks may be one of judges"]
 
 
-def _common(one: _Run, two: _Run) -> tuple[list[str], list[str]]:
+def _common(one: ScoredRun, two: ScoredRun) -> tuple[list[str], list[str]]:
     """Return the ids of questions that both have scored and that are the same question, and what to say of others."""
     ids = [name for name in one.questions if name in two.questions]
     if one.manifest.dataset_sha256 == two.manifest.dataset_sha256:
@@ -183,7 +185,7 @@ def _is(q: QuestionScore, state: str) -> bool:
     return q.unscored if state == "unscored" else q.status == state
 
 
-def _side(run: _Run, states: Mapping[str, Sequence[tuple[str, bool, bool]]], which: int) -> ComparedRun:
+def _side(run: ScoredRun, states: Mapping[str, Sequence[tuple[str, bool, bool]]], which: int) -> ComparedRun:
     only = {state: tuple(row[0] for row in rows if row[1 + which] and not row[2 - which])
             for state, rows in states.items()}
     return ComparedRun(str(run.out), run.manifest.model, run.scores.judge, run.scores.dataset, len(run.questions), only)

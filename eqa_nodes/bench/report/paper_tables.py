@@ -1,0 +1,180 @@
+"""The tables of the papers with the rows of one's own runs: agents by source and category, published rows beside.
+
+Each row says in a footnote where it is from; a run's row also with which published values it is not comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.bench.metrics.compare import ScoredRun
+from eqa_nodes.bench.metrics.resampling import resampled_means
+from eqa_nodes.bench.metrics.scores import RESAMPLES
+from eqa_nodes.bench.reference.beside import own_values, reasons
+from eqa_nodes.bench.reference.express import AMBIGUOUS
+from eqa_nodes.bench.reference.published import PUBLISHED
+from eqa_nodes.bench.reference.rows import Published
+from eqa_nodes.bench.report.paper_layouts import Layout, PaperColumn, layouts_of
+from eqa_nodes.core.errors import ConfigError, unknown
+
+
+class Cell(NamedTuple):
+    """A value as it is printed, its standard error (bootstrap over questions) and the number of questions in it."""
+
+    text: str = "–"
+    value: float | None = None
+    error: float | None = None
+    n: int = 0
+
+
+class PaperRow(NamedTuple):
+    """notes: numbers of its footnotes, from 1."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    notes: tuple[int, ...]
+    own: bool
+
+
+class PaperTable(NamedTuple):
+    """A table of a paper: published rows first, then those of the runs."""
+
+    number: str
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[PaperRow, ...]
+    notes: tuple[str, ...]
+
+
+def read_runs(given: Iterable[str]) -> dict[str, list[ScoredRun]]:
+    """Open scored runs, each "RUN" or "NAME=RUN", by the name of their row; runs of one name are of different tasks.
+
+    Raises ConfigError for two of one name and task, StorageError for one that is not scored.
+    """
+    found: dict[str, list[ScoredRun]] = {}
+    for text in given:
+        name, sign, path = text.partition("=")
+        named = bool(sign) and "/" not in name and not Path(text).exists()
+        run = ScoredRun(Path(path if named else text))
+        label = name if named else run.out.name
+        others = found.setdefault(label, [])
+        if any(other.manifest.task == run.manifest.task for other in others):
+            raise ConfigError(f"two runs of the task {run.manifest.task} are called {label!r}: name them, as in "
+                              f"{label}-2={run.out}")
+        others.append(run)
+    return found
+
+
+def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (),
+                 published: bool = True) -> list[PaperTable]:
+    """Return the tables of the runs' data set. numbers: which (default: all). Raises ConfigError."""
+    datasets = {run.manifest.dataset for own in runs.values() for run in own}
+    if len(datasets) != 1:
+        raise ConfigError(f"a table has one data set, and these runs have {', '.join(sorted(datasets)) or 'none'}: "
+                          "make a table of each")
+    dataset = datasets.pop()
+    categories = sorted({q.category for own in runs.values() for run in own for q in run.scores.questions
+                         if q.category})
+    layouts = layouts_of(dataset, categories)
+    for number in numbers:
+        if number not in [layout.number for layout in layouts]:
+            raise ConfigError(unknown("table", number, [layout.number for layout in layouts]))
+    beside = [p for p in PUBLISHED if p.table.dataset == dataset] if published else []
+    return [_table(layout, runs, beside) for layout in layouts if not numbers or layout.number in numbers]
+
+
+def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Published]) -> PaperTable:
+    notes: list[str] = []
+
+    def numbered(said: Iterable[str]) -> tuple[int, ...]:
+        given = list(dict.fromkeys(said))
+        notes.extend(note for note in given if note not in notes)
+        return tuple(notes.index(note) + 1 for note in given)
+
+    rows = []
+    for system in dict.fromkeys(p.system for p in beside if layout.lists(p)):
+        found = [_published(column, system, beside) for column in layout.columns]
+        rows.append(PaperRow(system, tuple(Cell() if p is None else Cell(p.text, column.factor / 100 * p.value, p.error,
+                                                                         p.table.subset.questions)
+                                           for p, column in zip(found, layout.columns, strict=True)),
+                             numbered(_sources(p for p in found if p is not None)), False))
+    first = {run.manifest.task: run for own in reversed(runs.values()) for run in own}
+    for name, own in runs.items():
+        cells = tuple(next((cell for run in own if (cell := _own(column, run)).n), Cell()) for column in layout.columns)
+        shown = [run for run in own if any(column.task == run.manifest.task for column in layout.columns)]
+        said = [note for run in shown for note in _of_run(run, layout, beside, first[run.manifest.task])]
+        rows.append(PaperRow(name, cells, numbered(said), True))
+    notes += _ambiguous(runs)
+    return PaperTable(layout.number, layout.title, tuple(c.heading for c in layout.columns), tuple(rows), tuple(notes))
+
+
+def _published(column: PaperColumn, system: str, beside: Iterable[Published]) -> Published | None:
+    return next((p for p in beside if p.system == system and column.holds(p)), None)
+
+
+def _sources(found: Iterable[Published]) -> Iterator[str]:
+    """Yield a footnote for each table that the values of a row are from, with all questions that they are about."""
+    asked: dict[tuple[str, str], list[str]] = {}
+    for table in dict.fromkeys(p.table for p in found):
+        by = table.judging.name + (f"; at most {table.limit.text}" if table.limit.text else "")
+        asked.setdefault((table.origin, by), []).append(
+            f"{table.subset.name}, n {table.subset.questions or 'not stated'}")
+    yield from (f"{origin}: {'; '.join(subsets)}; {by}" for (origin, by), subsets in asked.items())
+
+
+def _own(column: PaperColumn, run: ScoredRun) -> Cell:
+    sources = {q.source for q in run.scores.questions}
+    if column.task != run.manifest.task or (column.whole and len(sources) < 2):
+        return Cell()
+    values = np.array(own_values(run.scores, column.metric, column.source, column.category, column.forced), np.float64)
+    if not values.size:
+        return Cell()
+    mean = round(float(values.mean()) * column.factor, 9)
+    error = float(resampled_means(values, run.scores.seed, RESAMPLES).std()) * column.factor
+    return Cell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
+
+
+def _of_run(run: ScoredRun, layout: Layout, beside: Sequence[Published], first: ScoredRun) -> Iterator[str]:
+    """Yield where a row is from, with what it is not comparable, and how it differs from the first run of its task."""
+    scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
+    gaps = [f"{count} {what}" for count, what in ((row.abstained, "abstained"), (row.failed, "failed"),
+                                                  (row.missing, "not asked"), (row.unscored, "unscored")) if count]
+    yield (f"{run.out}: {manifest.questions} questions of {manifest.dataset}, task {manifest.task}, model "
+           f"{manifest.asked or manifest.model or '-'}, judge {scores.judge}"
+           + "".join(f", {gap}" for gap in gaps))
+    origins: dict[tuple[str, ...], list[str]] = {}
+    for column in layout.columns:
+        for table, metric in dict.fromkeys((p.table, p.metric) for p in beside if column.holds(p)
+                                           and column.task == manifest.task and row.metrics[p.metric].n):
+            why = tuple(reasons(table, metric, scores, manifest))
+            origins.setdefault(why, []).append(f"{metric} of {table.origin} ({table.subset.name})")
+    for why, others in origins.items():
+        verdict = f"not comparable with {'; '.join(dict.fromkeys(others))}: {'; '.join(why)}"
+        yield f"{run.out}: {verdict if why else verdict.replace('not comparable', 'comparable').rstrip(': ')}"
+    if differs := list(_differences(run, first)):
+        yield f"{run.out} and {first.out} differ in {', '.join(differs)}"
+
+
+def _differences(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
+    if (run.scores.judge, run.scores.judge_sha256) != (first.scores.judge, first.scores.judge_sha256):
+        yield "the judge"
+    if run.manifest.dataset_sha256 != first.manifest.dataset_sha256:
+        yield "their questions"
+    if run.manifest.config.get("limits") != first.manifest.config.get("limits"):
+        yield "their limits"
+    if run.scores.failed != first.scores.failed:
+        yield "how failed questions count"
+
+
+def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
+    """Yield the share of questions with several right answers: as published, and as marked in the data set."""
+    some = next(iter(runs.values()))[0]
+    if (share := AMBIGUOUS.get(some.manifest.dataset)) is not None:
+        yield f"{share} % of the questions of {some.manifest.dataset} are ambiguous (EXPRESS-Bench, section 5.2)"
+    marked = [m for s in some.samples.values() if isinstance(m := s.metadata.get("ambiguous"), bool)]
+    if marked:
+        yield f"{100 * sum(marked) / len(marked):.1f} % of {len(marked)} questions are marked as ambiguous"

@@ -1,0 +1,166 @@
+"""Runs as rows of the tables of the papers: which cells they fill, with what error, and what the footnotes say."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.published import write_run
+from eqa_nodes.bench.published_forms import Published
+from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
+from eqa_nodes.bench.report.paper_tables import Cell, PaperTable, paper_tables, read_runs
+from eqa_nodes.bench.running.manifest import finish_manifest
+from eqa_nodes.bench.samples import ACTIVE, EM, Sample
+from eqa_nodes.cli import main
+from eqa_nodes.core.errors import ConfigError, StorageError
+
+MARKS = {"s1": 5.0, "s2": 1.0, "h1": 3.0, "h2": 5.0}
+
+
+def openeqa(name: str) -> Sample:
+    folder = "scannet-v0" if name.startswith("s") else "hm3d-v0"
+    return Sample(name, "What is it?", "a cup", category="object recognition" if name.endswith("1") else
+                  "world knowledge", metadata={"episode_history": f"{folder}/000-x", "ambiguous": name == "s1"},
+                  reference_metres=4.0)
+
+
+def run(out: Path, marks: Mapping[str, float] = MARKS, task: str = EM, answers: Mapping[str, str | None] | None = None,
+        blind: Mapping[str, float] | None = None) -> str:
+    """Make a scored run of OpenEQA and return its path."""
+    samples = [openeqa(name) for name in marks]
+    found = Published(answers or dict.fromkeys(marks, "a cup"), dict.fromkeys(marks, 8.0) if task == ACTIVE else {})
+    write_run(out, "openeqa", samples, found, {}, "ours")
+    finish_manifest(out, task=task)
+    score_run(out, GivenMarks(marks, "m"), blind=None if blind is None else GivenMarks(blind, "blind"))
+    return str(out)
+
+
+def of(table: PaperTable, row: str) -> dict[str, Cell]:
+    return dict(zip(table.headings, next(r.cells for r in table.rows if r.name == row), strict=True))
+
+
+def notes(table: PaperTable, row: str) -> list[str]:
+    return [table.notes[n - 1] for n in next(r.notes for r in table.rows if r.name == row)]
+
+
+def test_a_run_fills_the_columns_of_its_task_by_source_and_category(tmp_path: Path) -> None:
+    two, _, four, five = paper_tables(read_runs([run(tmp_path / "ours")]))
+    cells = of(two, "ours")
+    assert [cells[f"EM-EQA {source} C"].value for source in ("ScanNet", "HM3D", "all")] == [50.0, 75.0, 62.5]
+    assert [cells[f"EM-EQA {source} C"].n for source in ("ScanNet", "HM3D", "all")] == [2, 2, 4]
+    assert cells["EM-EQA ScanNet C"].error == pytest.approx(100 * 0.5 / 2 ** 0.5, rel=0.05)  # s / sqrt(n)
+    assert cells["A-EQA C"] == Cell()
+    by = of(four, "ours")
+    assert (by["object recognition"].value, by["world knowledge"].value) == (75.0, 50.0)
+    assert by["functional reasoning"] == Cell() and set(of(five, "ours").values()) == {Cell()}
+
+
+def test_published_rows_stand_above_as_they_were_printed(tmp_path: Path) -> None:
+    two, three, four, five = paper_tables(read_runs([run(tmp_path / "ours")]))
+    assert [c.text for c in of(two, "GPT-4V").values()] == ["51.3±2.5", "46.6±3.1", "49.6±2.0", "41.8±3.2", "7.5±0.6",
+                                                            "–"]
+    assert of(two, "3D-Mem (GPT-4o)")["A-EQA E (metres)"].text == "42.0"
+    assert [c.text for c in of(three, "GPT-4 with ConceptGraphs").values()] == ["36.5±1.0", "18.5", "34.4±1.8", "12.4"]
+    assert [c.text for c in of(four, "human").values()][-2:] == ["87.2", "86.8±0.6"]
+    assert [c.text for c in of(five, "GPT-4V").values()][-2:] == ["36.6", "41.8±3.2"]
+    assert [r.own for r in two.rows] == [False] * 17 + [True] and len(five.rows) == 11
+    assert [r.name for r in paper_tables(read_runs([str(tmp_path / "ours")]), ["2"], False)[0].rows] == ["ours"]
+
+
+def test_runs_of_one_name_fill_one_row(tmp_path: Path) -> None:
+    em = run(tmp_path / "em")
+    active = run(tmp_path / "active", {"h1": 3.0, "h2": 5.0}, ACTIVE)
+    cells = of(paper_tables(read_runs([f"our agent={em}", f"our agent={active}"]), ["2"])[0], "our agent")
+    assert (cells["EM-EQA all C"].value, cells["A-EQA C"].value, cells["A-EQA E (metres)"].value) == (62.5, 75.0, 37.5)
+    with pytest.raises(ConfigError, match="two runs of the task em are called 'a'"):
+        read_runs([f"a={em}", f"a={em}"])
+
+
+def test_part_of_the_sources_is_not_all_of_em_eqa(tmp_path: Path) -> None:
+    cells = of(paper_tables(read_runs([run(tmp_path / "ours", {"h1": 3.0, "h2": 5.0})]), ["2"])[0], "ours")
+    assert cells["EM-EQA HM3D C"].value == 75.0 and cells["EM-EQA all C"] == Cell()
+
+
+def test_abstentions_count_as_guesses_but_where_nobody_is_forced(tmp_path: Path) -> None:
+    answers = {"s1": "a cup", "s2": None, "h1": "a cup", "h2": "a cup"}
+    ours = run(tmp_path / "ours", answers=answers, blind=dict.fromkeys(MARKS, 5.0))
+    cells = of(paper_tables(read_runs([ours]), ["3"])[0], "ours")
+    assert (cells["EM-EQA all C"].value, cells["EM-EQA all C, not forced"].value) == (87.5, 62.5)
+
+
+def test_footnotes_say_what_is_not_comparable(tmp_path: Path) -> None:
+    ours, other = run(tmp_path / "ours"), run(tmp_path / "other", dict.fromkeys(MARKS, 3.0))
+    table = paper_tables(read_runs([ours, other]), ["2"])[0]
+    said = "\n".join(notes(table, "ours"))
+    assert "4 questions of openeqa, task em, model ours, judge marks of m" in said
+    assert "another judge (marks of m); other questions (4 here, 1636 there)" in said
+    assert "other questions (which questions they are is not published)" in said
+    assert not any("differ" in note for note in notes(table, "ours"))
+    assert notes(table, "other")[-1] == f"{other} and {ours} differ in the judge"
+    assert notes(table, "GPT-4V")[0].startswith("Majumdar et al. 2024, OpenEQA, table 2: those in ScanNet of 500")
+    assert "62.3 % of the questions of openeqa are ambiguous (EXPRESS-Bench, section 5.2)" in table.notes
+    assert "25.0 % of 4 questions are marked as ambiguous" in table.notes
+
+
+def express(out: Path) -> str:
+    samples = [Sample(f"{k}", "Is it on?", "yes", category="state", reference_metres=4.0) for k in range(2)]
+    marks = {"0": Mark(5.0, 1.0), "1": Mark(4.0, 0.5)}
+    write_run(out, "express", samples, Published(dict.fromkeys(marks, "yes"), {"0": 8.0, "1": 4.0}, marks,
+                                                 {"0": 1.0, "1": 3.0}), {}, "theirs")
+    score_run(out, GivenMarks(marks, "m"))
+    return str(out)
+
+
+def test_express_has_its_own_tables(tmp_path: Path) -> None:
+    two, three, four = paper_tables(read_runs([f"ours={express(tmp_path / 'x')}"]))
+    cells = of(two, "ours")
+    assert [cells[name].value for name in ("C", "C*", "E_path", "d_T (m)")] == [70.0, 90.0, 45.0, 2.0]
+    assert [c.text for c in of(two, "human").values()] == ["83.99", "–", "–", "–", "–"]
+    assert [r.name for r in three.rows] == ["Fine-EQA without FBE", "Fine-EQA without GOE", "Fine-EQA", "ours"]
+    assert [c.text for c in of(three, "Fine-EQA without GOE").values()] == ["39.63", "60.74", "14.64", "6.54"]
+    assert [c.text for c in of(four, "Fine-EQA").values()] == ["0.34", "0.59", "0.22"]
+    assert of(four, "ours")["NPL"].value == 0.75 and of(four, "Fine-EQA")["NPL"].value == 0.34
+    assert any("9.7 % of the questions of express" in note for note in two.notes)
+
+
+def test_every_format_holds_the_same_values(tmp_path: Path) -> None:
+    name = "100 % of_ours & more"
+    tables = paper_tables(read_runs([f"{name}={run(tmp_path / 'ours')}"]), ["2"])
+    files = write_tables(tables, tmp_path / "out")
+    assert [f.name for f in files] == ["table-2.md", "table-2.tex", "table-2.csv"]
+    lines = files[0].read_text().splitlines()
+    assert {line.count("|") for line in lines if line.startswith("|")} == {8}
+    assert any(line.startswith(f"| **{name}** [") and "62.5±" in line for line in lines)
+    tex = files[1].read_text()
+    assert r"100 \% of\_ours \& more$^{" in tex and r"62.5$\pm$" in tex and tex.count(r"\begin") == tex.count(r"\end")
+    assert {row.count(" & ") for row in tex.splitlines() if row.endswith(r" \\") and "multicolumn" not in row} == {6}
+    rows = list(csv.DictReader(io.StringIO(files[2].read_text())))
+    assert rows[-1]["row"] == name and float(rows[-1]["EM-EQA all C"]) == 62.5 and rows[-1]["EM-EQA all C n"] == "4"
+    assert float(rows[0]["EM-EQA ScanNet C"]) == 32.5 and rows[0]["EM-EQA ScanNet C standard error"] == "1.2"
+    assert len(FORMATS) == 3 and all(None not in row.values() for row in rows)
+
+
+def test_wrong_requests_are_refused(tmp_path: Path) -> None:
+    ours, theirs = run(tmp_path / "ours"), express(tmp_path / "theirs")
+    with pytest.raises(ConfigError, match="a table has one data set, and these runs have express, openeqa"):
+        paper_tables(read_runs([ours, theirs]))
+    with pytest.raises(ConfigError, match="9"):
+        paper_tables(read_runs([ours]), ["9"])
+    with pytest.raises(StorageError, match="not scored yet"):
+        read_runs([str(tmp_path)])
+
+
+def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ours = run(tmp_path / "ours")
+    assert main(["bench", "table", ours, "--tables", "2,3", "--out", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "Table 2. LLM-Match and efficiency" in out and "Table 3" in out and "62.5±" in out and "6 files in" in out
+    assert len(list((tmp_path / "out").iterdir())) == 6
+    assert main(["bench", "table", ours, "--no-published"]) == 0 and "GPT-4V" not in capsys.readouterr().out
