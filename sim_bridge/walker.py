@@ -32,8 +32,8 @@ class MoveResult(NamedTuple):
     collided: bool
 
 
-def advance(hop: Hop, at: At, yaw: float, metres: float) -> MoveResult:
-    """Drive so far along yaw in small hops, until one leads nowhere."""
+def advance(hop: Hop, at: At, yaw: float, metres: float, short_m: float = SUBSTEP_M / 2) -> MoveResult:
+    """Drive so far along yaw in small hops, until one leads nowhere; short_m: what ends farther off has collided."""
     hops = max(1, round(metres / SUBSTEP_M))
     length = metres / hops
     goal = (at[0] + metres * math.cos(yaw), at[1] + metres * math.sin(yaw))
@@ -44,7 +44,7 @@ def advance(hop: Hop, at: At, yaw: float, metres: float) -> MoveResult:
         if there[:2] == at[:2]:
             break
         at = there
-    return MoveResult(at, driven, math.hypot(goal[0] - at[0], goal[1] - at[1]) > SUBSTEP_M / 2)
+    return MoveResult(at, driven, math.hypot(goal[0] - at[0], goal[1] - at[1]) > short_m)
 
 
 class Walker(ABC):
@@ -52,6 +52,8 @@ class Walker(ABC):
 
     A world adds labels, geodesic and shortest_path, and the four methods at the end.
     """
+
+    short_m = SUBSTEP_M / 2  # an atomic drive that ends farther from where it should has collided
 
     def __init__(self) -> None:
         self._robot = RobotModel()
@@ -124,7 +126,7 @@ class Walker(ABC):
         x, y, yaw = self._pose
         if action == Action.MOVE_FORWARD:
             (x, y, self._height_m), metres, collided = advance(self._hop, (x, y, self._height_m), yaw,
-                                                               self._robot.move_m)
+                                                               self._robot.move_m, self.short_m)
             self._pose = Pose2(x, y, yaw)
             return metres, collided
         turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)

@@ -16,9 +16,11 @@ from sim_bridge.walker import At
 
 MIN_AREA_M2 = 1.0  # smaller joined areas for the robot's middle are dropped: Recast's region_min_size, 20 cells
 STOREY_M = 1.0  # what is nearer to a floor than this lies on it; no two storeys are nearer to each other
+ON_M = 0.05  # metres beside its free area, on the plan, at which the robot still stands on a floor: as with Habitat
+_LARGE_SHARE = 0.05  # of the largest joined area: a smaller one is the top of furniture, where no episode begins
 _LEVEL_M = 0.1  # heights are counted in steps of this
 _SURE_M = 0.01  # a pose that is recommended has so much more room than needed, for it is printed in centimetres
-_LARGE = 0.25  # a floor is large that has so much of the area of the largest
+_LARGE_LEVEL = 0.25  # a floor is large that has so much of the area of the largest
 
 
 class Level(NamedTuple):
@@ -44,6 +46,11 @@ class MeshFloor:
                           "is too near to what is above it, or smaller than a step from all its edges")
         self.area = self._kept()
         self.levels = self._levels()
+        counts = np.bincount(self.area)
+        counts[0] = 0
+        large = (counts >= _LARGE_SHARE * counts.max()) & (counts > 0)
+        self._begins = cells.widened(self.ground, large[self.area])
+        self._anywhere = np.ones(len(self.area), bool)
 
     def _kept(self) -> np.ndarray:
         """Return (n,) int32: the joined area of each place for the robot's middle, 0 = none; drop the small ones."""
@@ -76,8 +83,7 @@ class MeshFloor:
         """Return the place where the robot's middle can be at a point, on the floor nearest to height z; -1 = none."""
         if not all(map(math.isfinite, (x, y, z))):
             return NONE
-        gap = min((abs(level.height_m - z) for level in self.levels), default=0.0)
-        return int(cells.place_at(self.ground, x, y, z, max(STOREY_M, gap + STOREY_M / 2), self.radius_m))
+        return int(cells.place_at(self.ground, x, y, z, STOREY_M, self.radius_m))
 
     def free(self, x: float, y: float, z: float) -> bool:
         """Return whether the robot can stand at a point of the floor nearest to height z."""
@@ -88,12 +94,21 @@ class MeshFloor:
         place = self.place(x, y, z)
         return math.nan if place == NONE else float(cells.height(self.ground, place, x, y))
 
+    def stand(self, x: float, y: float, z: float) -> float | None:
+        """Return how high the floor is where an episode begins at a point, metres; None where it cannot.
+
+        Of the floors that are free within ON_M of the point, on areas that are not the tops of furniture, it is the one
+        whose height is nearest to z, however far that is: Habitat's rule.
+        """
+        place, px, py = cells.foot(self.ground, self._begins, x, y, z, math.inf, self.radius_m, ON_M)
+        return None if place == NONE else float(cells.height(self.ground, place, px, py))
+
     def hop(self, at: At, dx: float, dy: float, slide: bool) -> At:
-        """Return where a small step from a free point ends (see sim_bridge.walker.Hop)."""
-        place = self.place(*at)
+        """Return where a small step ends (see sim_bridge.walker.Hop), from a point at most ON_M off what is free."""
+        place, x, y = cells.foot(self.ground, self._anywhere, *at, STOREY_M, self.radius_m, ON_M)
         if place == NONE:
             return at
-        place, x, y = cells.hop(self.ground, place, at[0], at[1], dx, dy, self.radius_m, slide)
+        place, x, y = cells.hop(self.ground, place, x, y, at[0] + dx - x, at[1] + dy - y, self.radius_m, slide)
         return (x, y, float(cells.height(self.ground, place, x, y))) if (x, y) != at[:2] else at
 
     def nearest_free(self, x: float, y: float, z: float) -> At | None:
@@ -109,7 +124,7 @@ class MeshFloor:
         if not self.levels:
             return None
         largest = max(level.area_m2 for level in self.levels)
-        on = self._on(next(level for level in self.levels if level.area_m2 >= _LARGE * largest))
+        on = self._on(next(level for level in self.levels if level.area_m2 >= _LARGE_LEVEL * largest))
         return _at(self.middles(on[[int(np.random.default_rng(seed).integers(len(on)))]])[0])
 
     def _on(self, level: Level) -> np.ndarray:

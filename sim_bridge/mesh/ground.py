@@ -13,6 +13,9 @@ from sim_bridge.mesh.heightfield import CELL_M, Heightfield, ceilings
 WALL_M = -CELL_M / 2  # the clearance in the middle of a cell that cannot be stood on
 NONE = -1
 _SIDES = ((1, 0), (0, 1), (-1, 0), (0, -1))  # in the order of CompactHeightfield.links
+_AROUND = ((1.0, 0.0), (0.7071, 0.7071), (0.0, 1.0), (-0.7071, 0.7071), (-1.0, 0.0), (-0.7071, -0.7071), (0.0, -1.0),
+           (0.7071, -0.7071))
+_OTHER_FLOOR_M = 0.3  # places beside each other whose heights differ by more lie on different floors
 _EPS_M = 1e-3
 _ROUNDS = 32  # of spreading distances: floors that wind over themselves need several
 _FAR = 1_000_000
@@ -199,6 +202,41 @@ def place_at(ground: CompactHeightfield, x: float, y: float, z: float, reach: fl
             if gap <= nearest and clearance(ground, at, x, y) >= radius:
                 best, nearest = at, gap
     return best
+
+
+@njit(nogil=True)
+def widened(ground: CompactHeightfield, chosen: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: the chosen places and those beside them, round corners too."""
+    out = np.zeros(len(chosen), np.bool_)
+    for at in range(len(chosen)):
+        for dy in range(-1, 2):
+            for dx in range(-1, 2):
+                other = step(ground, at, dx, dy)
+                if other != NONE and chosen[other]:
+                    out[at] = True
+    return out
+
+
+@njit(nogil=True)
+def foot(ground: CompactHeightfield, chosen: np.ndarray, x: float, y: float, z: float, reach: float, radius: float,
+         within: float) -> tuple[int, float, float]:
+    """Return the place and point at most `within` from x, y with so much room, of chosen places; -1 = none.
+
+    It is on the floor whose height is nearest to z, at most `reach` away; on that floor as near to x, y as there is.
+    """
+    best, nearest, best_x, best_y = NONE, reach, x, y
+    for k in range(2 * len(_AROUND) + 1):
+        far, (along, across) = within * ((k + len(_AROUND) - 1) // len(_AROUND)) / 2, _AROUND[k % len(_AROUND)]
+        px, py = x + far * along, y + far * across
+        cell = cell_of(ground, px, py)
+        if cell == NONE:
+            continue
+        limit = nearest if best == NONE else nearest - _OTHER_FLOOR_M
+        for at in range(ground.start[cell], ground.start[cell + 1]):
+            gap = abs(ground.z[at] - z)
+            if chosen[at] and gap <= limit and clearance(ground, at, px, py) >= radius:
+                best, nearest, limit, best_x, best_y = at, gap, gap, px, py
+    return best, best_x, best_y
 
 
 @njit(nogil=True)

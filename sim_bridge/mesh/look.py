@@ -51,6 +51,11 @@ class MeshRenderer:
         shape = k.height, k.width
         return Image(out.rgb.reshape(*shape, 3), out.depth_m.reshape(shape), out.labels.reshape(shape))
 
+    def below(self, x: float, y: float, z: float) -> float | None:
+        """Return the height of the first surface straight below a point, metres, to 0.01 mm; None: there is none."""
+        face, _, _, depth = self._first(np.array([[x, y, z]], np.float32), np.array([[0, 0, -1]], np.float32))
+        return round(z - float(depth[0]), 5) if face[0] >= 0 else None
+
     def _first(self, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the first front on each ray (n, 3): face (n,) int32, -1 = none, its u, v, and multiples of the ray."""
         hit = self._rays.hits(origins, directions)

@@ -24,6 +24,7 @@ from sim_bridge.simulator import EpisodeSetup, Point
 from sim_bridge.walker import At, Walker
 
 PREFIX = "mesh:"
+PROBE_M, FLOOR_M = 0.4, 0.35  # the surface is looked at from so far above, and lies so near to its cell
 _KEPT = 3  # scenes stay in memory
 
 
@@ -38,6 +39,15 @@ class MeshWorld:
     def renderer(self) -> MeshRenderer:
         """What draws it."""
         return MeshRenderer(self.scene)
+
+    def seen_height(self, at: At) -> float:
+        """Return the height of the surface that is seen at a point of the floor, metres; the floor's over a hole.
+
+        Cells of a floor are as high as the highest point in them, which on a slope lies above their middle.
+        """
+        x, y, z = at
+        seen = self.renderer.below(x, y, z + PROBE_M)
+        return seen if seen is not None and abs(seen - z) <= FLOOR_M else z
 
     def floor(self, robot: RobotModel) -> MeshFloor:
         """Return where robots of this body can be. Raises what MeshFloor raises."""
@@ -69,6 +79,7 @@ class MeshSimulator(Walker):
     """One robot in one scan at a time. Implements sim_bridge.simulator.Driving."""
 
     traits = SimulatorTraits(scans=True)
+    short_m = 1e-5  # habitat_sim's agent reports a collision from there on
 
     def __init__(self, scenes: Path | None = None) -> None:
         """scenes: the folder of scans, None for that of the environment."""
@@ -116,16 +127,18 @@ class MeshSimulator(Walker):
             raise UnknownScene(f"unknown scene {episode.scene!r}: known are {PREFIX}<data set>/<scene> and {PREFIX}"
                                "<path of a GLB, OBJ or PLY file>")
         place = world(find_scan(episode.scene.removeprefix(PREFIX), self._scenes))
-        floor = place.floor(episode.robot)
-        pose, height = _start(floor, episode)
-        self._world, self._start_height_m = place, height
-        return pose, height
+        pose, height = _start(place.floor(episode.robot), episode)
+        self._world, self._start_height_m = place, place.seen_height((pose.x, pose.y, height))
+        return pose, self._start_height_m
 
     def _stand(self, pose: Pose2) -> float:
-        return _checked(self._now_in().floor(self._robot), pose, self._height_m)
+        place = self._now_in()
+        return place.seen_height((pose.x, pose.y, _checked(place.floor(self._robot), pose, self._height_m)))
 
     def _hop(self, at: At, dx: float, dy: float) -> At:
-        return self._now_in().floor(self._robot).hop(at, dx, dy, self._robot.slide)
+        place = self._now_in()
+        there = place.floor(self._robot).hop(at, dx, dy, self._robot.slide)
+        return there if there == at else (there[0], there[1], place.seen_height(there))
 
     def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         return self._now_in().renderer.image(camera, map_from_camera)
@@ -145,8 +158,9 @@ def _start(floor: MeshFloor, episode: EpisodeSetup) -> tuple[Pose2, float]:
 def _checked(floor: MeshFloor, pose: Pose2, height_m: float) -> float:
     """Return the height of the floor at a pose. Raises BadPose, naming the nearest free pose."""
     finite = all(map(math.isfinite, (*pose, height_m)))
-    if finite and floor.free(pose.x, pose.y, height_m):
-        return floor.height(pose.x, pose.y, height_m)
+    found = floor.stand(pose.x, pose.y, height_m) if finite else None
+    if found is not None:
+        return found
     near = floor.nearest_free(pose.x, pose.y, height_m) if finite else floor.start(0)
     what = (f"({pose.x:.2f}, {pose.y:.2f}, {pose.yaw:.2f}) at height {height_m:.2f}" if finite
             else f"{tuple(pose)} at height {height_m}")

@@ -165,6 +165,30 @@ def test_small_areas_are_no_place_to_stand() -> None:
     assert not raised(1.2)
 
 
+def test_an_episode_begins_on_the_floor_that_is_nearest_to_a_height_however_far() -> None:
+    heights = {z: STOREYS.stand(6.0, 1.0, z) for z in (-40.0, 0.9, 1.3, 2.5, 60.0)}
+    assert heights == pytest.approx({-40.0: 0.0, 0.9: 0.0, 1.3: 2.16, 2.5: 2.16, 60.0: 2.16}, abs=1e-3)
+    assert STOREYS.stand(-2.0, 0.6, 2.16) == pytest.approx(0.0)  # there is only the lower floor
+    assert STOREYS.stand(20.0, 0.6, 0.0) is None
+
+
+def test_an_episode_begins_up_to_five_centimetres_off_the_free_floor_and_drives_on_from_there() -> None:
+    free = next(0.5 + k / 1000 for k in range(500) if not FLOOR.free(1.5, 0.5 + k / 1000, 0.0)) - 0.001  # box at y = 1
+    assert FLOOR.stand(1.5, free + 0.045, 0.0) == pytest.approx(0.0)
+    assert FLOOR.stand(1.5, free + 0.07, 0.0) is None
+    off = (1.5, free + 0.045, 0.0)
+    assert FLOOR.hop(off, 0.0, -0.1, False) == pytest.approx((1.5, free - 0.055, 0.0))
+    x, y, _ = FLOOR.hop(off, 0.0, 0.01, True)
+    assert FLOOR.free(x, y, 0.0)
+
+
+def test_no_episode_begins_on_what_is_much_smaller_than_the_largest_floor() -> None:
+    room, bed = slab(0, 0, 10, 10, 0), box(2, 2, 4, 3.5, 0, 0.6)
+    on_bed = floor_of(room, bed)
+    assert on_bed.free(3.0, 2.75, 0.6) and on_bed.stand(3.0, 2.75, 0.6) is None
+    assert floor_of(slab(0, 0, 5, 5, 0), bed).stand(3.0, 2.75, 0.6) == pytest.approx(0.6)
+
+
 def test_a_floor_too_narrow_for_the_robot_has_no_place() -> None:
     floor = floor_of(slab(0, 0, 10, 0.4, 0))
     assert (floor.levels, floor.start(0), floor.nearest_free(1, 0.2, 0)) == ([], None, None)

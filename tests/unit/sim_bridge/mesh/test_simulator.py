@@ -21,7 +21,7 @@ from sim_bridge.mesh.simulator import MeshSimulator, world
 from sim_bridge.registry import open_simulator
 from sim_bridge.scans import find_scan
 from sim_bridge.simulator import Driving, EpisodeSetup
-from tests.fixtures.floors import slab, two_storeys
+from tests.fixtures.floors import box, ramp, slab, two_storeys
 
 SMALL = RobotModel(camera=CameraModel(width=32, height=24))
 UP = 2.16
@@ -44,6 +44,8 @@ def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_scan(folder / "ceiling.glb", slab(0, 0, 5, 5, 2, up=False))
     write_scan(folder / "narrow.glb", slab(0, 0, 10, 0.4, 0))
     write_scan(folder / "far.glb", slab(0, 0, 3, 3, 0), slab(0, 0, 3, 3, 0) + 10_000)
+    write_scan(folder / "slope.glb", ramp(0, 0, 10, 4, 0, 5))
+    write_scan(folder / "wall.glb", slab(0, 0, 4, 4, 0), box(3, 0, 3.2, 4, 0, 2))
     write_scan(folder / "one.glb", np.array([[(0, 0, 0), (6, 0, 0), (0, 6, 0)]], float))
     return folder
 
@@ -120,6 +122,27 @@ def test_what_cannot_be_entered_is_named(sim: MeshSimulator, scene: str, error: 
 def test_a_start_height_that_is_no_number_is_refused(sim: MeshSimulator) -> None:
     with pytest.raises(BadPose, match="not finite"):
         sim.reset(storeys(Pose2(6.0, 1.0, 0.0), math.nan))
+
+
+def test_the_base_stands_on_the_surface_and_not_on_the_highest_point_of_its_cell(sim: MeshSimulator) -> None:
+    step = sim.reset(EpisodeSetup("mesh:slope.glb", start=Pose2(2.013, 2.007, 0.0), robot=SMALL))
+    for _ in range(8):
+        x, _, z = step.frame.map_from_base.xyz
+        assert z == pytest.approx(x / 2, abs=1e-4)
+        step = sim.act(Action.MOVE_FORWARD)
+
+
+def test_a_drive_that_is_pushed_aside_by_two_millimetres_has_collided(sim: MeshSimulator, scans: Path) -> None:
+    floor = world(find_scan("wall.glb", scans)).floor(SMALL)
+    edge = max(x for x in np.arange(2.5, 3.0, 0.0005).tolist() if floor.free(x, 1.0, 0.0))
+    flags = []
+    for aside_m in (-0.003, 0.003):
+        pose = Pose2(edge - 0.001, 1.0, math.pi / 2 - math.asin(aside_m / SMALL.move_m))
+        sim.reset(EpisodeSetup("mesh:wall.glb", start=pose, robot=SMALL))
+        step = sim.act(Action.MOVE_FORWARD)
+        assert step.metres == pytest.approx(SMALL.move_m, abs=0.005)
+        flags.append(step.collided)
+    assert flags == [False, True]
 
 
 def test_one_triangle_is_a_scene(sim: MeshSimulator) -> None:
