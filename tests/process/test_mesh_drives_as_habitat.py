@@ -1,4 +1,4 @@
-"""Episodes begin, drive and stand in `mesh:` as in `habitat:` of the same file, where EQA_HABITAT_PYTHON has habitat_sim.
+"""Episodes begin, drive and stand in `mesh:` as in `habitat:` of the same file; needs EQA_HABITAT_PYTHON.
 
 One of the two scenes lies 5 km from the origin, where float32 coordinates are 0.5 mm apart.
 """
