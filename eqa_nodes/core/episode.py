@@ -8,13 +8,14 @@ from dataclasses import replace
 from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import UnassessedViews, ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
-from eqa_nodes.core.agent.config import ASKING, NEVER, AgentConfig
+from eqa_nodes.core.agent.config import ASKING, NEVER, NEWEST, AgentConfig
 from eqa_nodes.core.agent.consulting import Consulting
 from eqa_nodes.core.agent.cost import CostTracker
 from eqa_nodes.core.agent.drives import Drives
 from eqa_nodes.core.agent.judging import Judging, Looking
 from eqa_nodes.core.agent.legs import Legs
-from eqa_nodes.core.agent.limits import check_limits, with_limit
+from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
+from eqa_nodes.core.agent.newest import JudgingNewest, NewestViews
 from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.agent.patience import Patience
 from eqa_nodes.core.agent.progress import Progress
@@ -41,8 +42,10 @@ class Episode:
         self._asking = config.explore == ASKING
         self.cost = CostTracker(ports.odometry, ports.answerer)
         self.bounds = Bounds(question.limits, self.cost, canceled)
-        views = ViewAssessments if self._asking else UnassessedViews
-        self.views = views(ports.memory, ports.answerer, question, config, self.bounds, stop.calibration is not None)
+        if config.explore == NEWEST:  # such an agent never says that it does not know
+            self.question = question = question._replace(force_guess=True)
+        kind = {ASKING: ViewAssessments, NEWEST: NewestViews}.get(config.explore, UnassessedViews)
+        self.views = kind(ports.memory, ports.answerer, question, config, self.bounds, stop.calibration is not None)
         self.answers = Answers(question, ports.answerer, self.views, stop, self.bounds, self._report)
         self.legs = Legs(ports.navigator, question.limits, self.cost, config.leg_deadline_s)
         self.drives = Drives(ports, config, self.legs, self.views, self.bounds, self._report)
@@ -79,7 +82,7 @@ class Episode:
                 return self.memory.answer(recollection)
         if not self.question.may_explore:
             return self.answers.final()
-        self._looking = self._consulting() or self.judging
+        self._looking = self._newest() or self._consulting() or self.judging
         ended = self._explore()
         return self.answers.best() if ended is None else self.answers.final(ended, self._looking.closing())
 
@@ -91,7 +94,8 @@ class Episode:
         if (self._asking and self.memory.views_answer()) or self.bounds.reached():
             return None
         self._looking.begin()
-        self.drives.look_around()
+        if self.config.look_round:
+            self.drives.look_around()
         for _ in range(self.config.max_legs):
             if self._looking.answered() and self._confirmed():
                 return None
@@ -101,9 +105,18 @@ class Episode:
             if decision.goal is not None:
                 self._looking.went(decision)
                 self.drives.follow(decision)
+            elif limit := limit_in(decision.reason):
+                self.bounds.limit = self.bounds.limit or limit
+                return ""
             elif not self.views.anything_new() and not self.patience.waited():  # new views are judged first
                 return decision.reason
         return ""
+
+    def _newest(self) -> JudgingNewest | None:
+        """Return what judges single views, None where the agent keeps what it saw before."""
+        if not isinstance(self.views, NewestViews):
+            return None
+        return JudgingNewest(self.question, self.ports, self.config, self.views, self.answers, self.bounds)
 
     def _consulting(self) -> Consulting | None:
         """Return what lets a model decide with the policy, None where the answerer or the policy cannot do that."""

@@ -21,6 +21,7 @@ POLICIES = Registry("policy", "eqa_nodes.policies", {
     "snapshot": "eqa_nodes.core.policies.snapshot_policy:SnapshotPolicy",
     "topo": "eqa_nodes.core.policies.topo_policy:TopoPolicy",
     "best": "eqa_nodes.core.policies.best_policy:BestPolicy",
+    "express": "eqa_nodes.core.policies.express_policy:ExpressPolicy",
 }, PolicyTraits())
 DEFAULT_POLICY = "best"
 
@@ -52,6 +53,11 @@ AGENTS = Registry("agent", "eqa_nodes.agents", {
     "socratic-voxel-no-boxes": f"{_AGENTS}:SOCRATIC_VOXEL_NO_BOXES",
     "multi-frame": f"{_AGENTS}:MULTI_FRAME",
     "snapshot": f"{_AGENTS}:SNAPSHOT",
+    "express-random": f"{_AGENTS}:EXPRESS_RANDOM",
+    "express-frontier": f"{_AGENTS}:EXPRESS_FRONTIER",
+    "express-goal": f"{_AGENTS}:EXPRESS_GOAL",
+    "fine-eqa": f"{_AGENTS}:FINE_EQA",
+    "fine-eqa-no-goal": f"{_AGENTS}:FINE_EQA_NO_GOAL",
     "ours": f"{_AGENTS}:OURS",
     "label": f"{_AGENTS}:LABEL",
 }, Traits())

@@ -43,6 +43,8 @@ def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
     own: Parameters = {"agent": {}, "answerer": {}}
     if name in AGENTS:
         own["agent"] = {"agent.explore": agent.explore, "agent.recall_limit": k}
+        for node, values in agent.parameters.items():
+            own.setdefault(node, {}).update(values)
         if agent.explore == "first":
             own["answerer"] = {"max_images": k}
     if ANSWERERS.traits(answerer).captions:

@@ -12,7 +12,7 @@ from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.running.trials import Trial
 
-BASELINES, WHOLE = ("frontier", "fine"), "best"
+BASELINES, WHOLE = ("frontier", "fine", "express-frontier", "fine-eqa"), "best"
 # Our own policy with a part switched off: {name of the arm: parameters of the explorer}.
 ABLATIONS: Mapping[str, Mapping[str, object]] = {
     "best, no rooms": {"params.best.rooms": False},
@@ -60,6 +60,7 @@ class ArmRow(NamedTuple):
     abstained: int
     failed: int
     unreachable: int
+    limited: int
 
 
 class ArmComparison(NamedTuple):
@@ -101,7 +102,8 @@ def _row(group: Sequence[Trial]) -> ArmRow:
                     for c in COLUMNS)
     first = group[0]
     return ArmRow(first.noise, arm_name(first), figures, len(group), sum(t.score.status == "abstained" for t in group),
-                  sum(t.score.status == "failed" for t in group), sum(t.score.reachable is False for t in group))
+                  sum(t.score.status == "failed" for t in group), sum(t.score.reachable is False for t in group),
+                  sum(bool(t.limit) for t in group))
 
 
 def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> ArmComparison:
@@ -142,9 +144,10 @@ def tables(trials: Sequence[Trial]) -> str:
 
 
 def _means(rows: Sequence[ArmRow]) -> str:
-    heads = ["policy", *(c.heading for c in COLUMNS), "n", "abstained", "failed", "unreachable"]
+    heads = ["policy", *(c.heading for c in COLUMNS), "n", "abstained", "failed", "unreachable",
+             "ended by a limit"]
     lines = [[r.name, *(_cell(s, c) for s, c in zip(r.figures, COLUMNS, strict=True)), str(r.questions),
-              str(r.abstained), str(r.failed), str(r.unreachable)] for r in rows]
+              str(r.abstained), str(r.failed), str(r.unreachable), str(r.limited)] for r in rows]
     return _markdown(heads, lines)
 
 

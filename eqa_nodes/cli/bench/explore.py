@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
-from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.limits import whole_or_none
 from eqa_nodes.cli.options import FOLDER, flag, option
 from eqa_nodes.registry import DEFAULT_ANSWERER, POLICIES
 
@@ -26,8 +26,8 @@ class Explore:
     """
 
     policies: tuple[str, ...] = option(tuple(POLICIES.builtin),
-                                       "policies under the first noise (default: all)", type=names_of,
-                                       metavar="NAME,..")
+                                       "policies, or named agents, under the first noise (default: all policies)",
+                                       type=names_of, metavar="NAME,..")
     noisy: tuple[str, ...] = option(("frontier", "fine", "best"), "policies also under the other noises",
                                     type=names_of, metavar="NAME,..")
     noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
@@ -37,7 +37,7 @@ class Explore:
     split: str = option("test", "part of the houses", choices=("train", "test"))
     questions: int = option(200, "how many questions", metavar="N")
     seed: int = option(0, "seed of the choice of houses (default: 0)")
-    max_steps: int = option(400, "maximum atomic actions of an episode", type=whole)
+    max_steps: int = option(400, "maximum atomic actions of an episode", type=whole_or_none)
     workers: int = option(2, "processes")
     answerer: str = option(DEFAULT_ANSWERER, "answerer that judges views and answers; one that needs a model uses the "
                            "simulated one (docs/models.md), without noise", complete=names.answerers)
@@ -63,9 +63,10 @@ class Explore:
         samples = [sample for sample in asked if sample.needs_exploration]
         trials = run_with_bar(samples, [self._arm(*pair) for pair in chosen], out, self.max_steps, self.workers,
                               seed=self.seed, model=who_answers(self.answerer))
+        limit = f"at most {self.max_steps} steps" if self.max_steps else "no limit of steps"
         head = (f"{len(samples)} questions of {len({s.scene for s in samples})} {self.split} houses (seed "
                 f"{self.seed}) that need exploration; answerer {who_answers(self.answerer)}, {IMAGE[0]} x {IMAGE[1]} "
-                f"image, at most {self.max_steps} steps (checked between drives); 95 % intervals over questions.\n\n")
+                f"image, {limit}; 95 % intervals over questions.\n\n")
         text = head + tables(trials)
         write_bytes(out / TABLE, text.encode())
         Console().print(f"{text}\ntables: {out / TABLE}", soft_wrap=True, markup=False)
@@ -76,12 +77,12 @@ class Explore:
         from eqa_nodes.bench.running.explore import ABLATIONS
         from eqa_nodes.cli.bench.trials import asks_model
         from eqa_nodes.core.errors import ConfigError, unknown
-        from eqa_nodes.registry import POLICIES
+        from eqa_nodes.registry import AGENTS, POLICIES
 
         first = [*self.policies, *(ABLATIONS if self.ablations else ())]
         for name in (*first, *self.noisy):
-            if name not in POLICIES and name not in ABLATIONS:
-                raise ConfigError(unknown("policy", name, (*POLICIES, *ABLATIONS)))
+            if name not in POLICIES and name not in ABLATIONS and name not in AGENTS:
+                raise ConfigError(unknown("policy or agent", name, (*POLICIES, *ABLATIONS, *AGENTS)))
         noises = ("none",) if asks_model(self.answerer) else self.noise
         return list(dict.fromkeys([*((name, noises[0]) for name in first),
                                    *((name, noise) for noise in noises[1:] for name in self.noisy)]))
@@ -91,7 +92,14 @@ class Explore:
         from eqa_nodes.bench.running.trials import Arm
         from eqa_nodes.cli.bench.trials import chain_of
         from eqa_nodes.config.files import read_file
+        from eqa_nodes.registry import AGENTS, POLICIES
+        from eqa_nodes.registry.agents import agent_of, agent_parameters
 
         explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
-        own: tuple[Parameters, ...] = ({"explorer": explorer}, read_file(self.params) if self.params else {})
+        chosen: Parameters = {"explorer": explorer}
+        if name in AGENTS and name not in POLICIES:
+            agent = agent_of(name)
+            chosen = agent_parameters(name, self.answerer, agent.k_active)
+            chosen.setdefault("explorer", {})["policy"] = agent.policy
+        own: tuple[Parameters, ...] = (chosen, read_file(self.params) if self.params else {})
         return Arm(f"{name} ({noise})", noise, chain_of(self.answerer, noise, self.limits, *own))

@@ -8,7 +8,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share, check_ranges
 from eqa_nodes.core.settings import RESTART, setting
 
-ASKING, FIRST, NEVER = WAYS = ("asking", "first", "never")  # to explore
+ASKING, NEWEST, FIRST, NEVER = WAYS = ("asking", "newest", "first", "never")  # to explore
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,11 @@ class AgentConfig:
     """When to stop and how long to wait."""
 
     explore: str = setting("asking",
-        "Search strategy: asking (judge views on the way until one answers) | first (explore everything, then answer "
-        "once from recall_limit views spread evenly over time) | never (answer at once without exploring).")
+        "Search strategy: asking (judge views on the way until one answers) | newest (judge only the view in which a "
+        "drive ends, answer from that view alone, and guess without any where the search ends) | first (explore "
+        "everything, then answer once from recall_limit views spread evenly over time) | never (answer at once "
+        "without exploring).")
+    look_round: bool = setting(True, "Turn once on the spot before the first drive.")
     enough: NotNegative = setting(0.7,
         "Probability of being right (0 to 1) at which an answer ends the search; above 1 no answer does.")
     promise: NotNegative = setting(0.5, "Confidence of a single view (0 to 1) from which an answer is requested.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +16,10 @@ from eqa_nodes.core.agent.progress import ProgressReport
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult
+from eqa_nodes.core.types.geometry import wrap
 
-_HERE_M = 0.1  # a look round from so near is not meant to move the robot
+_HERE_M = 0.1  # a look round or a turn from so near is not meant to move the robot
+_TURN_RAD = math.radians(5)
 
 
 class Drives:
@@ -38,7 +41,8 @@ class Drives:
         before, here = self._ports.odometry.travelled(), self._ports.odometry.last()[1]
         self.to(decision)
         moved = self._ports.odometry.travelled().metres > before.metres
-        turns = decision.look_around and decision.goal is not None and here.distance(decision.goal) < _HERE_M
+        turns = decision.goal is not None and here.distance(decision.goal) < _HERE_M and (
+            decision.look_around or abs(wrap(here.yaw - decision.goal.yaw)) >= _TURN_RAD)
         self._failed = 0 if moved else self._failed if turns else self._failed + 1
         if self._failed >= self._config.max_failed_legs:
             raise NavigationError(f"{self._failed} drives in a row did not move the robot")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -11,6 +13,7 @@ class NamedAgent:
 
     answerer: its name. frames, k: which views of a history (EM-EQA) answer, and how many. policy, explore, k_active:
     how a place is explored (AgentConfig.explore), and from how many views the answer is then made (A-EQA).
+    parameters: of nodes, {node: {parameter: value}}: what else belongs to the agent.
     """
 
     answerer: str
@@ -19,6 +22,7 @@ class NamedAgent:
     k_active: int = 75
     policy: str = "frontier"
     explore: str = "first"
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 _OF_OBJECTS = NamedAgent("", frames="kept", k=200, k_active=200)
@@ -33,6 +37,22 @@ SOCRATIC_VOXEL = replace(_OF_OBJECTS, answerer="socratic-voxel")
 SOCRATIC_VOXEL_NO_BOXES = replace(_OF_OBJECTS, answerer="socratic-voxel-no-boxes")
 MULTI_FRAME = NamedAgent("vlm")
 SNAPSHOT = replace(_OF_OBJECTS, answerer="snapshot", policy="snapshot", explore="asking")
+
+
+def _express(coarse: str, regions: int) -> NamedAgent:
+    """Return an exploring agent of EXPRESS-Bench: one image a decision, and the answer from the last one.
+
+    Memory keeps every image, so that the one in which a drive ends is among them.
+    """
+    return NamedAgent("vlm", policy="express", explore="newest", parameters={
+        "explorer": {"params.express.coarse": coarse, "params.express.regions": regions},
+        "agent": {"agent.look_round": False, "agent.max_legs": 1000},
+        "memory": {"memory.keyframes.min_move_m": 0.1, "memory.keyframes.min_turn_deg": 5.0}})
+
+
+EXPRESS_RANDOM, EXPRESS_FRONTIER = _express("random", 0), _express("frontier", 0)  # RE, FBE of table 2
+EXPRESS_GOAL, FINE_EQA = _express("random", 2), _express("semantic", 2)  # GOE; its table 3 calls it "w/o FBE"
+FINE_EQA_NO_GOAL = _express("semantic", 0)  # "w/o GOE" of table 3
 OURS = NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy="best", explore="asking")
 LABEL = NamedAgent("label", policy="best", explore="asking")
 FUNCTION = replace(LABEL, answerer="blind", k=0)  # beside a function: its blind guess, and every frame

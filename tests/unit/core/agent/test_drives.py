@@ -73,6 +73,7 @@ ROUND, AWAY, AWAY_AND_ROUND = Decision(HERE, "", look_around=True), Decision(ELS
 def test_looks_round_where_it_stands_are_no_failed_drives_and_forgive_none() -> None:
     assert driven([ROUND] * 9) == 9
     assert driven([AWAY, ROUND, AWAY, ROUND, AWAY, AWAY]) == 4
+    assert driven([Decision(HERE._replace(yaw=0.5), "")] * 9) == 9  # a turn on the spot is none either
     assert driven([AWAY] * 9) == driven([AWAY_AND_ROUND] * 9) == 2
 
 

@@ -82,5 +82,5 @@ def test_the_blind_answer_at_once() -> None:
 
 
 def test_an_unknown_way_to_explore_is_refused() -> None:
-    with pytest.raises(ConfigError, match="'last': known are asking, first, never"):
+    with pytest.raises(ConfigError, match="'last': known are asking, first, never, newest"):
         ask(Shown({}), explore="last")

@@ -1,0 +1,102 @@
+"""Agents that judge only the view in which a drive ended: what they ask, what they answer from, and how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.limits import with_limit
+from eqa_nodes.core.types.floor import Decision, WeighedOption
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Keyframe
+from tests.unit.core.agent.test_agent import QUESTION, World
+
+
+@dataclass
+class OneByOne(World):
+    """Each drive shows three views, at x = 1, 2, 3 and so on, and ends in the last of them."""
+
+    judged_ids: list[int] = field(default_factory=list)
+    answers: list[tuple[list[int], bool]] = field(default_factory=list)
+    limit: str = ""
+
+    def last(self) -> tuple[int, Pose2]:
+        return self.seen, Pose2(float(self.seen), 0.0, 0.0)
+
+    def go_to(self, *args: object, **named: object) -> object:  # type: ignore[override]
+        self.seen += 2
+        return super().go_to(*args, **named)  # type: ignore[arg-type]
+
+    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
+        self.judged_ids += [view.id for view in views]
+        return super().assess(question, views)
+
+    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
+        self.answers.append(([item.keyframe.id for item in items], question.force_guess))
+        return super().answer(question, items) if items else Answer("a guess", 0.2)
+
+    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
+               advice: Sequence[WeighedOption] = ()) -> Decision:
+        decision = super().decide(question, assessments, regions, advice)
+        return decision if decision.goal else decision._replace(reason=with_limit("", self.limit) or "nothing is left")
+
+
+def ask(world: World, question: Question = QUESTION, **config: object) -> Answer:
+    ports = Ports(world, world, world, world, world)
+    return Agent(ports, AgentConfig(explore="newest", look_round=False, **config)).ask(question)  # type: ignore[arg-type]
+
+
+def test_the_first_view_is_judged_before_anything_moves() -> None:
+    world = OneByOne({1: 0.9}, seen=1)
+    assert ask(world).text == "in the kitchen"
+    assert world.calls == ["regions", "assess", "answer"] and world.judged_ids == [1]
+
+
+def test_only_the_view_in_which_a_drive_ended_is_judged_and_it_alone_answers() -> None:
+    world = OneByOne({2: 1.0, 7: 0.5}, seen=1)  # view 2 would answer, but is passed on the way
+    answer = ask(world)
+    assert world.judged_ids == [1, 4, 7] and world.answers == [([7], True)]
+    assert answer.text == "in the kitchen" and world.calls[-1] == "answer"
+
+
+def test_below_the_threshold_of_the_model_s_confidence_it_goes_on() -> None:
+    world = OneByOne({4: 0.79, 7: 0.8}, seen=1)
+    ask(world, promise=0.8)
+    assert world.judged_ids == [1, 4, 7]
+
+
+def test_what_the_policy_calls_for_before_an_answer_is_not_driven() -> None:
+    world = OneByOne({4: 0.9}, seen=1, answer_confidence=0.1)  # however unsure: it stopped, so it answers
+    assert ask(world, enough=0.99).confidence == 0.1 and world.drives == 1
+
+
+def test_a_view_that_was_judged_is_not_judged_again() -> None:
+    class Still(OneByOne):
+        def go_to(self, *args: object, **named: object) -> object:  # type: ignore[override]
+            answer = super().go_to(*args, **named)
+            self.seen -= 3
+            return answer
+
+    world = Still({}, seen=1, goals=3)
+    ask(world)
+    assert world.judged_ids == [1] and world.answers == [([], True)]
+
+
+def test_where_the_search_ends_it_guesses_from_the_question_alone_and_says_which_limit_it_was() -> None:
+    world = OneByOne({}, seen=1, goals=2, limit="3 decisions")
+    answer = ask(world)
+    assert world.judged_ids == [1, 4, 7] and world.answers == [([], True)]
+    assert answer.text == "a guess" and answer.receipt.limit == "3 decisions"
+    assert answer.message.endswith("ended by the limit of 3 decisions")
+
+
+def test_a_limit_of_the_question_ends_it_alike() -> None:
+    answer = ask(OneByOne({}, seen=1, goals=50), QUESTION._replace(limits=Limits(steps=3)))
+    assert (answer.text, answer.receipt.limit) == ("a guess", "3 steps")
+
+
+def test_where_nothing_is_left_no_limit_is_named() -> None:
+    assert ask(OneByOne({}, seen=1, goals=1)).receipt.limit == ""
