@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -139,7 +139,9 @@ def _common(one: ScoredRun, two: ScoredRun) -> tuple[list[str], list[str]]:
 
 
 def _truth(sample: Sample) -> str:
-    return dumps(sample)
+    """Return what makes two samples the same question: how many poses are allowed depends on files beside the data."""
+    metadata = {name: value for name, value in sample.metadata.items() if name != "allowed_steps"}
+    return dumps(replace(sample, metadata=metadata))
 
 
 def _settings(a: RunManifest, b: RunManifest) -> list[str]:

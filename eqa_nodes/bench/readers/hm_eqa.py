@@ -10,16 +10,22 @@ from pathlib import Path
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, rows, scan
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from sim_bridge.navmesh import read_box
+from sim_bridge.scans import find_scan
 
 LETTERS = "ABCD"
 AREAS = "hm-eqa-areas.json"  # {"<scene>_<floor>": square metres}; not part of what is published
 
 
 def allowed_steps(area_m2: float) -> int:
-    """Return how many steps an episode may take in a scene of this floor area: int(3 * sqrt(area)), as published."""
+    """Return how many poses an episode may have in a scene of this area, int(3 * sqrt(area)), as published.
+
+    area: of the bounding box of its navigation mesh in the plan, all floors together.
+    """
     return int(3 * math.sqrt(area_m2))
 
 
@@ -27,14 +33,16 @@ def read_hm_eqa(folder: Path) -> list[Sample]:
     """Read HM-EQA: questions.csv and scene_init_poses.csv, or both with hm-eqa- before the name. Raises ConfigError.
 
     The options "(Do not choose this option)" stay, so that A..D mean the same as upstream. The data set has no ids:
-    the row number serves, and no reference paths. Where hm-eqa-areas.json is there, metadata "allowed_steps" says what
-    the normalised steps are a share of.
+    the row number serves, and no reference paths. Metadata "allowed_steps" says what the normalised steps are a share
+    of, where hm-eqa-areas.json has the area or EQA_SCENES the navigation mesh of the scene.
     """
     poses_file = first_of(folder, "hm-eqa", "the start poses of its scenes", *_both("scene_init_poses.csv"))
     questions_file = first_of(folder, "hm-eqa", "its questions", *_both("questions.csv"))
     poses = {row.text("scene_floor"): row for row in rows(poses_file)}
     areas = JsonRecord(load(folder / AREAS), AREAS) if (folder / AREAS).exists() else None
-    return [_sample(number, row, poses, areas) for number, row in enumerate(rows(questions_file))]
+    asked = list(rows(questions_file))
+    boxes = {scene: scene_area(scene) for scene in dict.fromkeys(row.text("scene") for row in asked)}
+    return [_sample(number, row, poses, areas, boxes) for number, row in enumerate(asked)]
 
 
 def _both(name: str) -> tuple[str, str]:
@@ -42,7 +50,8 @@ def _both(name: str) -> tuple[str, str]:
     return f"hm-eqa-{name}", name
 
 
-def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas: JsonRecord | None) -> Sample:
+def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas: JsonRecord | None,
+            boxes: Mapping[str, float | None]) -> Sample:
     choices, letter = _choices(row), row.text("answer")
     if letter not in LETTERS or len(letter) != 1:
         row.refuse("answer", f"must be one of the options A..D, got {letter!r}")
@@ -54,10 +63,25 @@ def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas
     if place not in poses:
         row.refuse("scene", f"and floor have no start pose: {place!r} is not in scene_init_poses.csv")
     x, y, z = position_from_habitat([_figure(poses[place], f"init_{axis}") for axis in "xyz"])
-    allowed = {"allowed_steps": allowed_steps(areas.length(place))} if areas is not None and place in areas else {}
+    area = areas.length(place) if areas is not None and place in areas else boxes[row.text("scene")]
+    allowed = {} if area is None else {"allowed_steps": allowed_steps(area)}
     return Sample(f"hm-eqa-{number:03d}", row.text("question"), right, category=row.text("label"),
                   scene=scan("hm3d", row.text("scene")), start=Pose2(x, y, wrap(_figure(poses[place], "init_angle"))),
                   start_height_m=z, choices=choices, metadata={"floor": int(floor), "label": letter, **allowed})
+
+
+def scene_area(scene: str) -> float | None:
+    """Return the area in the plan of the bounding box of a scene's navigation mesh, m²; None where it is not there.
+
+    Raises ConfigError for a file that is no navigation mesh.
+    """
+    try:
+        file = find_scan(f"hm3d/{scene}").navmesh
+        return None if file is None else read_box(file).plan_m2
+    except UnknownScene:
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the area of the scene {scene}: {error}") from error
 
 
 def _choices(row: JsonRecord) -> tuple[str, ...]:

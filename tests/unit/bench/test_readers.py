@@ -30,6 +30,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from tests.fixtures.data import shared_data
+from tests.fixtures.paths import DATA
 
 NAMES = st.sampled_from(["question_id", "question", "answer", "category", "episode_history", "position", "rotation",
                          "goal_position", "geodesic_distance", "instruction", "scene_id", "viewpoints", "actions",
@@ -58,6 +59,28 @@ def test_the_questions_about_histories_keep_their_other_answers() -> None:
     raw = {r["question_id"]: r for r in json.loads((folder / "open-eqa-v0.json").read_text())}
     assert len(every) == 1636
     assert all(list(s.alternatives) == [a for a in raw[s.id].get("extra_answers", []) if a] for s in every)
+
+
+def test_hm_eqa_takes_the_area_of_the_navigation_mesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "questions.csv").write_text("scene,floor,question,choices,question_formatted,answer,label\n" + "".join(
+        f"{scene},0,Is it?,\"['a', 'b', 'c', 'd']\",,A,state\n" for scene in ("00001-Rooms", "00002-None")))
+    (tmp_path / "scene_init_poses.csv").write_text("scene_floor,init_x,init_y,init_z,init_angle\n" + "".join(
+        f"{scene}_0,0,0,0,0\n" for scene in ("00001-Rooms", "00002-None")))
+    for scene in ("00001-Rooms", "00002-None"):
+        home = tmp_path / "hm3d" / "val" / scene
+        home.mkdir(parents=True)
+        (home / f"{scene[6:]}.basis.glb").write_bytes(b"glTF")
+    mesh = tmp_path / "hm3d" / "val" / "00001-Rooms" / "Rooms.basis.navmesh"
+    mesh.write_bytes((DATA / "two_rooms.navmesh").read_bytes())
+    monkeypatch.setenv("EQA_SCENES", str(tmp_path))
+    with_mesh, without = open_dataset("hm-eqa", folder=tmp_path)
+    assert with_mesh.metadata["allowed_steps"] == allowed_steps(8.12 * 4.12) == 17
+    assert "allowed_steps" not in without.metadata
+    mesh.write_bytes(b"nothing")
+    with pytest.raises(ConfigError, match="the area of the scene 00001-Rooms"):
+        open_dataset("hm-eqa", folder=tmp_path)
+    monkeypatch.delenv("EQA_SCENES")
+    assert all("allowed_steps" not in s.metadata for s in open_dataset("hm-eqa", folder=tmp_path))
 
 
 def test_hm_eqa_allows_steps_by_area(tmp_path: Path) -> None:
