@@ -197,7 +197,7 @@ class _PathGraph:
 
     def __init__(self, space: FreeSpace, radius: float) -> None:
         free, self._points = space.nodes(radius)
-        self._index = np.full(free.shape, -1)
+        self._index = np.full(free.shape, -1, np.int32)  # SciPy 1.11 takes no other index here
         self._index[free] = np.arange(len(self._points))
         pad = np.pad(self._index, 2, constant_values=-1)
         edges = []
