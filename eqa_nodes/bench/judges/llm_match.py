@@ -75,7 +75,8 @@ class ModelJudge:
         return hashlib.sha256(dumps({
             "judge": self.kind, "model": self._backend.model, "temperature": own.model.temperature,
             "prompts": [list(prompt) for prompt in self._prompts()], "extra_answers": own.extra_answers,
-            "until_last_full_stop": own.until_last_full_stop, "max_tokens": own.max_tokens}).encode()).hexdigest()
+            "until_last_full_stop": own.until_last_full_stop, "max_tokens": own.max_tokens,
+            **({"seed": own.model.seed} if own.model.seed else {})}).encode()).hexdigest()
 
     def close(self) -> None:
         """Release the model."""

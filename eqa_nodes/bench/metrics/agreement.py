@@ -61,6 +61,21 @@ def agreement(a: Marks, b: Marks, seed: int = 0, resamples: int = RESAMPLES) -> 
                      float(x.mean()), float(y.mean()), tuple(tuple(int(n) for n in row) for row in table))
 
 
+def against_others(people: Mapping[str, Marks], seed: int = 0, resamples: int = RESAMPLES) -> dict[str, Agreement]:
+    """Compare each person with the others pooled, whose mark of a question is their mean (OpenEQA, supplement, L).
+
+    Raises ConfigError where a person has marked no question that another one has marked.
+    """
+    return {name: agreement(own, _pooled([marks for other, marks in people.items() if other != name]), seed, resamples)
+            for name, own in people.items()}
+
+
+def _pooled(marks: Sequence[Marks]) -> Marks:
+    """Return the mean mark of each question."""
+    given = {name: [own[name] for own in marks if name in own] for own in marks for name in own}
+    return {name: sum(values) / len(values) for name, values in given.items()}
+
+
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return (B,) Spearman's rho of the rows of two (B, n) arrays; equal values share their mean rank; NaN: constant.
 

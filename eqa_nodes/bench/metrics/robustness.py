@@ -20,7 +20,8 @@ from eqa_nodes.core.storage.codec import write_json
 
 ROBUSTNESS = "robustness.json"
 TEMPERATURES = (0.01, 0.1, 0.2, 0.3)  # table 10
-AXES = ("role", "criterion", "temperature", "model")
+SEEDS = (1, 2, 3)  # of the model's sampling, beside the base's; only a temperature above 0 draws
+AXES = ("role", "criterion", "temperature", "seed", "model")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def variants(base: JudgeOptions, axes: Sequence[str],
             found += [(axis, v, replace(base, criterion=v)) for v in CRITERIA]
         elif axis == "temperature":
             found += [(axis, f"{t:g}", replace(base, model=replace(base.model, temperature=t))) for t in TEMPERATURES]
+        elif axis == "seed":
+            found += [(axis, f"{s}", replace(base, model=replace(base.model, seed=s))) for s in SEEDS]
         elif axis == "model":
             if not models:
                 raise ConfigError("which models? Name them: --models gpt-4o,gpt-4o-mini")

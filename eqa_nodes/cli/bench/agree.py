@@ -35,7 +35,7 @@ class Agree:
 
     def run(self) -> int:
         """Print how far each two of the judges and people agree."""
-        from eqa_nodes.bench.metrics.agreement import agreement
+        from eqa_nodes.bench.metrics.agreement import against_others, agreement
         from eqa_nodes.cli.bench.tables import wide_console
         from eqa_nodes.core.errors import ConfigError
 
@@ -50,6 +50,13 @@ class Agree:
                             f"{same.mean_a:.2f}", f"{same.mean_b:.2f}", str(same.left_out))
         console = wide_console()
         console.print(printed)
+        people = {name: marks[name] for name in map(str, self.marks) if name in marks}
+        if len(people) > 2:
+            pooled = table("person", "n", "rho to the others pooled [95 %]", "mean", "others' mean")
+            for name, same in against_others(people, self.seed).items():
+                pooled.add_row(name, str(same.n), rho(same.rho, same.low, same.high), f"{same.mean_a:.2f}",
+                               f"{same.mean_b:.2f}")
+            console.print(pooled)
         for (a, b), same in pairs.items():
             console.print(_confusion(a, b, same))
         return 0

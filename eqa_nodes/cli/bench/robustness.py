@@ -20,7 +20,7 @@ class Robustness:
     out: Path = argument("run directory", metavar="RUN")
     judge: str = option("llm-match", "llm-match or eac", complete=names.judges)
     vary: tuple[str, ...] = option(("role", "criterion", "temperature"), "settings to vary: role, criterion, "
-                                   "temperature, model", type=names_of, metavar="AXIS,..")
+                                   "temperature, seed, model", type=names_of, metavar="AXIS,..")
     models: tuple[str, ...] = option((), "models to compare, for the axis model (default: none)", type=names_of,
                                      metavar="M,..")
     questions: int = option(0, "how many questions, from the first; 0 = all (default: 0)", metavar="N")

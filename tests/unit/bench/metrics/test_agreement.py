@@ -22,6 +22,7 @@ from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import agreement as agreements
 from eqa_nodes.bench.metrics.agreement import (
+    against_others,
     agreement,
     human_marks,
     marks_of,
@@ -173,6 +174,17 @@ def test_agree_on_the_command_line(run: Path, tmp_path: Path, capsys: pytest.Cap
     assert "between two" in capsys.readouterr().err
 
 
+def test_each_person_is_compared_with_the_others_pooled() -> None:
+    people = {"ann": {"1": 1.0, "2": 3.0, "3": 5.0, "4": 2.0}, "bob": {"1": 1.0, "2": 4.0, "3": 5.0},
+              "cid": {"1": 3.0, "2": 2.0, "3": 4.0, "4": 1.0, "5": 5.0}}
+    found = against_others(people, resamples=50)
+    assert found["ann"].n == 4 and found["ann"].rho == pytest.approx(plain_rho([1, 3, 5, 2], [2, 3, 4.5, 1]))
+    assert found["bob"].n == 3 and found["bob"].mean_b == pytest.approx((2 + 2.5 + 4.5) / 3)
+    assert found["cid"].n == 4 and found["cid"].left_out == 1
+    with pytest.raises(ConfigError, match="no question has both marks"):
+        against_others({"ann": {"1": 1.0}, "bob": {"2": 1.0}, "cid": {"2": 2.0}})
+
+
 def by_options(name: str, options: JudgeOptions) -> Judge:
     """A judge whose model marks by role and temperature, and fails as a "professional"."""
     def reply(messages: Sequence[Message]) -> str:
@@ -216,7 +228,11 @@ def test_variants_change_one_thing_at_a_time() -> None:
     assert [axis for axis, _, _ in found].count("base") == 1
     assert [value for axis, value, _ in found if axis == "model"] == ["n"]  # that of the base is there already
     assert len(found) == 1 + 2 + 3 + 4 + 1
-    with pytest.raises(ConfigError, match="known are criterion, model, role, temperature"):
+    seeds = variants(base, ("seed",))[1:]
+    assert [(value, options.model.seed) for _, value, options in seeds] == [("1", 1), ("2", 2), ("3", 3)]
+    versions = {by_options("llm-match", options).version for _, _, options in variants(base, ("seed",))}
+    assert len(versions) == 4  # each is a judge of its own, whose marks are kept apart
+    with pytest.raises(ConfigError, match="known are criterion, model, role, seed, temperature"):
         variants(base, ("colour",))
     with pytest.raises(ConfigError, match="--models"):
         variants(base, ("model",))
