@@ -25,6 +25,7 @@ PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the fo
 SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
 FORMATS = "bag, openeqa, sens, scannet, redwood (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
+STEPS = 300  # of a question, where nothing else is said
 _FIELDS = {"sample_seed": "seed", "image_side": "image_side_px", "timeout": "timeout_s", "deadline": "deadline_s"}
 
 
@@ -118,7 +119,8 @@ def overrides(model: ModelOptions, detector: DetectorOptions) -> dict[str, dict[
 class LimitOptions:
     """Limits of one question."""
 
-    max_steps: int = option(300, "maximum atomic actions", type=whole_or_none, metavar="N")
+    max_steps: int | None = option(None, f"maximum atomic actions (default: {STEPS}, or none for an agent whose "
+                                   "exploration has an end of its own)", type=whole_or_none, metavar="N")
     max_metres: float = option(UNLIMITED, "maximum distance driven, metres (default: none)", type=measure_or_none,
                                metavar="M")
     max_seconds: float = option(UNLIMITED, "maximum time spent on the question, seconds (default: none)",
@@ -131,11 +133,15 @@ class LimitOptions:
                               type=measure_or_none, metavar="X")
     force_guess: bool = flag("guess instead of answering that nothing was found")
 
-    def config(self, area: str = "") -> Limits:
-        """Return the limits. area: as in --area. Raises ConfigError, BadQuestion."""
+    def config(self, area: str = "", steps: int = STEPS) -> Limits:
+        """Return the limits. area: as in --area; steps: at most, unless an option says it.
+
+        Raises ConfigError, BadQuestion.
+        """
         from eqa_nodes.core.types.questions import Limits
 
-        return Limits(self.max_steps, self.max_metres, self.max_seconds, self.max_calls, area_of(area),
+        most = steps if self.max_steps is None else self.max_steps
+        return Limits(most, self.max_metres, self.max_seconds, self.max_calls, area_of(area),
                       self.max_tokens, self.max_money)
 
 
@@ -183,10 +189,12 @@ class ChainOptions:
     def config(self, area: str = "", **more: Any) -> RunConfig:
         """Return the configuration of a run. more: further fields of RunConfig. Raises ConfigError, BadQuestion."""
         from eqa_nodes.config.run import RunConfig
+        from eqa_nodes.registry.agents import agent_of
 
+        steps = UNLIMITED if agent_of(self.chain.agent).ends_by_itself else STEPS
         chain = {name: getattr(self.chain, name) for name in self.chain.__dataclass_fields__}
         return RunConfig(**chain, model=self.model.config(), detector=self.detector.config(),
-                         overrides=overrides(self.model, self.detector), limits=self.limits.config(area),
+                         overrides=overrides(self.model, self.detector), limits=self.limits.config(area, steps),
                          force_guess=self.limits.force_guess, **more)
 
 

@@ -103,7 +103,7 @@ def _row(group: Sequence[Trial]) -> ArmRow:
     first = group[0]
     return ArmRow(first.noise, arm_name(first), figures, len(group), sum(t.score.status == "abstained" for t in group),
                   sum(t.score.status == "failed" for t in group), sum(t.score.reachable is False for t in group),
-                  sum(bool(t.limit) for t in group))
+                  sum(bool(t.score.limit) for t in group))
 
 
 def _pair(a: Sequence[Trial], b: Sequence[Trial]) -> ArmComparison:

@@ -64,7 +64,7 @@ class Trial:
     """What became of one question under one arm. text "": no answer; floor_m2: floor that was explored.
 
     calls: of a model; where none was asked, batches that one would have been asked: the rooms once, the first look,
-    views after each drive, answers. images: that were shown to it. limit: what ended the search, "" where none did.
+    views after each drive, answers. images: that were shown to it.
     """
 
     question: str
@@ -77,7 +77,6 @@ class Trial:
     floor_m2: float = 0.0
     calls: int = 0
     images: int = 0
-    limit: str = ""
 
     @property
     def mark(self) -> float:
@@ -172,8 +171,7 @@ def _trial(result: EpisodeResult, sample: Sample, arm: Arm, images: int) -> Tria
         score = question_score(sample, Prediction(sample.id, answer, result.final_pose), OfflineJudge(), truth)
     score = replace(score, seconds=0.0)  # the same episode is the same trial, however fast the machine
     return Trial(sample.id, sample.scene, arm.name, arm.noise, weighed, text, score, _explored_m2(trace.grid),
-                 answer.receipt.calls or 2 + len(trace.decisions) + len(trace.weighed), images,
-                 answer.receipt.limit)
+                 answer.receipt.calls or 2 + len(trace.decisions) + len(trace.weighed), images)
 
 
 def _explored_m2(grid: GridMap | None) -> float:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eqa_nodes.core.agent.config import FIRST, NEWEST
+
 
 @dataclass(frozen=True)
 class NamedAgent:
@@ -23,6 +25,11 @@ class NamedAgent:
     policy: str = "frontier"
     explore: str = "first"
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether exploration has an end of its own, which a usual limit of steps would cut short."""
+        return self.explore in (FIRST, NEWEST)
 
 
 _OF_OBJECTS = NamedAgent("", frames="kept", k=200, k_active=200)

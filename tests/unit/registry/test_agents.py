@@ -112,6 +112,13 @@ def test_options_win_over_the_agent(given: dict[str, str]) -> None:
     assert config.settings.memory.labels == (given.get("answerer") == "label")
 
 
+@pytest.mark.parametrize(("words", "steps"), [
+    ([], 300), (["--agent", "ours"], 300), (["--agent", "my.module:agent"], 300), (["--agent", "multi-frame"], 0),
+    (["--agent", "fine-eqa"], 0), (["--agent", "fine-eqa", "--max-steps", "40"], 40), (["--max-steps", "none"], 0)])
+def test_exploration_with_an_end_of_its_own_has_no_limit_of_steps_by_default(words: list[str], steps: int) -> None:
+    assert configured(["bench", "run", *words]).limits.steps == steps
+
+
 def configured(words: list[str]) -> RunConfig:
     """Return the configuration that a line of `eqa bench run` says."""
     run = command_of(words)
