@@ -33,18 +33,14 @@ class Level(NamedTuple):
 class MeshFloor:
     """The places of a mesh for one robot."""
 
-    def __init__(self, vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> None:
-        """vertices (n, 3) metres, map axes; faces (m, 3).
+    def __init__(self, vertices: np.ndarray, faces: np.ndarray, robot: RobotModel,
+                 computed: tuple[CompactHeightfield, np.ndarray] | None = None) -> None:
+        """vertices (n, 3) metres, map axes; faces (m, 3); computed: ground and area of a floor that was made of these.
 
         Raises NoFloor where nothing can be stood on, and what sim_bridge.mesh.heightfield raises.
         """
         self.radius_m = robot.radius_m
-        field = heightfield(vertices, faces, robot)
-        self.ground: CompactHeightfield = cells.ground_of(field, robot.climb_m, robot.height_m)
-        if not len(self.ground.z):
-            raise NoFloor(f"nothing in the scene can be stood on by a robot {robot.height_m:g} m high: what faces up "
-                          "is too near to what is above it, or smaller than a step from all its edges")
-        self.area = self._kept()
+        self.ground, self.area = computed or self._computed(vertices, faces, robot)
         self.levels = self._levels()
         counts = np.bincount(self.area)
         counts[0] = 0
@@ -52,16 +48,20 @@ class MeshFloor:
         self._begins = cells.widened(self.ground, large[self.area])
         self._anywhere = np.ones(len(self.area), bool)
 
-    def _kept(self) -> np.ndarray:
-        """Return (n,) int32: the joined area of each place for the robot's middle, 0 = none; drop the small ones."""
-        standing = self.ground.clear >= self.radius_m
-        area = cells.areas_of(self.ground, standing)
+    @staticmethod
+    def _computed(vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> tuple[CompactHeightfield, np.ndarray]:
+        """Return the ground without small areas, and (n,) int32: the joined area of each of its places, 0 = none."""
+        ground = cells.ground_of(heightfield(vertices, faces, robot), robot.climb_m, robot.height_m)
+        if not len(ground.z):
+            raise NoFloor(f"nothing in the scene can be stood on by a robot {robot.height_m:g} m high: what faces up "
+                          "is too near to what is above it, or smaller than a step from all its edges")
+        area = cells.areas_of(ground, ground.clear >= robot.radius_m)
         small = np.bincount(area) * CELL_M ** 2 < MIN_AREA_M2 - 1e-9
         small[0] = False
         dropped = small[area]
-        self.ground.clear[dropped] = WALL_M
+        ground.clear[dropped] = WALL_M
         area[dropped] = 0
-        return area
+        return ground, area
 
     def _levels(self) -> list[Level]:
         """Return the floors from below: heights around which much lies, at least STOREY_M apart."""

@@ -94,19 +94,19 @@ def paint(face: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth: np.ndarray, d
             number = texture[row]
             wide, high = levels[number, 0, 1], levels[number, 0, 2]
             area = _dot(normal, normal)
-            footprint = 1e9
+            squared = np.float32(1e18)
             if area > 0 and facing != 0:
                 # where the next pixel's ray meets the plane, in the triangle's own coordinates
                 along1, along2 = _cross(e2, normal), _cross(normal, e1)
-                footprint = 0.0
+                squared, shrink = np.float32(0.0), depth[i] / area
                 for step in ((right[0], right[1], right[2]), (down[0], down[1], down[2])):
                     slip = _dot(normal, step) / facing
-                    moved = (depth[i] * (step[0] - slip * ray[0]), depth[i] * (step[1] - slip * ray[1]),
-                             depth[i] * (step[2] - slip * ray[2]))
-                    a, c = _dot(along1, moved) / area, _dot(along2, moved) / area
-                    footprint = max(footprint, math.hypot((a * u1 + c * u2) * wide, (a * v1 + c * v2) * high))
+                    moved = (step[0] - slip * ray[0], step[1] - slip * ray[1], step[2] - slip * ray[2])
+                    a, c = shrink * _dot(along1, moved), shrink * _dot(along2, moved)
+                    across, down_it = (a * u1 + c * u2) * wide, (a * v1 + c * v2) * high
+                    squared = max(squared, across * across + down_it * down_it)
             r, g, b = colour_at(texels, levels, depths, number, wrap[row, 0], wrap[row, 1],
-                                u0 + s * u1 + t * u2, v0 + s * v1 + t * v2, footprint)
+                                u0 + s * u1 + t * u2, v0 + s * v1 + t * v2, squared)
         w = 1 - s - t
         r *= factor[row, 0] * (w * colour[i0, 0] + s * colour[i1, 0] + t * colour[i2, 0]) / 255
         g *= factor[row, 1] * (w * colour[i0, 1] + s * colour[i1, 1] + t * colour[i2, 1]) / 255

@@ -101,12 +101,12 @@ def _bilinear(texels: np.ndarray, start: int, width: int, height: int, wrap_u: i
 
 @njit(inline="always")
 def colour_at(texels: np.ndarray, levels: np.ndarray, depth: np.ndarray, number: int, wrap_u: int, wrap_v: int,
-              u: float, v: float, footprint: float) -> RGB:
+              u: float, v: float, squared: float) -> RGB:
     """Return the colour 0..255 of texture `number` of Pyramids at (u, v), v downwards.
 
-    footprint: texels of the finest level from one pixel to the next.
+    squared: of the texels of the finest level from one pixel to the next.
     """
-    sharpness = min(math.log2(footprint), depth[number] - 1.0) if footprint > 1.0 else 0.0  # footprint may be infinite
+    sharpness = min(0.5 * math.log2(squared), depth[number] - 1.0) if squared > 1.0 else 0.0  # it may be infinite
     fine = int(sharpness)
     share = sharpness - fine
     r, g, b = _bilinear(texels, levels[number, fine, 0], levels[number, fine, 1], levels[number, fine, 2],

@@ -14,8 +14,8 @@ from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
+from sim_bridge.mesh.baked import BakedScan
 from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor
-from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.rays import Image
@@ -31,8 +31,8 @@ _KEPT = 3  # scenes stay in memory
 class MeshWorld:
     """A scan with what is derived from it, each part made when first asked for."""
 
-    def __init__(self, scene: TriangleScene) -> None:
-        self.scene = scene
+    def __init__(self, scan: BakedScan) -> None:
+        self._scan, self.scene = scan, scan.scene
         self._bodies: dict[tuple[float, ...], tuple[MeshFloor, MeshPaths]] = {}
 
     @cached_property
@@ -60,14 +60,14 @@ class MeshWorld:
     def _of(self, robot: RobotModel) -> tuple[MeshFloor, MeshPaths]:
         body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
         if body not in self._bodies:
-            floor = MeshFloor(self.scene.vertices, self.scene.faces, robot)
+            floor = self._scan.floor(robot)
             self._bodies[body] = floor, MeshPaths(floor)
         return self._bodies[body]
 
 
 @lru_cache(maxsize=_KEPT)
 def _loaded(scan: SceneFiles, changed_ns: int) -> MeshWorld:
-    return MeshWorld(load_mesh(scan))
+    return MeshWorld(BakedScan(scan))
 
 
 def world(scan: SceneFiles) -> MeshWorld:

@@ -49,13 +49,13 @@ def model(tour: Path) -> Path:
 
 def seen(frame: Frame, scene: Path) -> np.ndarray:
     """Return the depth (H, W) that a `mesh:` scene shows where a frame was taken."""
-    from sim_bridge.mesh.load import load_mesh
+    from sim_bridge.mesh.baked import BakedScan
     from sim_bridge.mesh.simulator import MeshWorld
     from sim_bridge.scans import find_scan
 
     k = frame.intrinsics
     camera = CameraModel(width=k.width, height=k.height, hfov_deg=float(np.degrees(2 * np.arctan(k.width / k.fx / 2))))
-    return MeshWorld(load_mesh(find_scan(str(scene)))).renderer.image(camera, frame.map_from_camera()).depth_m
+    return MeshWorld(BakedScan(find_scan(str(scene)))).renderer.image(camera, frame.map_from_camera()).depth_m
 
 
 def test_a_mesh_scene_of_the_file_shows_what_the_camera_saw(tour: Path, model: Path) -> None:

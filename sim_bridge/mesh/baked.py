@@ -1,0 +1,174 @@
+"""Keeps what a large scan takes long to compute: triangles with their looks, and the floors of robots.
+
+The files lie in the folder `.baked` beside the scan, or in the user's cache where that cannot be written. Each holds
+the SHA-256 of everything it was made from, this package's own sources among them; another digest, and it is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.views import Label
+from sim_bridge.mesh.floor import MeshFloor
+from sim_bridge.mesh.ground import CompactHeightfield
+from sim_bridge.mesh.load import TriangleScene, load_mesh
+from sim_bridge.mesh.pyramid import Pyramids
+from sim_bridge.mesh.upright import map_from_file
+from sim_bridge.scans import SceneFiles
+
+MIN_FACES = 100_000  # a smaller scan opens as fast without
+MAX_BYTES = 1 << 31  # of one file: beyond, the disk would fill and reading take as long as computing
+FOLDER = ".baked"
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+log = logging.getLogger(__name__)
+
+
+class BakedScan:
+    """A scan, opened from what was kept of it where that is there and matches."""
+
+    def __init__(self, scan: SceneFiles) -> None:
+        """Raises what load_mesh raises."""
+        self._glb = scan.glb
+        self._digest = _digest_of(scan)
+        arrays = self._read("scene")
+        self.scene = _scene_of(arrays) if arrays is not None else load_mesh(scan)
+        self._large = len(self.scene.faces) >= MIN_FACES
+        if arrays is None:
+            self._write("scene", _arrays_of(self.scene))
+
+    def floor(self, robot: RobotModel) -> MeshFloor:
+        """Return where robots of this body can be. Raises what MeshFloor raises."""
+        body = (robot.radius_m, robot.height_m, robot.climb_m, robot.slope_deg)
+        name = "floor-" + "-".join(map(repr, body))
+        arrays = self._read(name)
+        if arrays is not None:
+            area = arrays.pop("area")
+            ground = CompactHeightfield(**{key: array if array.ndim else array.item() for key, array in arrays.items()})
+            return MeshFloor(self.scene.vertices, self.scene.faces, robot, (ground, area))
+        floor = MeshFloor(self.scene.vertices, self.scene.faces, robot)
+        self._write(name, {**{key: np.asarray(value) for key, value in floor.ground._asdict().items()},
+                           "area": floor.area})
+        return floor
+
+    def _paths(self, name: str) -> list[Path]:
+        """Return where a file of this scan may lie: beside it, or in the user's cache."""
+        assert self._glb is not None
+        own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa" / "baked"
+        place = hashlib.sha256(str(self._glb.resolve()).encode()).hexdigest()[:16]
+        return [self._glb.parent / FOLDER / f"{self._glb.name}.{name}.npz",
+                own / f"{place}-{self._glb.name}.{name}.npz"]
+
+    def _read(self, name: str) -> dict[str, np.ndarray] | None:
+        """Return the arrays of a file that matches; None where there is none. One that is damaged is said to be."""
+        for path in self._paths(name) if self._digest else []:
+            try:
+                with zipfile.ZipFile(path) as file:
+                    if file.read("digest").decode() == self._digest:  # a member is checked when it is read
+                        return {key: np.lib.format.read_array(io.BytesIO(file.read(key)), allow_pickle=False)
+                                for key in file.namelist() if key != "digest"}
+            except FileNotFoundError:
+                continue
+            except _UNREADABLE as error:
+                log.warning("%s is damaged (%s: %s): it is made anew", path, type(error).__name__, error)
+        return None
+
+    def _write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Keep arrays in the first folder that can be written, whole or not at all; where none can, say so."""
+        if not (self._digest and self._large) or sum(array.nbytes for array in arrays.values()) > MAX_BYTES:
+            return
+        failed: list[str] = []
+        for path in self._paths(name):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as part:
+                    try:
+                        self._fill(part.name, arrays)
+                        os.replace(part.name, path)
+                    except BaseException:
+                        os.unlink(part.name)
+                        raise
+                return
+            except OSError as error:
+                failed.append(f"{path.parent} ({error.strerror})")
+        log.warning("what was computed of %s is not kept, so it is computed at each start: cannot write %s", self._glb,
+                    " or ".join(failed))
+
+    def _fill(self, path: str, arrays: Mapping[str, np.ndarray]) -> None:
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("digest", self._digest)
+            for key, array in arrays.items():
+                held = io.BytesIO()
+                np.lib.format.write_array(held, np.ascontiguousarray(array) if array.ndim else array,
+                                          allow_pickle=False)
+                file.writestr(key, held.getbuffer())
+
+
+def _digest_of(scan: SceneFiles) -> str:
+    """Return the digest of all that a scan is read from, "" for one that is not kept.
+
+    Only a GLB that refers to no other file is. The configs beside it count by the axes that they give.
+    """
+    if scan.glb is None or scan.glb.suffix != ".glb":
+        return ""
+    try:
+        digest = hashlib.sha256(_sources())
+        for path in _files_of(scan):
+            content = path.read_bytes()
+            if path.suffix == ".glb" and not _alone(content):
+                return ""
+            digest.update(path.name.encode() + hashlib.sha256(content).digest())
+    except OSError:  # load_mesh says which
+        return ""
+    digest.update(map_from_file(scan).tobytes())
+    return digest.hexdigest()
+
+
+def _files_of(scan: SceneFiles) -> list[Path]:
+    """Return the files that the triangles and labels of a scan come from."""
+    files = [path for path in (scan.glb, scan.semantic_glb, scan.semantic_txt) if path is not None]
+    more = scan.semantic_txt.with_suffix(".json") if scan.semantic_txt is not None else None
+    return [*files, more] if more is not None and more.is_file() else files
+
+
+def _alone(glb: bytes) -> bool:
+    """Return whether a GLB refers to no other file, by its JSON."""
+    return len(glb) >= 20 and b'"uri"' not in glb[20:20 + struct.unpack_from("<I", glb, 12)[0]]
+
+
+@cache
+def _sources() -> bytes:
+    """Return the digest of the code that computes."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _arrays_of(scene: TriangleScene) -> dict[str, np.ndarray]:
+    """Return a scene as arrays alone."""
+    arrays = {field.name: getattr(scene, field.name) for field in fields(scene)}
+    labels, textures = arrays.pop("labels"), arrays.pop("textures")
+    text = json.dumps([[number, label._asdict()] for number, label in labels.items()])
+    return {**arrays, **textures._asdict(), "labels": np.frombuffer(text.encode(), np.uint8)}
+
+
+def _scene_of(arrays: dict[str, np.ndarray]) -> TriangleScene:
+    """Return the scene that _arrays_of took apart."""
+    labels = {number: Label(**values) for number, values in json.loads(arrays.pop("labels").tobytes())}
+    textures = Pyramids(*(arrays.pop(key) for key in Pyramids._fields))
+    return TriangleScene(**arrays, textures=textures, labels=labels)
