@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,8 @@ class BakedScan:
         arrays = self._read(name)
         if arrays is not None:
             area = arrays.pop("area")
-            ground = CompactHeightfield(**{key: array if array.ndim else array.item() for key, array in arrays.items()})
+            values: dict[str, Any] = {key: array if array.ndim else array.item() for key, array in arrays.items()}
+            ground = CompactHeightfield(**values)
             return MeshFloor(self.scene.vertices, self.scene.faces, robot, (ground, area))
         floor = MeshFloor(self.scene.vertices, self.scene.faces, robot)
         self._write(name, {**{key: np.asarray(value) for key, value in floor.ground._asdict().items()},
@@ -171,4 +173,5 @@ def _scene_of(arrays: dict[str, np.ndarray]) -> TriangleScene:
     """Return the scene that _arrays_of took apart."""
     labels = {number: Label(**values) for number, values in json.loads(arrays.pop("labels").tobytes())}
     textures = Pyramids(*(arrays.pop(key) for key in Pyramids._fields))
-    return TriangleScene(**arrays, textures=textures, labels=labels)
+    values: dict[str, Any] = dict(arrays)
+    return TriangleScene(**values, textures=textures, labels=labels)

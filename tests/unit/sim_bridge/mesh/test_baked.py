@@ -49,8 +49,9 @@ def check_same(one: tuple[BakedScan, MeshFloor], two: tuple[BakedScan, MeshFloor
             continue
         for x, y in zip(a, b, strict=True) if field.name == "textures" else [(a, b)]:
             assert x.dtype == y.dtype and np.array_equal(x, y), field.name
-    for x, y in zip((*one[1].ground, one[1].area), (*two[1].ground, two[1].area), strict=True):
-        assert np.asarray(x).dtype == np.asarray(y).dtype and np.array_equal(x, y)
+    grounds = [[np.asarray(value) for value in (*floor.ground, floor.area)] for _, floor in (one, two)]
+    for x, y in zip(*grounds, strict=True):
+        assert x.dtype == y.dtype and np.array_equal(x, y)
     assert one[1].levels == two[1].levels and one[1].start(3) == two[1].start(3)
 
 
@@ -91,7 +92,7 @@ def test_what_is_damaged_is_said_and_computed_anew(scan: Path, harm: str, caplog
     for path in kept_of(scan.parent / FOLDER):
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 0xFF
-        path.write_bytes({"cut": data[:-30], "flipped": data, "empty": b"", "text": b"not an archive" * 9}[harm])
+        path.write_bytes(bytes({"cut": data[:-30], "flipped": data, "empty": b"", "text": b"not an archive" * 9}[harm]))
     with caplog.at_level(logging.WARNING):
         check_same(first, opened(scan))
     assert caplog.text.count("is damaged") == 2
