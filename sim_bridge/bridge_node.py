@@ -34,6 +34,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
     row = "bridge"
 
     def configure(self) -> None:
+        self.config.check_senses()
         self._pool = SimulatorPool()
         self._step: Step | None = None
         self._max_steps = 0

@@ -53,6 +53,7 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Gr
         if isinstance(override, GraphParameters) and override == result:
             return override
     built = graph_settings(result)
+    built.bridge.check_senses()
     derived = _derived(built)
     _check_money(built)
     for node, values in derived.items():

@@ -306,11 +306,14 @@ class BridgeSettings(LockstepSettings):
         if self.drive not in (ACTIONS, VELOCITIES):
             raise ConfigError("bridge: " + unknown("drive", self.drive, (ACTIONS, VELOCITIES)))
         check_ranges(self, "bridge")
+        if not self.camera_hz <= self.physics_hz:
+            raise ConfigError(f"bridge: rates must be camera_hz {self.camera_hz} <= physics_hz {self.physics_hz}")
+
+    def check_senses(self) -> None:
+        """Raise ConfigError for senses with errors in lock-step; a parameter file alone does not say what drives."""
         if self.drive == ACTIONS and not self.senses.exact:
             raise ConfigError("bridge: senses with errors need drive velocities (navigator:=nav2): lock-step has exact "
                               "poses, and its scores would no longer be comparable")
-        if not self.camera_hz <= self.physics_hz:
-            raise ConfigError(f"bridge: rates must be camera_hz {self.camera_hz} <= physics_hz {self.physics_hz}")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,3 +105,10 @@ def test_lock_step_refuses_errors_by_name() -> None:
     with pytest.raises(ConfigError, match="senses with errors need drive velocities"):
         merged(None, wrong)
     assert merged(None, wrong, driven_by("nav2")).settings.bridge.senses.wheels.drift == 0.03
+
+
+def test_the_noisy_robot_of_the_launch_files_has_all_senses_with_errors() -> None:
+    file = Path(__file__).resolve().parents[3] / "launch" / "params" / "noisy.yaml"
+    senses = merged(file, driven_by("nav2")).settings.bridge.senses
+    assert senses.wheels.drift > 0 < senses.wheels.slip_every_m and senses.depth_noise > 0
+    assert senses.localisation.by == CORRECTIONS
