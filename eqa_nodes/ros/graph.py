@@ -94,7 +94,7 @@ TOPICS: dict[str, Topic] = {
     "view_assessments": Topic("view_assessments", "eqa_interfaces/msg/ViewAssessment", "event"),
     "markers": Topic("exploration/markers", "visualization_msgs/msg/MarkerArray", "latched"),
     "semantic_map": Topic("exploration/semantic_map", "nav_msgs/msg/OccupancyGrid", "latched"),
-    "goal": Topic("goal_pose", "geometry_msgs/msg/PoseStamped", "event"),
+    "goal": Topic("exploration/goal", "geometry_msgs/msg/PoseStamped", "event"),  # Nav2 would drive to a goal_pose
     "decision": Topic("decision", "eqa_interfaces/msg/Decision", "event"),
     "model_calls": Topic("model_calls", "std_msgs/msg/String", "event"),
     "question": Topic("question", "std_msgs/msg/String", "event"),

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from nav2_msgs.action import NavigateToPose, Spin
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor
@@ -42,10 +42,13 @@ class Failed(Exception):
 
 
 class StandIn:
-    """Serves navigate_to_pose and spin in a graph's domain; use with `with`. sent: how many velocities."""
+    """Serves navigate_to_pose and spin in a graph's domain; use with `with`.
+
+    sent: how many velocities; goals: how many it carried out; by_topic: how many of those came by goal_pose.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self.sent = self.goals = 0
+        self.sent = self.goals = self.by_topic = 0
         self._newest: dict[Any, Any] = {}  # action -> its goal that came last
         self._context = Context()
         rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
@@ -65,6 +68,8 @@ class StandIn:
                          lambda handle, kind=kind, drive=drive: self._execute(handle, kind, drive),
                          cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group)
             for key, kind, drive in (("navigate_to_pose", NavigateToPose, self._go), ("spin", Spin, self._turn))]
+        self._own = ActionClient(self._node, NavigateToPose, ACTIONS["navigate_to_pose"].name, callback_group=group)
+        self._node.create_subscription(PoseStamped, "goal_pose", self._on_goal_pose, 1, callback_group=group)
         self._executor = MultiThreadedExecutor(4, context=self._context)
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
@@ -76,9 +81,14 @@ class StandIn:
     def __exit__(self, *_: object) -> None:
         rclpy.try_shutdown(context=self._context)
         self._thread.join(5.0)
-        for server in self._servers:
-            server.destroy()
+        for port in (self._own, *self._servers):
+            port.destroy()
         self._node.destroy_node()  # one that is only stopped is still discovered
+
+    def _on_goal_pose(self, pose: Any) -> None:
+        """Drive there, as Nav2 does when RViz says so: no gate of ours stands before this topic."""
+        self.by_topic += 1
+        self._own.send_goal_async(NavigateToPose.Goal(pose=pose))
 
     def _on_tf(self, message: Any) -> None:
         with self._changed:

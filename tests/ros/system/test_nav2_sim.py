@@ -67,6 +67,7 @@ def test_a_question_is_answered_while_nav2_drives(runner: GraphRunner) -> None:
     with StandIn(runner.graph.environment) as nav2:
         results = [runner.run(PLANT), runner.run(CHAIR)]
     assert nav2.goals > 2 and nav2.sent > 50
+    assert nav2.by_topic == 0  # Nav2 drives to what is published there, and no gate is asked
     for result in results:
         answer = result.answer
         assert answer.error == ErrorCode.NONE and not answer.abstained, answer.message

@@ -26,7 +26,8 @@ DISPLAYS = {"Map": "nav_msgs/msg/OccupancyGrid", "MarkerArray": "visualization_m
             "Path": "nav_msgs/msg/Path", "LaserScan": "sensor_msgs/msg/LaserScan", "Odometry": "nav_msgs/msg/Odometry",
             "Image": "sensor_msgs/msg/Image", "PointCloud2": "sensor_msgs/msg/PointCloud2"}
 SCENE = {*DISPLAYS.values()}  # Foxglove's 3D panel shows all of them
-WANTED = {"map", "explored", "exploration/markers", "exploration/semantic_map", "goal_pose", "plan", "reconstruction",
+WANTED = {"map", "explored", "exploration/markers", "exploration/semantic_map", "exploration/goal",
+          "plan", "reconstruction",
           "camera/color/image_raw"}
 
 

@@ -214,3 +214,10 @@ def test_what_cannot_be_masked_is_not_recorded_with_privacy(camera: dict[str, ob
     assert settings(RecorderSettings, {"recorder": hidden}).memory.privacy.active
     with pytest.raises(ConfigError, match="recorder: privacy hides parts of images"):
         settings(RecorderSettings, {"recorder": {**hidden, **camera}})
+
+
+def test_nothing_is_published_where_nav2_takes_orders() -> None:
+    """What Nav2's servers hear beside their actions: a message there would drive the robot past our limits."""
+    orders = {"goal_pose", "initialpose", "speed_limit", "preempt_teleop", "cmd_vel", "cmd_vel_nav", "cmd_vel_teleop"}
+    published = {TOPICS[key].name for spec in NODES.values() for key in spec.publishes}
+    assert not published & orders
