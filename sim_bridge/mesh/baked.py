@@ -11,8 +11,8 @@ import io
 import json
 import logging
 import os
+import secrets
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ class BakedScan:
                     if file.read("digest").decode() == self._digest:  # a member is checked when it is read
                         return {key: np.lib.format.read_array(io.BytesIO(file.read(key)), allow_pickle=False)
                                 for key in file.namelist() if key != "digest"}
-            except FileNotFoundError:
+            except (FileNotFoundError, PermissionError):
                 continue
             except _UNREADABLE as error:
                 log.warning("%s is damaged (%s: %s): it is made anew", path, type(error).__name__, error)
@@ -97,20 +97,19 @@ class BakedScan:
         for path in self._paths(name):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as part:
-                    try:
-                        self._fill(part.name, arrays)
-                        os.replace(part.name, path)
-                    except BaseException:
-                        os.unlink(part.name)
-                        raise
+                part = path.with_name(f".part-{os.getpid()}-{secrets.token_hex(4)}")  # others may read it, by the umask
+                try:
+                    self._fill(part, arrays)
+                    part.replace(path)
+                finally:
+                    part.unlink(missing_ok=True)
                 return
             except OSError as error:
                 failed.append(f"{path.parent} ({error.strerror})")
         log.warning("what was computed of %s is not kept, so it is computed at each start: cannot write %s", self._glb,
                     " or ".join(failed))
 
-    def _fill(self, path: str, arrays: Mapping[str, np.ndarray]) -> None:
+    def _fill(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("digest", self._digest)
             for key, array in arrays.items():
