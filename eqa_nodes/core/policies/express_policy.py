@@ -52,7 +52,7 @@ class ExpressConfig:
         "Number of the question's first ranked regions that are searched when they are found; 0 searches none.")
     visits: Counted = setting(3, "Maximum number of visits to one region in a row.")
     turns: Count = setting(3, "Number of turns on the spot after each drive in a region; each is a decision.")
-    turn_deg: Positive = setting(30.0, "Size in degrees of such a turn, to the left.")
+    left_deg: Positive = setting(30.0, "Size in degrees of such a turn, to the left.")
     semantic: SemanticConfig = SemanticConfig()
     frontier: FrontierConfig = FrontierConfig()
     value: Positive = setting(0.5, "Scale of the semantic terms.")
@@ -146,7 +146,7 @@ class ExpressPolicy:
         """Turn, or drive to the region's most promising point; None where nothing of it can be got to."""
         pose, name = situation.pose, situation.regions[rank].name
         if self._search.turning:
-            left = pose._replace(yaw=wrap(pose.yaw + math.radians(self._c.turn_deg)))
+            left = pose._replace(yaw=wrap(pose.yaw + math.radians(self._c.left_deg)))
             return Decision(left, f"looks about in the {name}")
         masked = masked_values(self._map.on(reach.grid), self._regions.mask(reach.grid, name),
                                self._c.semantic.sigma_cells)

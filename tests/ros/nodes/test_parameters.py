@@ -302,7 +302,8 @@ NEEDS = {"perception": {"detector.name": "labels"}, "bridge": {"drive": "velocit
 OTHER: dict[str, Any] = {"policy": "frontier", "agent.explore": "first", "agent.calibration": "label",
                          "agent.risk": 0.3, "bag.compression": "zstd", "bag.color": "png", "bag.depth": "png",
                          "bag.names": "robot", "bag.split_mb": 2.0, "bag.split_s": 2.0,
-                         "senses.localisation.by": "others", "senses.depth_noise": 0.1}
+                         "senses.localisation.by": "others", "senses.depth_noise": 0.1,
+                         "params.express.coarse": "random"}
 
 
 def other(name: str, default: Any) -> Any:
