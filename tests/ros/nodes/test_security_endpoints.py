@@ -21,8 +21,8 @@ from tests.fixtures.policy_rules import Wires, allowed
 from tests.ros.system.test_lockstep import parameters
 
 PLANT = Sample("rights", "Where is the plant?", "", scene="toy:flat", seed=3)
-OTHERS = ("labels", "label_table", "detected", "detected_table", "tf", "tf_static", "odom", "scan", "cmd_vel",
-          "replay_status", "clock", "episode")  # their use is up to settings
+OTHERS = ("labels", "label_table", "detected", "detected_table", "tf", "tf_static", "odom", "scan", "points",
+          "cmd_vel", "replay_status", "clock", "episode")  # their use is up to settings
 BY_NEED = {f"/{TOPICS[key].name.lstrip('/')}" for key in OTHERS if key in TOPICS} | {
     "/perception/reset_episode", "/reconstructor/reset_episode"} | {
     f"/{topic.name}" for topic in CAMERA_TOPICS.values()}

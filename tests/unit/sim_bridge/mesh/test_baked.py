@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from sim_bridge.mesh.baked import FOLDER, BakedScan
 from sim_bridge.mesh.floor import MeshFloor
 from sim_bridge.scans import find_scan
 from tests.fixtures.houses import two_rooms
+from tests.fixtures.logs import logged
 
 ROBOT = RobotModel()
 
@@ -87,18 +87,18 @@ def test_what_changed_is_computed_anew(scan: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "text"])
-def test_what_is_damaged_is_said_and_computed_anew(scan: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_damaged_is_said_and_computed_anew(scan: Path, harm: str) -> None:
     first = opened(scan)
     for path in kept_of(scan.parent / FOLDER):
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 0xFF
         path.write_bytes(bytes({"cut": data[:-30], "flipped": data, "empty": b"", "text": b"not an archive" * 9}[harm]))
-    with caplog.at_level(logging.WARNING):
+    with logged(baked.__name__) as heard:
         check_same(first, opened(scan))
-    assert caplog.text.count("is damaged") == 2
-    caplog.clear()
-    check_same(first, opened(scan))
-    assert not caplog.text
+    assert heard.text.count("is damaged") == 2
+    with logged(baked.__name__) as heard:
+        check_same(first, opened(scan))
+    assert not heard.text
 
 
 def test_where_the_folder_cannot_be_written_the_users_cache_is(scan: Path, monkeypatch: pytest.MonkeyPatch,
@@ -110,12 +110,12 @@ def test_where_the_folder_cannot_be_written_the_users_cache_is(scan: Path, monke
     check_same(first, opened(scan))
 
 
-def test_where_nothing_can_be_written_it_is_said(scan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_where_nothing_can_be_written_it_is_said(scan: Path, tmp_path: Path) -> None:
     for place in (scan.parent / FOLDER, tmp_path / "cache"):
         place.write_text("in the way")
-    with caplog.at_level(logging.WARNING):
+    with logged(baked.__name__) as heard:
         assert opened(scan)[1].levels
-    assert "is not kept" in caplog.text and str(tmp_path / "cache") in caplog.text
+    assert "is not kept" in heard.text and str(tmp_path / "cache") in heard.text
 
 
 def test_a_file_that_cannot_be_finished_leaves_nothing(scan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
