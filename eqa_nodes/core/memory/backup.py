@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory.database import VERSION
-from eqa_nodes.core.memory.identity import WAIT_S, check_ours, format_of, locked, reading, true_path
+from eqa_nodes.core.memory.identity import WAIT_S, check_ours, format_of, locked, reading, roll_back, true_path
 
 _BLOCK = 1 << 20
 _HEX = 64  # characters of a SHA-256
@@ -44,6 +44,7 @@ def back_up(path: Path, backup: Path) -> Backup:
     """
     with named(path, "backed up"):
         source = true_path(path)
+        roll_back(source)
         found = _known_format(source)
         if backup.exists():
             raise StorageError(f"{backup} exists: name another file for the backup")
@@ -90,6 +91,7 @@ def restore(backup: Path, path: Path, before: Path | None = None) -> Backup:
     held = check_backup(backup)
     with named(path, "restored"):
         target = true_path(path)
+        roll_back(target)
         if format_of(target) > VERSION:
             check_ours(target, VERSION)
         target.parent.mkdir(parents=True, exist_ok=True)

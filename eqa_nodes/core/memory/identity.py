@@ -39,6 +39,17 @@ def true_path(path: Path) -> Path:
     return real
 
 
+def roll_back(path: Path) -> None:
+    """Undo the transaction that a killed process left half done in a rollback journal, as SQLite does for a writer.
+
+    Who only reads cannot, and would see half of it or fail. Memory files have such a journal only while they change to
+    or from a write-ahead log: when they are migrated or restored. Raises sqlite3.Error.
+    """
+    if path.is_file() and path.with_name(path.name + "-journal").exists():
+        with closing(sqlite3.connect(path, timeout=WAIT_S)) as db:
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
 def reading(path: Path, look: bool = False) -> str:
     """Return the URI that opens a file for reading alone.
 

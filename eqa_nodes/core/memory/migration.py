@@ -26,7 +26,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory.backup import back_up, checked, copy, free_name, named
 from eqa_nodes.core.memory.database import SCHEMA, VERSION
 from eqa_nodes.core.memory.embedding import DIMENSIONS
-from eqa_nodes.core.memory.identity import APPLICATION_ID, OLDEST, check_ours, format_of, locked, true_path
+from eqa_nodes.core.memory.identity import APPLICATION_ID, OLDEST, check_ours, format_of, locked, roll_back, true_path
 from eqa_nodes.core.memory.keyframes import NoveltyView
 from eqa_nodes.core.memory.maps import unpack
 from eqa_nodes.core.memory.rows import load_sightings
@@ -52,6 +52,7 @@ def migrate(path: Path) -> Migrated:
     """
     with named(path, "migrated"):
         target = true_path(path)
+        roll_back(target)
         before = format_of(target)
         if before > VERSION:
             check_ours(target, VERSION)

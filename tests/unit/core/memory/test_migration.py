@@ -65,6 +65,31 @@ def test_an_old_format_keeps_its_views(number: int, tmp_path: Path) -> None:
         assert store.take(frame(10 * SECOND, Pose2(0.0, 9.0, 0.0), {6: (0, 10, 60, 40)}), LABELS) is not None
 
 
+def kill_in_a_transaction(path: Path) -> None:
+    """Leave a file as a process does that is killed while it changes it by a rollback journal."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = DELETE").fetchall()
+        db.execute("PRAGMA cache_size = 1")  # pages reach the file before the end of the transaction
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("CREATE TABLE half (what)")
+        db.executemany("INSERT INTO half VALUES (?)", [(b"half" * 1024,)] * 200)
+        left = {name: name.read_bytes() for name in (path, path.with_name(path.name + "-journal"))}
+        db.execute("ROLLBACK")
+    for name, content in left.items():
+        name.write_bytes(content)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_file_whose_migration_was_killed_is_migrated(number: int, tmp_path: Path) -> None:
+    path = old(tmp_path, number)
+    kill_in_a_transaction(path)
+    done = migrate(path)
+    assert (done.before, done.keyframes) == (number, 3)
+    with closing(MemoryStore(path)) as store:
+        assert len(store) == 3
+        assert not store._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchone()
+
+
 def test_what_cannot_be_migrated_stays_as_it_was(tmp_path: Path) -> None:
     path = old(tmp_path, 3)
     with closing(sqlite3.connect(path)) as db:
