@@ -9,6 +9,7 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import contextlib
 import math
 import threading
 from collections.abc import Callable
@@ -97,6 +98,17 @@ class Driver:
         with self._heard:
             assert self._heard.wait_for(done, WAIT_S), "it did not come"
 
+    def placed(self, parent: str, child: str, stamp_ns: int) -> Any:
+        """Wait for a transform of exactly that moment, which comes by another topic, and return it."""
+        def known() -> bool:
+            with contextlib.suppress(NoTransform):
+                self.tf.lookup(parent, child, stamp_ns)
+                return True
+            return False
+
+        self.until(known)
+        return self.tf.lookup(parent, child, stamp_ns)
+
     def later(self, seconds: float) -> None:
         """Wait for so much simulated time."""
         end = self.now_ns() + seconds * 1e9
@@ -179,7 +191,7 @@ def test_depth_is_a_point_cloud_for_who_asks_for_it(driver: Driver) -> None:
     assert [field.name for field in clouds[0].fields] == ["x", "y", "z"] and clouds[0].point_step == 12
     level = points[(abs(points[:, 1]) < 0.1) & (abs(points[:, 0]) < 0.2)]
     assert level[:, 2] == pytest.approx(1.0, abs=0.02)  # the wall, straight ahead
-    driver.tf.lookup(convert.MAP, convert.CAMERA, messages.stamp_of(clouds[0]))
+    driver.placed(convert.MAP, convert.CAMERA, messages.stamp_of(clouds[0]))
 
 
 def test_odometry_drifts_and_corrections_bring_the_robot_back_in_the_map(ros: Any) -> None:
@@ -193,9 +205,7 @@ def test_odometry_drifts_and_corrections_bring_the_robot_back_in_the_map(ros: An
     driver.later(1.0)
     metres = driver.act(Act.Request.STATUS).metres
     assert abs(driver.pose().x / metres - 1) == pytest.approx(0.2, abs=0.01)  # odometry began at 0
-    last = driver.now_ns()
-    driver.until(lambda: last in driver.clock)
-    believed = pose2_of(driver.tf.lookup(convert.MAP, convert.BASE, last))
+    believed = pose2_of(driver.placed(convert.MAP, convert.BASE, driver.now_ns()))
     assert believed.distance(Pose2(START.x + metres, START.y, 0.0)) < 0.01
 
 
@@ -204,8 +214,7 @@ def test_with_localisation_by_others_nobody_tells_where_the_robot_is_in_the_map(
     driver.reset()
     driver.later(1.0)
     last = driver.now_ns()
-    driver.until(lambda: last in driver.clock)
-    driver.tf.lookup(convert.ODOM, convert.BASE, last)
+    driver.placed(convert.ODOM, convert.BASE, last)
     with pytest.raises(NoTransform, match="there is nothing"):
         driver.tf.lookup(convert.MAP, convert.BASE, last)
 

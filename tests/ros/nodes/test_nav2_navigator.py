@@ -236,8 +236,9 @@ def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_na
 
 
 def test_while_another_client_drives_ours_waits_and_names_it(rig: Rig) -> None:
-    node = rig.node(wait__active_s=1.0)
+    node = rig.node(wait__active_s=5.0)
     with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+        until(lambda: not node._commander.missing(1.0))
         results: list[Any] = []
         pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
         other = threading.Thread(target=lambda: results.append(sent(rig.client, pose)), daemon=True)
