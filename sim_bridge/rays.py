@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from embreex.mesh_construction import TriangleMesh
-from embreex.rtcore_scene import EmbreeScene
 
 from eqa_nodes.core.types.views import Intrinsics
+from sim_bridge import embree
 
 BAND_ROWS = 40
+Result = TypeVar("Result")
 
 
 class Image(NamedTuple):
@@ -47,21 +47,40 @@ class RayScene:
 
     def __init__(self, points: np.ndarray, faces: np.ndarray | None = None) -> None:
         """Build the tree over (n, 3, 3) float32 triangles, or over (n, 3) points and (m, 3) int32 faces of them."""
-        self._scene = EmbreeScene()
-        self._geometry = TriangleMesh(self._scene, np.ascontiguousarray(points, np.float32), faces)
-        self.first_hit(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32))  # the tree is built by the first ray
+        points = np.ascontiguousarray(points, np.float32).reshape(-1, 3)
+        every = np.arange(len(points), dtype=np.int32).reshape(-1, 3) if faces is None else faces
+        self._tree = embree.Tree(points, every)
 
     def hits(self, origins: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray]:
-        """Return Embree's record of the first hit of each ray (n, 3) float32: primID (-1 = none), u, v, tfar, Ng."""
-        return self._scene.run(origins, directions, output=True)
+        """Return the first hit of each ray (n, 3) float32: primID (n,) int32, -1 = none, u, v, tfar, Ng (n, 3).
+
+        tfar is a multiple of the direction, embree.FAR where nothing is hit; there u, v and Ng mean nothing.
+        """
+        count = len(origins)
+        face, (u, v, far) = np.empty(count, np.int32), (np.empty(count, np.float32) for _ in range(3))
+        normal = np.empty((count, 3), np.float32)
+        embree.hits(self._tree.scene, *_floats(origins, directions), face, u, v, far, normal)
+        return {"primID": face, "u": u, "v": v, "tfar": far, "Ng": normal}
 
     def first_hit(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """Return the triangle that each ray hits first, (n,) int32, -1 = none."""
-        return self._scene.run(origins, directions, query="INTERSECT")
+        return self.hits(origins, directions)["primID"]
 
     def blocked(self, origins: np.ndarray, directions: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return (n,) bool: something lies on the ray before `length` times its direction."""
-        return self._scene.run(origins, directions, dists=length, query="OCCLUDED") >= 0
+        out = np.empty(len(origins), bool)
+        embree.blocked(self._tree.scene, *_floats(origins, directions, length), out)
+        return out
+
+
+def _floats(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return arrays in the one form that kernels are compiled for."""
+    return tuple(np.ascontiguousarray(array, np.float32) for array in arrays)
+
+
+def later(work: Callable[[], Result]) -> Future[Result]:
+    """Start work in a worker thread. It must not wait for other work there."""
+    return _workers(os.getpid()).submit(work)
 
 
 def blank(count: int) -> Image:

@@ -29,7 +29,8 @@ class TriangleScene:
     uv: (n, 2) float32 texture coordinates, v downwards; colour: (n, 3) uint8, 255 where the file has none;
     part: (m,) int32 row of factor, texture, wrap and lit; factor: (p, 3) float32 base colour; texture: (p,) int32,
     -1 = none; wrap: (p, 2) int32; lit: (p,) bool, no colours: shaded by a lamp at the camera;
-    instance: (m,) uint16 of labels, 0 = nothing.
+    instance: (m,) uint16 of labels, 0 = nothing; sheet: (m,) bool, one side of a sheet, seen from
+    behind too.
     """
 
     vertices: np.ndarray
@@ -43,6 +44,7 @@ class TriangleScene:
     lit: np.ndarray
     textures: Pyramids
     instance: np.ndarray
+    sheet: np.ndarray
     labels: dict[int, Label]
 
 
@@ -68,7 +70,8 @@ def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
         np.array([p.material.factor for p in model.parts], np.float32),
         np.array([p.material.image for p in model.parts], np.int32),
         np.array([p.material.wrap for p in model.parts], np.int32), np.array(lit),
-        pyramids([image.decode if i in used else None for i, image in enumerate(model.images)]), instance, known)
+        pyramids([image.decode if i in used else None for i, image in enumerate(model.images)]), instance,
+        sheets(vertices, faces), known)
 
 
 def _joined_uv(parts: list[Submesh], path: Path) -> np.ndarray:
@@ -83,3 +86,17 @@ def _bytes(part: Submesh) -> np.ndarray:
     if part.colour is None:
         return np.full((len(part.vertices), 3), 255, np.uint8)
     return np.rint(np.clip(np.nan_to_num(part.colour), 0.0, 1.0) * 255).astype(np.uint8)
+
+
+def sheets(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Return (m,) bool: another face has the same three corners, so that the two are the sides of one sheet."""
+    bits = (vertices + np.float32(0)).view(np.uint32).astype(np.uint64)  # + 0: there are two zeros
+    mixed = (bits[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ bits[:, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
+             ^ bits[:, 2] * np.uint64(0x165667B19E3779F9))
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = mixed[faces].sum(axis=1, dtype=np.uint64)  # wherever the round begins, and whichever way it goes
+    order = np.argsort(key)  # in whatever order equal ones come
+    twin = key[order][1:] == key[order][:-1]
+    out = np.zeros(len(faces), bool)
+    out[order[1:][twin]] = out[order[:-1][twin]] = True
+    return out

@@ -23,10 +23,9 @@ class MeshRenderer:
     """Draws a scan from any pose."""
 
     def __init__(self, scene: TriangleScene) -> None:
-        """Build the tree of triangles: about 1.5 s for a million."""
+        """Build the tree of triangles: about 0.5 s of processor time for a million, on all cores."""
         self._scene = scene
         self._rays = RayScene(scene.vertices, scene.faces)
-        self._sheet = sheets(scene.vertices, scene.faces)
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees, background black.
@@ -60,7 +59,7 @@ class MeshRenderer:
         """Return the first front on each ray (n, 3): face (n,) int32, -1 = none, its u, v, and multiples of the ray."""
         hit = self._rays.hits(origins, directions)
         face, u, v, depth = hit["primID"], hit["u"], hit["v"], hit["tfar"]
-        rest = backs(face, hit["Ng"], directions, self._sheet)
+        rest = backs(face, hit["Ng"], directions, self._scene.sheet)
         for _ in range(LAYERS):
             if not len(rest):
                 break
@@ -68,20 +67,6 @@ class MeshRenderer:
             start = depth[rest] * np.float32(1 + _SKIP) + np.float32(_SKIP)
             hit = self._rays.hits(origins[rest] + start[:, None] * ray, ray)
             face[rest], u[rest], v[rest], depth[rest] = hit["primID"], hit["u"], hit["v"], start + hit["tfar"]
-            rest = rest[backs(hit["primID"], hit["Ng"], ray, self._sheet)]
+            rest = rest[backs(hit["primID"], hit["Ng"], ray, self._scene.sheet)]
         face[rest] = -1
         return face, u, v, depth
-
-
-def sheets(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Return (m,) bool: another face has the same three corners, so that the two are the sides of one sheet."""
-    bits = (vertices + np.float32(0)).view(np.uint32).astype(np.uint64)  # + 0: there are two zeros
-    mixed = (bits[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ bits[:, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
-             ^ bits[:, 2] * np.uint64(0x165667B19E3779F9))
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = mixed[faces].sum(axis=1, dtype=np.uint64)  # wherever the round begins, and whichever way it goes
-    order = np.argsort(key)  # in whatever order equal ones come
-    twin = key[order][1:] == key[order][:-1]
-    out = np.zeros(len(faces), bool)
-    out[order[1:][twin]] = out[order[:-1][twin]] = True
-    return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from sim_bridge.mesh.baked import BakedScan
 from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.paths import MeshPaths
-from sim_bridge.rays import Image
+from sim_bridge.rays import Image, later
 from sim_bridge.scans import SceneFiles, find_scan
 from sim_bridge.simulator import EpisodeSetup, Point
 from sim_bridge.walker import At, Walker
@@ -29,16 +29,17 @@ _KEPT = 3  # scenes stay in memory
 
 
 class MeshWorld:
-    """A scan with what is derived from it, each part made when first asked for."""
+    """A scan with what is derived from it."""
 
     def __init__(self, scan: BakedScan) -> None:
         self._scan, self.scene = scan, scan.scene
+        self._renderer = later(partial(MeshRenderer, scan.scene))  # the tree is built while the floor is read or found
         self._bodies: dict[tuple[float, ...], tuple[MeshFloor, MeshPaths]] = {}
 
-    @cached_property
+    @property
     def renderer(self) -> MeshRenderer:
-        """What draws it."""
-        return MeshRenderer(self.scene)
+        """What draws it. Raises SimulatorError when Embree fails."""
+        return self._renderer.result()
 
     def seen_height(self, at: At) -> float:
         """Return the height of the surface that is seen at a point of the floor, metres; the floor's over a hole.

@@ -14,7 +14,8 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge import rays
 from sim_bridge.house.simulator import HouseWorld
-from sim_bridge.mesh.look import MeshRenderer, sheets
+from sim_bridge.mesh.load import sheets
+from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.model import CLAMP, MIRROR, REPEAT
 from sim_bridge.mesh.pyramid import _wrapped
 from tests.fixtures.houses import two_rooms
@@ -113,7 +114,8 @@ def test_a_sheet_with_both_sides_in_one_place_is_seen_from_both(tmp_path: Path) 
     scene = load(glb.write(tmp_path / "a.glb"))
     both = scene.vertices[:4], np.array([[0, 1, 2], [2, 1, 0], [0, 2, 3]], np.int32)
     assert sheets(*both).tolist() == [True, True, False]
-    pair = replace(scene, faces=np.array([[0, 1, 2], [0, 2, 3], [2, 1, 0], [3, 2, 0]], np.int32))
+    faces = np.array([[0, 1, 2], [0, 2, 3], [2, 1, 0], [3, 2, 0]], np.int32)
+    pair = replace(scene, faces=faces, sheet=sheets(scene.vertices, faces))
     assert (look(pair, 0, 0, 0.9, 0, DOWN, CAMERA).depth_m > 0).all()
     assert (look(pair, 0, 0, -0.9, 0, -DOWN, CAMERA).depth_m > 0).all()
 
