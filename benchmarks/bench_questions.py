@@ -1,8 +1,8 @@
 """Questions one after the other for 100 minutes, as a robot gets them: does memory stay flat, and does each one end?
 
-The simulated robot is driven by a stand-in for Nav2, in real time, a process a node, with everything noisy: odometry
-drifts and slips, localisation jumps, depth is noisy, objects are missed and confused, and three people walk about.
-Ctrl-C ends it early with what was measured so far.
+The simulated robot is driven by Nav2's own servers where they are installed, elsewhere by a stand-in, in real time, a
+process a node, with everything noisy: odometry drifts and slips, localisation jumps, depth is noisy, objects are missed
+and confused, and three people walk about. Ctrl-C ends it early with what was measured so far.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.bench_soak import COMPRESSED, ROBOT, rss_mb
+from benchmarks.nav2_servers import Driver, Nav2, StandInForNav2, installed
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample
@@ -34,17 +35,18 @@ LIMITS = Limits(metres=40.0, seconds=240.0)
 
 def rows() -> list[dict[str, object]]:
     """Return a row of how the questions ended, and one a process: its memory at the end and after the warm-up."""
-    from eqa_nodes.testing.nav2 import StandIn
-
     with tempfile.TemporaryDirectory() as folder:
         chosen = driven_by(NAV2)
         chosen["memory"] = {"labels": True, "folder": f"{folder}/memory"}
         chosen["recorder"] = {"folder": f"{folder}/bags", **COMPRESSED}
         parameters = merged(NOISY, of_robot(ROBOT), chosen)
-        with RunningGraph(Path(folder), parameters, isolate=True) as graph, StandIn(graph.environment), \
-                GraphClient(graph.environment) as client:
-            pids = {child.nodes[0]: child.process.pid for child in graph.children}
-            soak = Soak(client, pids)
+        with contextlib.ExitStack() as stack:
+            graph = stack.enter_context(RunningGraph(Path(folder), parameters, isolate=True))
+            driver = Nav2(graph.environment, parameters.settings.bridge, Path(folder)) if installed() \
+                else StandInForNav2(graph.environment)
+            client = stack.enter_context(GraphClient(graph.environment, driver.listen))
+            stack.enter_context(driver)
+            soak = Soak(client, driver, {child.nodes[0]: child.process.pid for child in graph.children})
             with contextlib.suppress(KeyboardInterrupt):
                 soak.run()
             restarts, domain = graph.restarts(), graph.domain
@@ -55,8 +57,8 @@ def rows() -> list[dict[str, object]]:
 class Soak:
     """Asks, and measures after each question."""
 
-    def __init__(self, client: GraphClient, pids: dict[str, int]) -> None:
-        self._client, self._pids, self._judge = client, pids, OfflineJudge()
+    def __init__(self, client: GraphClient, driver: Driver, pids: dict[str, int]) -> None:
+        self._client, self._driver, self._pids, self._judge = client, driver, pids, OfflineJudge()
         self._begin = time.monotonic()
         self.ended: Counter[str] = Counter()
         self.megabytes: list[tuple[float, dict[str, float]]] = []
@@ -86,6 +88,7 @@ class Soak:
         """Return how the question ended, and what was said."""
         try:
             self._client.reset(sample.scene, f"q{number}", sample.start, sample.seed)
+            self._driver.new_scene()
             answer = self._client.ask(sample.as_question(LIMITS, False), deadline_s=900.0)
         except EqaError as error:
             return "failed", str(error)
@@ -99,9 +102,10 @@ class Soak:
     def ends(self, restarts: dict[str, int], left: list[int]) -> dict[str, object]:
         """Return the row of how the questions ended."""
         counts = ", ".join(f"{count} {how}" for how, count in sorted(self.ended.items()))
-        return {"name": f"questions for {self.spent_s / 60:.0f} minutes, everything noisy", "median_ms": "",
-                "baseline": "", "ratio": "",
-                "note": f"{sum(self.ended.values())} asked, all ended: {counts}; processes started anew: "
+        ended = sum(self.ended.values()) - self.ended["failed"]
+        return {"name": f"questions for {self.spent_s / 60:.0f} minutes, all noisy, driven by {self._driver.name}",
+                "median_ms": "", "baseline": "", "ratio": "",
+                "note": f"{ended} of {sum(self.ended.values())} ended: {counts}; processes started anew: "
                         f"{sum(restarts.values())}; processes left after the end: {len(left)}"}
 
     def memory(self) -> list[dict[str, object]]:

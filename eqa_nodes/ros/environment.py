@@ -74,9 +74,10 @@ def _wheels_environment() -> dict[str, str]:
     site = Path(sysconfig.get_path("platlib"))
     ours = [str(Path(sys.prefix, "lib")), *sorted(str(path) for path in site.glob("ros_*.libs"))]
     theirs = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path and path not in ours]
+    others = [path for path in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if path and path != sys.prefix]
     return {
         "LD_LIBRARY_PATH": os.pathsep.join(ours + theirs),
-        "AMENT_PREFIX_PATH": sys.prefix,
+        "AMENT_PREFIX_PATH": os.pathsep.join([sys.prefix, *others]),
         "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1",
     }
 
