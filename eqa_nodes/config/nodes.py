@@ -185,7 +185,9 @@ class Nav2NavigatorSettings(Settings):
     """Parameters of the nav2_navigator node."""
 
     node: NodeSettings = setting(NodeSettings(), reads=_PLACED)
+    robot: RobotModel = setting(RobotModel(), reads=("radius_m",))
     driving: DrivingConfig = DrivingConfig()
+    stamped: bool = setting(True, "Type of cmd_vel: true = TwistStamped, false = Twist.")
     leg_deadline_s: Positive = setting(120.0,
         "Deadline of one drive, recoveries included, in seconds of the clock of the transforms.")
     commander: str = setting("auto",

@@ -76,6 +76,8 @@ TOPICS: dict[str, Topic] = {
     "scan": Topic("scan", "sensor_msgs/msg/LaserScan", "frame"),
     "points": Topic("camera/depth/points", "sensor_msgs/msg/PointCloud2", "frame"),
     "cmd_vel": Topic("cmd_vel", "geometry_msgs/msg/TwistStamped", "event"),  # or UNSTAMPED; Nav2's
+    "keep_out_info": Topic("keep_out/filter_info", "nav2_msgs/msg/CostmapFilterInfo", "latched"),
+    "keep_out_mask": Topic("keep_out/mask", "nav_msgs/msg/OccupancyGrid", "latched"),
     "stop": Topic("stop", "std_msgs/msg/Bool", "latched"),  # the operator's
     "battery": Topic("battery_state", "sensor_msgs/msg/BatteryState", "event"),
     "localisation": Topic("amcl_pose", "geometry_msgs/msg/PoseWithCovarianceStamped", "latched"),
@@ -218,8 +220,9 @@ NODES: dict[str, NodeSpec] = {
         calls=("act",), threads=4, worlds=("sim", "replay")),  # of a replay: says that it cannot be driven
     "nav2_navigator": NodeSpec(
         "eqa_nodes.nodes.nav2_navigator:Nav2NavigatorNode",
-        subscribes=("odom", "tf", "tf_static", "stop", "battery", "localisation"), apart=("odom", "tf", "tf_static"),
-        serves=("drive_to_pose", "look_around", "allow_drive"),
+        publishes=("keep_out_info", "keep_out_mask"),
+        subscribes=("odom", "tf", "tf_static", "cmd_vel", "stop", "battery", "localisation"),
+        apart=("odom", "tf", "tf_static"), serves=("drive_to_pose", "look_around", "allow_drive"),
         calls=NAV2_SERVES, threads=6, worlds=("sim", "robot")),
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),

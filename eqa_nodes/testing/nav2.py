@@ -20,6 +20,7 @@ from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
+from eqa_nodes.core.driving.keep_out_mask import with_mask
 from eqa_nodes.core.driving.planning import along, forbidden, plan
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.floor import GridMap
@@ -55,12 +56,13 @@ class StandIn:
         self._node = Node("nav2", context=self._context)
         self._tf, self._now_ns = TfBuffer(), 0
         self._grid: GridMap | None = None
+        self._mask: GridMap | None = None  # of the keepout filter
         self._changed = threading.Condition()
         group = ReentrantCallbackGroup()
         serve_states(self._node, dict.fromkeys(MANAGED, "active"), group)
         serve_costmaps(self._node, self._costs, group)
         self._out = self._node.create_publisher(TwistStamped, TOPICS["cmd_vel"].name, 1)
-        for key, take in (("tf", self._on_tf), ("map", self._on_map)):
+        for key, take in (("tf", self._on_tf), ("map", self._on_map), ("keep_out_mask", self._on_mask)):
             self._node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos),
                                            callback_group=group)
         self._servers = [
@@ -100,6 +102,9 @@ class StandIn:
 
     def _on_map(self, message: Any) -> None:
         self._grid = messages.grid_of(message)
+
+    def _on_mask(self, message: Any) -> None:
+        self._mask = messages.grid_of(message)
 
     def _costs(self) -> tuple[list[list[int]], float, tuple[float, float]]:
         """Return the map as a costmap: what is nearer to an obstacle than the robot's radius touches it."""
@@ -153,6 +158,8 @@ class StandIn:
     def _planned(self, pose: Pose2, goal: Pose2) -> Any:
         grid: GridMap | None = self._grid
         try:
+            if grid is not None and self._mask is not None:
+                grid = with_mask(grid, self._mask)
             path = plan(grid, pose, goal, RADIUS_M) if grid is not None else None
         except BadPose as error:
             raise Failed(NO_PATH, str(error)) from error

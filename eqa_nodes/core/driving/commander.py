@@ -58,6 +58,9 @@ class Commander(Protocol):
         Raises EqaError when it does not come in time, or in another frame than the map's.
         """
 
+    def keep_out(self, mask: GridMap) -> None:
+        """Give the planner a mask (core/driving/keep_out_mask.py) in place of the last one."""
+
     def clear_costmaps(self, wait_s: float) -> None:
         """Forget what the costmaps saw. Raises NodeLost when that is not confirmed in time."""
 
@@ -70,6 +73,9 @@ class RobotState(Protocol):
 
     def now_s(self) -> float:
         """Return the time of the clock that deadlines use, seconds. Raises StaleData like `pose`."""
+
+    def commanded_m_s(self) -> float:
+        """Return the newest speed forward that the base was told to drive, m/s; 0 where nobody tells."""
 
     def travelled(self) -> Travelled | None:
         """Return what was driven by odometry, None while none has come. Raises StaleData when it comes no more."""

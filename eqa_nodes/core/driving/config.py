@@ -76,6 +76,9 @@ class KeepOutConfig:
         'Polygons of the map frame in metres that the robot must not enter, each "name: x y, x y, x y".')
     margin_m: Positive = setting(0.5, "Minimum distance in metres between a goal and a keep-out zone.")
     stop_m: NotNegative = setting(0.25, "Distance in metres to a keep-out zone at which the robot is stopped.")
+    touch_s: NotNegative = setting(2.0,
+        "Time in seconds that the robot is told to drive forward and does not move, after which Nav2's planner keeps "
+        "off what it touches until the drive ends; 0 disables it.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "keep_out")

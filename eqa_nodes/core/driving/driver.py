@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.driving.codes import meaning_of, result_of
 from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.driving.gates import Gates
+from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
 from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
 from eqa_nodes.core.errors import EqaError
@@ -39,17 +40,35 @@ class Interrupt:
 class Driver:
     """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
 
-    def __init__(self, commander: Commander, robot: RobotState, gates: Gates, config: DrivingConfig) -> None:
+    def __init__(self, commander: Commander, robot: RobotState, gates: Gates, config: DrivingConfig,
+                 radius_m: float) -> None:
+        """radius_m: of the robot. The planner is given the keep-out zones."""
         self.commander, self.robot, self.gates, self.config = commander, robot, gates, config
-        self.zones = parsed(config.keep_out.zones)
+        self.zones, self.radius_m = parsed(config.keep_out.zones), radius_m
+        self.mark(())
 
     def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal (map frame), or to where it can be seen from."""
-        return self._ended(lambda: _GoalDrive(self, deadline_s, interrupt, allowance, _LEAST_M).go_to(goal))
+        def drive() -> NavResult:
+            drive = _GoalDrive(self, deadline_s, interrupt, allowance, _LEAST_M)
+            try:
+                return drive.go_to(goal)
+            finally:
+                if drive.touch.points:
+                    self.mark(())
+
+        return self._ended(drive)
 
     def look_around(self, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
         """Turn once on the spot and see what is there."""
         return self._ended(lambda: _GoalDrive(self, deadline_s, interrupt, allowance, 0.0).look_around(deadline_s))
+
+    def mark(self, touched: Sequence[tuple[float, float]]) -> None:
+        """Give the planner the keep-out zones, halfway between where goals and the robot are stopped, and what was
+        touched."""
+        keep_out = self.config.keep_out
+        grow_m = (keep_out.stop_m + keep_out.margin_m) / 2
+        self.commander.keep_out(mask_of(self.zones, grow_m, touched, self.radius_m))
 
     @staticmethod
     def _ended(drive: Callable[[], NavResult]) -> NavResult:
@@ -74,6 +93,7 @@ class _GoalDrive:
         self._leash, self._least_m = DriveBudget(allowance, driver.robot.travelled), least_m
         self._pace = _Pace(driver.config.wait.stop_s + driver.config.wait.poll_s)
         self._fence = Fence(driver.zones, driver.config.keep_out.stop_m)
+        self.touch, self._mark = Touch(driver.config.keep_out.touch_s, driver.radius_m), driver.mark
         self._tried: list[str] = []
 
     def go_to(self, goal: Pose2) -> NavResult:
@@ -202,9 +222,12 @@ class _GoalDrive:
         at = self._robot.pose()
         if breach := self._fence.breached(at):
             raise DriveEnded(NavCode.BLOCKED, breach)
-        then = self._pace.when_stopped(self._robot.now_s(), at)
+        now_s = self._robot.now_s()
+        if self.touch.felt(now_s, at, self._robot.commanded_m_s()):
+            self._mark(self.touch.points)
+        then = self._pace.when_stopped(now_s, at)
         self._leash.check(at, then, Travelled(0, max(at.distance(then), self._least_m)))
-        if self._robot.now_s() >= self._until:
+        if now_s >= self._until:
             tried = f": {self._all_tried()}" if self._tried else ""
             raise DriveEnded(NavCode.TIMEOUT, f"not there after {self._deadline_s:g} s{tried}")
 

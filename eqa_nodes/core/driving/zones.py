@@ -92,6 +92,6 @@ class Fence:
             self._least[i] = allowed if math.isinf(self._least[i]) else max(self._least[i], allowed)
             if gap < self._least[i]:
                 return (f"the robot at ({pose.x:.2f}, {pose.y:.2f}) came within {gap:.2f} m of keep-out zone "
-                        f"{zone.name!r}, and stops at {self._stop_m:g} m: give Nav2 the zone too (a keepout filter), "
-                        "so that it plans round it")
+                        f"{zone.name!r}, and stops at {self._stop_m:g} m: have Nav2's global costmap use the keepout "
+                        "filter, so that it plans round it (docs/nav2.md)")
         return ""

@@ -14,8 +14,10 @@ from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.base_pose import BasePoseListener
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
+
+COMMANDED_S = 0.5  # an older command has ended: bases stop by themselves
 
 
 class RobotPlace:
@@ -32,12 +34,19 @@ class RobotPlace:
             node.config.node.tf.time_jump_s)
         self._odom_received_s: float | None = None  # a place that odometry gave
         node.subscribe("odom", self._on_odom)
+        self._commanded: tuple[float, float] = 0.0, -math.inf  # m/s, and when, wall clock
+        cmd_vel = TOPICS["cmd_vel"]._replace(**({} if node.config.stamped else {"type": UNSTAMPED}))
+        node.follow(cmd_vel, self._on_command)
 
     def pose(self) -> Pose2:
         return pose2_of(self._newest()[1])
 
     def now_s(self) -> float:
         return self._newest()[0] / 1e9
+
+    def commanded_m_s(self) -> float:
+        speed, received_s = self._commanded
+        return speed if time.monotonic() - received_s < COMMANDED_S else 0.0
 
     def travelled(self) -> Travelled | None:
         with self._changed:
@@ -48,6 +57,9 @@ class RobotPlace:
                 raise StaleData(f"odometry gave no place on {TOPICS['odom'].name} for {silent_s:.0f} s: does its "
                                 "driver run? How far the robot drives is not known without it")
             return Travelled(0, self._odometer.metres)
+
+    def _on_command(self, message: Any, _: Any) -> None:
+        self._commanded = getattr(message, "twist", message).linear.x, time.monotonic()
 
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz

@@ -1,4 +1,4 @@
-"""What is asked of Nav2 besides goals: is it active, its global costmap, forget what was seen."""
+"""What is asked of Nav2 besides goals: is it active, its global costmap, forget what was seen, keep out of places."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
+from nav2_msgs.msg import CostmapFilterInfo
 
 from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import CLEARING, MANAGED, SERVICES
+from eqa_nodes.ros.graph import CLEARING, MANAGED, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 
 # Nav2's costs (0..255) as cells: what touches something and what is shut stay apart, as in its own OccupancyGrid.
+KEEP_OUT = 0  # type of a CostmapFilterInfo: keep-out zones and preferred lanes
 _CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.int8)
 
 
@@ -28,7 +30,10 @@ class Nav2Services:
     """
 
     def __init__(self, node: EqaNode, managed: tuple[str, ...]) -> None:
-        self._map_frame = node.config.node.tf.map_frame
+        self._map_frame, self._mask = node.config.node.tf.map_frame, node.out("keep_out_mask")
+        node.out("keep_out_info").publish(CostmapFilterInfo(
+            header=convert.header(0, self._map_frame), filter_mask_topic=TOPICS["keep_out_mask"].name,
+            type=KEEP_OUT, base=0.0, multiplier=1.0))
         self._states = {name: self._client(node, MANAGED[name]) for name in managed}
         self._costmap = self._client(node, "get_global_costmap")
         self._clear = {key: self._client(node, key) for key in CLEARING}
@@ -65,6 +70,10 @@ class Nav2Services:
     def goal(self, pose: Pose2) -> PoseStamped:
         """Return a goal of Nav2; the latest transforms hold."""
         return convert.goal_msg(pose, 0, self._map_frame)
+
+    def keep_out(self, mask: GridMap) -> None:
+        """See Commander.keep_out."""
+        self._mask.publish(convert.in_frame(convert.grid_msg(mask.cells, mask), self._map_frame))
 
     def clear_costmaps(self, wait_s: float) -> None:
         """See Commander.clear_costmaps."""

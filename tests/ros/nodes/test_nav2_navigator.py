@@ -18,8 +18,10 @@ from xml.etree import ElementTree
 import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped, TwistStamped
 from nav2_msgs.action import NavigateToPose
+from nav2_msgs.msg import CostmapFilterInfo
+from nav_msgs.msg import OccupancyGrid
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -29,10 +31,10 @@ from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
-from eqa_nodes.core.types.floor import NavCode, NavResult
+from eqa_nodes.core.types.floor import GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
-from eqa_nodes.ros import convert
+from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import MANAGED, SERVICES
 from eqa_nodes.ros.interfaces import qos
@@ -358,3 +360,34 @@ def test_limits_hold_before_and_during_a_drive(rig: Rig) -> None:
         assert result.code is NavCode.BLOCKED and "keep-out zone 'pond'" in result.message
         until(lambda: nav2.canceled() == 2)
         assert "keep-out zone 'pond'" in rig.go(7.0, 2.0).message and len(nav2.goals) == 2
+
+
+def test_nav2_is_given_zones_and_what_the_robot_pushes_against(rig: Rig) -> None:
+    with ScriptedNav2(rig.domain, ["run"]) as nav2:
+        rig.node(keep_out__zones=["stairs: 6 1, 7 1, 7 2, 6 2"])
+        infos: list[Any] = []
+        masks: list[GridMap] = []
+        rig.client.create_subscription(CostmapFilterInfo, "keep_out/filter_info", infos.append, qos("latched"))
+        rig.client.create_subscription(OccupancyGrid, "keep_out/mask", lambda m: masks.append(messages.grid_of(m)),
+                                       qos("latched"))
+        until(lambda: infos and masks, WAIT_S)
+        info = infos[0]
+        assert (info.type, info.base, info.multiplier, info.filter_mask_topic) == (0, 0.0, 1.0, "keep_out/mask")
+        assert covers(masks[0], 6.5, 1.5) and not covers(masks[0], *rig.at[:2])
+        cmd_vel = rig.client.create_publisher(TwistStamped, "cmd_vel", 1)
+        forward = TwistStamped()
+        forward.twist.linear.x = 0.4
+        rig.client.create_timer(0.05, lambda: cmd_vel.publish(forward))
+        end = rig.running(nav2)
+        until(lambda: covers(masks[-1], rig.at.x + 0.3, rig.at.y), WAIT_S)
+        assert covers(masks[-1], 6.5, 1.5)
+        nav2.end()
+        end()
+        until(lambda: not covers(masks[-1], rig.at.x + 0.3, rig.at.y), WAIT_S)
+
+
+def covers(mask: GridMap, x: float, y: float) -> bool:
+    """Return whether a point lies in a cell of the mask that is shut."""
+    row, column = (int((v - o) // mask.resolution_m) for v, o in zip((y, x), mask.origin[::-1]))
+    rows, columns = mask.cells.shape
+    return 0 <= row < rows and 0 <= column < columns and mask.cells[row, column] == 100

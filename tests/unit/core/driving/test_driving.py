@@ -11,8 +11,10 @@ from eqa_nodes.core.driving.codes import MEANINGS, meaning_of, result_of
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
 from eqa_nodes.core.driving.driver import Interrupt
+from eqa_nodes.core.driving.keep_out_mask import mask_of, with_mask
+from eqa_nodes.core.driving.planning import plan
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult
+from eqa_nodes.core.types.floor import FREE, Allowance, GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.testing.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
 
@@ -322,3 +324,64 @@ def test_a_robot_outside_its_area_may_get_in() -> None:
     robot = Rolling(commander, x=-0.5)
     result = drive(commander, robot, goal=Pose2(1.0, 1.5, 0.0), deadline_s=2.0, allowance=Allowance(area=LEFT_HALF))
     assert result.code is NavCode.TIMEOUT and robot.farthest > 0.2
+
+
+class Pushing(StandingRobot):
+    """Is told to drive forward, and does not get on."""
+
+    def __init__(self, pose: Pose2, told_m_s: float = 0.4) -> None:
+        super().__init__(pose)
+        self.told_m_s = told_m_s
+
+
+def shut(mask: GridMap, x: float, y: float) -> bool:
+    row, column = (int((v - o) // mask.resolution_m) for v, o in zip((y, x), mask.origin[::-1]))
+    inside = 0 <= row < mask.cells.shape[0] and 0 <= column < mask.cells.shape[1]
+    return inside and mask.cells[row, column] == 100
+
+
+def test_the_planner_is_given_what_the_robot_touches_until_the_drive_ends() -> None:
+    commander = ScriptedCommander([None])
+    robot, interrupt = Pushing(Pose2(1.0, 1.5, math.pi / 2)), Interrupt()
+    seen = iter([None] * 6)
+    commander.script = [lambda: next(seen, DONE)]
+    assert drive(commander, robot, interrupt=interrupt).code is NavCode.SUCCEEDED
+    before, first, second, after = commander.masks
+    assert not before.cells.any() and not after.cells.any()
+    assert shut(first, 1.0, 1.75) and shut(first, 1.0, 1.9) and not shut(first, 1.0, 1.5)
+    assert shut(second, 1.3, 1.75) and not shut(first, 1.3, 1.75) and not shut(second, 1.0, 1.5)  # a pane is wide
+
+
+@pytest.mark.parametrize("told_m_s", [0.0, -0.2, math.nan])
+def test_a_robot_that_stands_because_it_is_told_to_touches_nothing(told_m_s: float) -> None:
+    seen = iter([None] * 9)
+    commander = ScriptedCommander([lambda: next(seen, DONE)])
+    drive(commander, Pushing(HERE, told_m_s))
+    assert len(commander.masks) == 1
+
+
+def test_a_robot_that_gets_on_touches_nothing() -> None:
+    commander = ScriptedCommander([], ROOM)
+    robot = Rolling(commander)
+    robot.told_m_s = 0.5
+    seen = iter([None] * 9)
+    commander.script = [lambda: next(seen, DONE)]
+    drive(commander, robot)
+    assert len(commander.masks) == 1
+
+
+def test_the_planner_keeps_off_zones_by_more_than_the_robot_is_stopped_at() -> None:
+    commander = ScriptedCommander([])
+    driver_of(commander, StandingRobot(HERE), zones=["stairs: 2 1, 3 1, 3 2, 2 2"])
+    mask, = commander.masks
+    keep_out = KeepOutConfig()
+    assert shut(mask, 2.5, 1.5) and shut(mask, 2.0 - keep_out.stop_m - 0.05, 1.5)
+    assert not shut(mask, 2.0 - keep_out.margin_m, 1.5)
+
+
+def test_a_path_leads_round_a_mask() -> None:
+    grid = costmap(["." * 24] * 12)
+    masked = with_mask(grid, mask_of((), 0.0, [(3.0, 1.5)], 1.0))
+    path = plan(masked, HERE, Pose2(5.0, 1.5, 0.0), 0.1)
+    assert path is not None and all(math.dist((p.x, p.y), (3.0, 1.5)) > 0.9 for p in path)
+    assert plan(grid, HERE, Pose2(5.0, 1.5, 0.0), 0.1) != path
