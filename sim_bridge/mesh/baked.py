@@ -80,9 +80,8 @@ class BakedScan:
         for path in self._paths(name) if self._digest else []:
             try:
                 with zipfile.ZipFile(path) as file:
-                    if file.read("digest").decode() == self._digest:  # a member is checked when it is read
-                        return {key: np.lib.format.read_array(io.BytesIO(file.read(key)), allow_pickle=False)
-                                for key in file.namelist() if key != "digest"}
+                    if file.read("digest").decode() == self._digest:
+                        return {key: _array(file, key) for key in file.namelist() if key != "digest"}
             except (FileNotFoundError, PermissionError):
                 continue
             except _UNREADABLE as error:
@@ -117,6 +116,13 @@ class BakedScan:
                 np.lib.format.write_array(held, np.ascontiguousarray(array) if array.ndim else array,
                                           allow_pickle=False)
                 file.writestr(key, held.getbuffer())
+
+
+def _array(file: zipfile.ZipFile, key: str) -> np.ndarray:
+    """Return an array of an archive; its checksum is compared when its last byte is read."""
+    with file.open(key) as member:
+        array: np.ndarray = np.lib.format.read_array(member, allow_pickle=False)
+        return array
 
 
 def _digest_of(scan: SceneFiles) -> str:
