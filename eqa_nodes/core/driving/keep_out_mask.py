@@ -61,7 +61,8 @@ class Touch:
     """Notices that the robot pushes against something: it is told to drive forward, and does not move.
 
     The first touch is a point ahead of the robot. Each further one is a row of points across its heading, wider by its
-    radius on both sides: a pane is wide, and the way round a single point leads into it again.
+    radius on both sides: a pane is wide, and the way round a single point leads into it again. Points that would shut
+    the place where the robot stands later were too many, and are dropped.
     """
 
     def __init__(self, wait_s: float, radius_m: float) -> None:
@@ -72,18 +73,21 @@ class Touch:
         self.points: list[tuple[float, float]] = []  # what was touched, map frame
 
     def felt(self, now_s: float, at: Pose2, commanded_m_s: float) -> bool:
-        """Look again; return whether something was touched."""
+        """Look again; return whether the points have changed."""
+        before = len(self.points)
+        self.points = [(x, y) for x, y in self.points if math.hypot(x - at.x, y - at.y) >= self._radius_m]
         if not (self._wait_s and commanded_m_s >= _COMMANDED_M_S):  # as for NaN
             self._since = None
-            return False
-        if self._since is None or at.distance(self._since[1]) > _MOVED_M:
+        elif self._since is None or at.distance(self._since[1]) > _MOVED_M:
             self._since = now_s, at
-        if now_s - self._since[0] < self._wait_s:
-            return False
-        self._since = None
+        elif now_s - self._since[0] >= self._wait_s:
+            self._since = None
+            self._mark(at)
+        return len(self.points) != before
+
+    def _mark(self, at: Pose2) -> None:
         ahead, c, s = self._radius_m + _BEYOND_M, math.cos(at.yaw), math.sin(at.yaw)
         for i in range(-self._touches, self._touches + 1):
             aside = i * self._radius_m
             self.points.append((at.x + ahead * c - aside * s, at.y + ahead * s + aside * c))
         self._touches += 1
-        return True

@@ -11,7 +11,7 @@ from eqa_nodes.core.driving.codes import MEANINGS, meaning_of, result_of
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
 from eqa_nodes.core.driving.driver import Interrupt
-from eqa_nodes.core.driving.keep_out_mask import mask_of, with_mask
+from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of, with_mask
 from eqa_nodes.core.driving.planning import plan
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.floor import FREE, Allowance, GridMap, NavCode, NavResult
@@ -350,6 +350,14 @@ def test_the_planner_is_given_what_the_robot_touches_until_the_drive_ends() -> N
     assert not before.cells.any() and not after.cells.any()
     assert shut(first, 1.0, 1.75) and shut(first, 1.0, 1.9) and not shut(first, 1.0, 1.5)
     assert shut(second, 1.3, 1.75) and not shut(first, 1.3, 1.75) and not shut(second, 1.0, 1.5)  # a pane is wide
+
+
+def test_what_would_shut_the_place_of_the_robot_is_forgotten() -> None:
+    touch = Touch(2.0, 0.2)
+    assert not touch.felt(0.0, HERE, 0.4) and touch.felt(2.0, HERE, 0.4)
+    assert not touch.felt(2.1, HERE, 0.4) and touch.felt(4.2, HERE, 0.4)
+    aside = HERE._replace(x=HERE.x + 0.25, y=HERE.y + 0.22)
+    assert len(touch.points) == 4 and touch.felt(5.0, aside, 0.0) and len(touch.points) == 3
 
 
 @pytest.mark.parametrize("told_m_s", [0.0, -0.2, math.nan])
