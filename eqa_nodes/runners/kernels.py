@@ -25,6 +25,9 @@ from sim_bridge.simulator import EpisodeSetup
 
 STEPS = 20  # of each question: enough to look round, map, plan a path and drive along it
 IMAGE = "64x48"
+# Sizes and centres of boxes in metres, y up as in a GLB file: a floor, four walls and a table.
+ROOM = (((6, 0.2, 6), (0, -0.1, 0)), ((6, 2.5, 0.2), (0, 1.25, 3)), ((6, 2.5, 0.2), (0, 1.25, -3)),
+        ((0.2, 2.5, 6), (3, 1.25, 0)), ((0.2, 2.5, 6), (-3, 1.25, 0)), ((1.0, 0.7, 1.0), (1.5, 0.35, 1.5)))
 HOUSE, QUESTION = "house:0", "Where is the unicorn?"  # which is nowhere, so that the robot explores
 
 
@@ -60,11 +63,11 @@ def _ask(scene: str, folder: Path) -> None:
 
 
 def _ask_in_scan(folder: Path) -> None:
-    from sim_bridge.house.export import export_glb
-    from sim_bridge.house.generate import generate_house
+    import trimesh
 
-    scan = folder / "house.glb"
-    export_glb(generate_house(0), scan)
+    boxes = [trimesh.creation.box(size, trimesh.transformations.translation_matrix(centre)) for size, centre in ROOM]
+    scan = folder / "room.glb"
+    trimesh.util.concatenate(boxes).export(scan)
     _ask(f"mesh:{scan}", folder)
 
 
