@@ -16,7 +16,7 @@ from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.remembered import MemoryObject, Recollection
 
 if TYPE_CHECKING:
-    from eqa_nodes.core.memory.store import MemoryStore
+    from eqa_nodes.core.memory.reading import MemoryReader
 
 _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
 _WHEN = tuple(re.compile(form) for form in (
@@ -34,7 +34,7 @@ _CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
 _SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # seen in several looks, in one, found by likeness of meaning only
 
 
-def recollect(store: MemoryStore, question: str, now_ns: int) -> Recollection | None:
+def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection | None:
     """Return what memory says to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
 
     None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
@@ -69,7 +69,7 @@ def _first(forms: tuple[re.Pattern[str], ...], text: str) -> re.Match[str] | Non
     return next((match for form in forms if (match := form.match(text))), None)
 
 
-def _when(store: MemoryStore, obj: str, now_ns: int) -> Recollection | None:
+def _when(store: MemoryReader, obj: str, now_ns: int) -> Recollection | None:
     fitting, sure = _fitting(store, obj)
     if not fitting:
         return None
@@ -78,7 +78,7 @@ def _when(store: MemoryStore, obj: str, now_ns: int) -> Recollection | None:
     return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns))
 
 
-def _where(store: MemoryStore, obj: str, now_ns: int) -> Recollection | None:
+def _where(store: MemoryReader, obj: str, now_ns: int) -> Recollection | None:
     fitting, sure = _fitting(store, obj)
     if not any(store.known_before(o.id) for o in fitting):
         return None
@@ -87,7 +87,7 @@ def _where(store: MemoryStore, obj: str, now_ns: int) -> Recollection | None:
     return Recollection(_if_gone(o, text, now_ns), sure, _proof(store, o, now_ns), verify=o.here and not o.gone_ns)
 
 
-def _fitting(store: MemoryStore, obj: str) -> tuple[list[MemoryObject], float]:
+def _fitting(store: MemoryReader, obj: str) -> tuple[list[MemoryObject], float]:
     """Return the objects that may be meant, the one seen last at the end, and how sure that one is.
 
     By likeness of meaning only the likest counts; nothing of another colour than that asked for does.
@@ -113,18 +113,18 @@ def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
     return f"{text}; it was gone {time_phrase(o.gone_ns, now_ns)}" if o.gone_ns else text
 
 
-def _proof(store: MemoryStore, o: MemoryObject, now_ns: int) -> tuple[Evidence, ...]:
+def _proof(store: MemoryReader, o: MemoryObject, now_ns: int) -> tuple[Evidence, ...]:
     """Return the newest view that shows it, then the best one."""
     ids = dict.fromkeys((store.last_view(o.id), o.keyframe_id))
     return _views(store, ids, f"{name_of(o)}, last seen {time_phrase(o.last_ns, now_ns)}")
 
 
-def _views(store: MemoryStore, ids: dict[int, None], note: str) -> tuple[Evidence, ...]:
+def _views(store: MemoryReader, ids: dict[int, None], note: str) -> tuple[Evidence, ...]:
     views = [view for i in ids if (view := store.keyframe(i)) is not None]
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in views[:MAX_EVIDENCE])
 
 
-def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
+def _changed(store: MemoryReader, rest: str, now_ns: int) -> Recollection | None:
     """Return what changed since the time that is named, else since this session began."""
     window, left = window_of(rest, now_ns)
     if window is None and now_ns < WALL_NS and (day := window_of(rest, WALL_NS)[0]) is not None:
@@ -145,7 +145,7 @@ def _changed(store: MemoryStore, rest: str, now_ns: int) -> Recollection | None:
     return Recollection(text, _ONCE, tuple(evidence.values())[:MAX_EVIDENCE])
 
 
-def _newest(store: MemoryStore, begin: str) -> tuple[Evidence, ...]:
+def _newest(store: MemoryReader, begin: str) -> tuple[Evidence, ...]:
     return _views(store, dict.fromkeys(k.id for k in store.since(0)[-1:]), f"nothing new since {begin}")
 
 

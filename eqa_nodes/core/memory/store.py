@@ -3,66 +3,36 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.core.answerers.places import PlacesConfig, places_of
-from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
+from eqa_nodes.core.answerers.places import places_of
+from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import rows
-from eqa_nodes.core.memory.changes import Change, changes
-from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
 from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget, over_budget, realign
 from eqa_nodes.core.memory.index import Index, row_of
-from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, KeyframeConfig, Novelty, NoveltyView, jpeg_of
-from eqa_nodes.core.memory.maps import Maps, moved
-from eqa_nodes.core.memory.objects import Objects, ObjectsConfig, ObjectUpdate
+from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
+from eqa_nodes.core.memory.maps import moved
+from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
+from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
-from eqa_nodes.core.memory.recollect import recollect
-from eqa_nodes.core.memory.relocalise import views_of_map
-from eqa_nodes.core.memory.trust import Trust
-from eqa_nodes.core.perception.instances import PerceptionConfig, caption_of, instances, region_of, sightings
+from eqa_nodes.core.perception.instances import caption_of, instances, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
-from eqa_nodes.core.ranges import NotNegative
-from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.geometry import Transform, compose
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_frame
 
 
-@dataclass(frozen=True)
-class MemoryConfig:
-    """What is worth remembering."""
+class MemoryStore(MemoryReader):
+    """Keyframes and objects of a place; one process writes at a time.
 
-    keyframes: KeyframeConfig = setting(KeyframeConfig(), live=NOW)
-    perception: PerceptionConfig = setting(PerceptionConfig(), live=NOW)
-    places: PlacesConfig = setting(PlacesConfig(), live=NOW)
-    objects: ObjectsConfig = setting(ObjectsConfig(), live=NOW)
-    privacy: PrivacyConfig = PrivacyConfig()
-    embedder: str = setting("auto",
-        "Text embedder for recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an "
-        "embedder of another package.")
-    budget_mb: NotNegative = setting(0.0,
-        "Maximum size of the memory file in megabytes. Beyond it, views that other views cover are forgotten; 0 sets "
-        "no limit.", live=NOW)
-    relocalise: bool = setting(False,
-        "Compare an unknown map with the known ones, by the depth of their views; what is known there is recalled once"
-        " it is certain where the map lies.", live=NOW)
-    ahead_s: NotNegative = setting(10.0,
-        "Maximum time in seconds that a stamp may be ahead of the clock; views with later stamps are rejected; 0 sets"
-        " no limit.")
-
-
-class MemoryStore:
-    """Keyframes and objects of a place. Calls may come from several threads; one process writes at a time.
-
-    refused: number of frames that could not be used; recaller: what finds keyframes (recall adds the views themselves).
+    refused: number of frames that could not be used.
     """
 
     def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True) -> None:
@@ -70,15 +40,10 @@ class MemoryStore:
 
         write False: only look objects up, also in a file that another process writes (as it was when opened).
         """
-        self.path = Path(path)
+        super().__init__(path, write)
         self.refused = 0
-        self._trust, self._last_ns = Trust(), 0
         self._config = config or MemoryConfig()
-        self._lock = threading.RLock()
         self._embedder = make_embedder(self._config.embedder)
-        self._db = Database(self.path, write)
-        with self._db.storage("read"):
-            self._maps = Maps(self._db)
         self._load()
 
     def configure(self, config: MemoryConfig) -> None:
@@ -158,74 +123,6 @@ class MemoryStore:
             finally:
                 self._load()
 
-    def recall(self, query: RecallQuery) -> list[Recalled]:
-        """Return the best matches of the running session's map, best first; equal scores: the older id first.
-
-        The score is a sum that `why` itemises: words (BM25 over kinds, attributes, rooms and captions), how much of the
-        view the matching objects fill, likeness of meaning (cosine of embeddings), nearness. Views that nothing
-        describes cannot be ruled out: they follow, spread evenly in time, with score 0. Without text and place the
-        views in the window are spread evenly in time.
-        """
-        if query.limit <= 0:
-            return []
-        with self._lock, self._db.storage("read"):
-            return [Recalled(self._get(match.id), match.score, match.why) for match in self.recaller.find(query)]
-
-    def since(self, keyframe_id: int) -> list[Keyframe]:
-        """Return the keyframes of this session with a larger id, oldest first."""
-        with self._lock, self._db.storage("read"):
-            found = self._db.execute("SELECT id FROM keyframes WHERE session = ? AND id > ? AND stamp_ns <= ? "
-                                     "ORDER BY id", (self._maps.session, keyframe_id, self._trust.until_ns))
-            return [self._get(i) for i, in found.fetchall()]
-
-    def keyframe(self, keyframe_id: int) -> Keyframe | None:
-        """Return one keyframe, None when it is not remembered (any more); of an unknown place: in its own frame."""
-        with self._lock, self._db.storage("read"):
-            root = self._db.value("SELECT root FROM keyframes WHERE id = ?", (keyframe_id,))
-            if root is None:
-                return None
-            return self._get(keyframe_id) if root == self._maps.root else rows.keyframe(self._db, keyframe_id)
-
-    def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
-        """Return remembered objects: all, or those that a text is about, the likest first. limit 0: all of them."""
-        with self._lock, self._db.storage("read"):
-            found = self._trust.objects(self._db, rows.objects(self._db, self._maps))
-            if text:
-                found = self.recaller.about(text, found)
-            return found[:limit] if limit > 0 else found
-
-    def last_view(self, object_id: int) -> int:
-        """Return the id of the newest keyframe that shows an object, 0 without one."""
-        with self._lock, self._db.storage("read"):
-            return int(self._db.value("SELECT max(keyframe) FROM seen JOIN keyframes ON keyframes.id = keyframe "
-                                      "WHERE object = ? AND stamp_ns <= ?",
-                                      (object_id, self._trust.until_ns)) or 0)
-
-    def changes(self, since_ns: int) -> list[Change]:
-        """Return what has changed since a stamp in the running session's map, the surest first."""
-        with self._lock, self._db.storage("read"):
-            return changes(self._db, self._maps, self.objects(), since_ns)
-
-    def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
-        """Return memory's own answer to a question about the past, None for other questions.
-
-        now_ns: what "yesterday" counts from; 0 = the newest stamp.
-        """
-        with self._lock, self._db.storage("read"):
-            return recollect(self, question, now_ns or self.newest_ns)
-
-    def known_before(self, object_id: int) -> bool:
-        """Return whether an earlier session has seen an object."""
-        with self._lock, self._db.storage("read"):
-            first = self._db.value("SELECT min(session) FROM seen JOIN keyframes ON keyframes.id = keyframe "
-                                   "WHERE object = ?", (object_id,))
-            return first is not None and int(first) < self._maps.session
-
-    @property
-    def session_began_ns(self) -> int | None:
-        """Return the stamp of the running session's first frame, None before it."""
-        return self._maps.began_ns
-
     def forget(self, selection: ForgetSelection) -> Forgotten:
         """Delete the selection and what is known from it alone, for good: no file contains its bytes afterwards."""
         with self._lock:
@@ -247,52 +144,6 @@ class MemoryStore:
             with self._db.storage("read"):
                 self._maps.load()
                 self._load()
-
-    def views_of_map(self, name: str, whole_place: bool = False) -> list[Keyframe]:
-        """Return views of a map to compare with another's: see relocalise. Raises StorageError for an unknown map."""
-        with self._lock, self._db.storage("read"):
-            return views_of_map(self._db, self._index.rows, self._maps, name, self._trust.until_ns, whole_place)
-
-    def place_of(self, name: str) -> int:
-        """Return the number of the place that a map belongs to. Raises StorageError for an unknown map."""
-        with self._lock, self._db.storage("read"):
-            return self._maps.place_of(name)[0]
-
-    def running_map(self) -> str:
-        """Return the name of the running session's map, or of the session where the map has none."""
-        with self._lock, self._db.storage("read"):
-            return self._maps.running()
-
-    def unrelated_maps(self) -> list[str]:
-        """Return one map of each other place, where nobody knows yet where the running session's map lies."""
-        with self._lock, self._db.storage("read"):
-            return self._maps.unrelated()
-
-    def info(self) -> dict[str, int | str]:
-        """Return facts for people, by name."""
-        with self._lock, self._db.storage("read"):
-            count = {name: int(self._db.value(f"SELECT count(*) FROM {name}"))
-                     for name in ("keyframes", "objects", "sessions")}
-            roots = int(self._db.value("SELECT count(DISTINCT root) FROM maps"))
-            return {**count, "places that are not known to be one": roots, "bytes": self._db.used_bytes(),
-                    "embeddings": self._embedder_name()}
-
-    def sessions(self) -> list[tuple[str, str, int]]:
-        """Return every session's id, the name of its map, and the number of the place that this map belongs to."""
-        with self._lock, self._db.storage("read"):
-            return self._maps.names()
-
-    @property
-    def newest_ns(self) -> int:
-        """Return the newest stamp that is remembered and believed, of views or of looks at objects."""
-        with self._lock, self._db.storage("read"):
-            until = self._trust.until_ns
-            looked = self._db.value("SELECT max(max(last_ns * (last_ns <= ?), gone_ns * (gone_ns <= ?))) FROM objects",
-                                    (until, until)) or 0
-            return self._index.newest_ns(until, max(self._last_ns, int(looked)))
-
-    def __len__(self) -> int:
-        return len(self._index.rows)
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -387,9 +238,6 @@ class MemoryStore:
         embedder = self.recaller.embedder
         return embedder.embed([caption]) if embedder is not None else np.zeros((1, DIMENSIONS), np.float32)
 
-    def _embedder_name(self) -> str:
-        return self.recaller.embedder.name if self.recaller.embedder is not None else "none"
-
     def _keep_budget(self) -> None:
         limit = self._config.budget_mb * 1e6
         if not limit or self._db.used_bytes() <= limit:
@@ -398,5 +246,3 @@ class MemoryStore:
             over_budget(self._db, self._index, limit)
         self._load()
 
-    def _get(self, keyframe_id: int) -> Keyframe:
-        return moved(rows.keyframe(self._db, keyframe_id), self._maps.outward())

@@ -16,7 +16,7 @@ from eqa_nodes.core.camera.privacy import PrivacyConfig, masked
 from eqa_nodes.core.errors import BadPose, UnknownScene
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.memory.store import MemoryConfig, MemoryStore
+from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
