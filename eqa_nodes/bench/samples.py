@@ -20,6 +20,7 @@ from sim_bridge.simulator import EpisodeSetup, Point
 _NO_LIMITS = Limits()
 ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
 TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
+ALLOWED_POSES = "allowed_steps"  # in metadata: how many poses the data set allows, as HM-EQA counts them
 EXPECTS = ("text", "position", "time", "duration", "yes-no")  # kinds of answer, in metadata "expects"
 
 
@@ -65,7 +66,14 @@ class Sample:
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
         """Return the question as the agent gets it, without the truth."""
-        return Question(self.question, self.id, self.choices, True, limits, force_guess, self.seed)
+        return Question(self.question, self.id, self.choices, True, self.limited(limits), force_guess, self.seed)
+
+    def limited(self, limits: Limits) -> Limits:
+        """Return the limits with what the data set allows, where it limits episodes and that is less."""
+        allowed = self.metadata.get(ALLOWED_POSES)
+        if not isinstance(allowed, int) or 0 < limits.poses <= allowed:
+            return limits
+        return limits._replace(poses=max(1, allowed))
 
 
 def check_samples(samples: Sequence[Sample]) -> None:

@@ -120,7 +120,8 @@ class LimitOptions:
     """Limits of one question."""
 
     max_steps: int | None = option(None, f"maximum atomic actions (default: {STEPS}, or none for an agent whose "
-                                   "exploration has an end of its own)", type=whole_or_none, metavar="N")
+                                   "exploration has an end of its own, and for hm-eqa, which limits poses)",
+                                   type=whole_or_none, metavar="N")
     max_metres: float = option(UNLIMITED, "maximum distance driven, metres (default: none)", type=measure_or_none,
                                metavar="M")
     max_seconds: float = option(UNLIMITED, "maximum time spent on the question, seconds (default: none)",
@@ -131,6 +132,9 @@ class LimitOptions:
                              type=whole_or_none, metavar="N")
     max_money: float = option(UNLIMITED, "maximum cost of the model, by --price-in and --price-out (default: none)",
                               type=measure_or_none, metavar="X")
+    max_poses: int = option(UNLIMITED, "maximum poses, as HM-EQA counts them: the start, and one for every 3 m or part "
+                            "of them of each drive (default: what the data set allows)", type=whole_or_none,
+                            metavar="N")
     force_guess: bool = flag("guess instead of answering that nothing was found")
 
     def config(self, area: str = "", steps: int = STEPS) -> Limits:
@@ -142,7 +146,7 @@ class LimitOptions:
 
         most = steps if self.max_steps is None else self.max_steps
         return Limits(most, self.max_metres, self.max_seconds, self.max_calls, area_of(area),
-                      self.max_tokens, self.max_money)
+                      self.max_tokens, self.max_money, self.max_poses)
 
 
 def area_of(text: str) -> tuple[tuple[float, float], ...]:
@@ -189,9 +193,12 @@ class ChainOptions:
     def config(self, area: str = "", **more: Any) -> RunConfig:
         """Return the configuration of a run. more: further fields of RunConfig. Raises ConfigError, BadQuestion."""
         from eqa_nodes.config.run import RunConfig
+        from eqa_nodes.registry import READERS
         from eqa_nodes.registry.agents import agent_of
 
-        steps = UNLIMITED if agent_of(self.chain.agent).ends_by_itself else STEPS
+        dataset = more.get("dataset", "")
+        ends = agent_of(self.chain.agent).ends_by_itself or (dataset and READERS.traits(dataset).limits_poses)
+        steps = UNLIMITED if ends else STEPS
         chain = {name: getattr(self.chain, name) for name in self.chain.__dataclass_fields__}
         return RunConfig(**chain, model=self.model.config(), detector=self.detector.config(),
                          overrides=overrides(self.model, self.detector), limits=self.limits.config(area, steps),

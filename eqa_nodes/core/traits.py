@@ -66,7 +66,8 @@ class ReaderTraits(Traits):
 
     robot: what drives unless the user names a robot: a name of sim_bridge/robots.py, or a robot of its own. splits:
     False = it has none. files: it reads a folder that the user names. task: the only one it is for (active, em or
-    tasks), "" = active and em; command: the command line that runs it then, for messages.
+    tasks), "" = active and em; command: the command line that runs it then, for messages. limits_poses: its questions
+    have a limit of poses, so that no other one is needed.
     """
 
     robot: str | RobotModel = "default"
@@ -74,6 +75,7 @@ class ReaderTraits(Traits):
     files: bool = True
     task: str = ""
     command: str = ""
+    limits_poses: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

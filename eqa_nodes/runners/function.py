@@ -12,7 +12,7 @@ from typing import Any
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.agent.limits import check_limits
+from eqa_nodes.core.agent.limits import check_limits, metres_left
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.protocols import Answerer
@@ -54,11 +54,12 @@ class Environment:
     def spent(self) -> bool:
         """Return whether a limit of steps, metres or seconds is reached: no action is carried out any more."""
         so_far = (self.steps, self.metres, time.monotonic() - self._began_s)
-        return any(limit and value >= limit for limit, value in zip(self.limits[:3], so_far, strict=True))
+        used_up = any(limit and value >= limit for limit, value in zip(self.limits[:3], so_far, strict=True))
+        return used_up or self.metres >= metres_left(self.limits, 0.0, 1)
 
     def _too_far(self, action: Action) -> bool:
         ahead_m = self.robot.move_m if action is Action.MOVE_FORWARD else 0.0
-        return 0 < self.limits.metres < self.metres + ahead_m - 1e-6
+        return metres_left(self.limits, 0.0, 1) < self.metres + ahead_m - 1e-6
 
     def _show(self, step: Step) -> None:
         self.observation: Frame = replace(step.frame, labels=None)
@@ -171,7 +172,7 @@ class ActiveFunctionRunner(_FunctionRunner):
             return last
 
         began = time.monotonic()
-        said = self._function(asked(sample), Environment(last, act, self._robot, self._limits))
+        said = self._function(asked(sample), Environment(last, act, self._robot, sample.limited(self._limits)))
         if not isinstance(said, tuple) or len(said) != 2:
             raise ConfigError(f"the function returned {said!r:.80}: expected (answer, timesteps)")
         answer = self._given(sample, said[0])

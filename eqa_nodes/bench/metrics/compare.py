@@ -15,7 +15,7 @@ from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
 from eqa_nodes.bench.running.manifest import RunManifest, read_manifest
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, read_samples
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import dumps
 
@@ -140,7 +140,7 @@ def _common(one: ScoredRun, two: ScoredRun) -> tuple[list[str], list[str]]:
 
 def _truth(sample: Sample) -> str:
     """Return what makes two samples the same question: how many poses are allowed depends on files beside the data."""
-    metadata = {name: value for name, value in sample.metadata.items() if name != "allowed_steps"}
+    metadata = {name: value for name, value in sample.metadata.items() if name != ALLOWED_POSES}
     return dumps(replace(sample, metadata=metadata))
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.bench.metrics.intervals import DIFFERENCE, SHARE, mean_interval, paired_shares
+from eqa_nodes.core.agent import limits
 
-POSE_STEP_M = 3.0  # HM-EQA: the farthest that one pose is from the last one
 SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the target
 
 
@@ -109,11 +109,8 @@ def choice_accuracy(sigma: float) -> float:
 
 
 def poses_of(legs_m: Iterable[float]) -> int:
-    """Return how many poses HM-EQA would count for the drives of an episode, in metres, its start included.
-
-    Its robot moves at most 3 m from one pose to the next, and each drive ends in a pose.
-    """
-    return 1 + sum(max(1, math.ceil(round(leg, 6) / POSE_STEP_M)) for leg in legs_m)
+    """Return how many poses HM-EQA would count for the drives of an episode, in metres, its start included."""
+    return 1 + sum(map(limits.poses_of, legs_m))
 
 
 def normalised_steps(poses: int, allowed: int) -> float:

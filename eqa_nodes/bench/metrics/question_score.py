@@ -14,7 +14,7 @@ from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.report.traces import last_view, load_trace
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample, source_of
+from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, source_of
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.geometry import Pose2
@@ -112,7 +112,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
     blind = Answer() if blind_judge is not None else prediction.blind
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
     arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
-    allowed = sample.metadata.get("allowed_steps")
+    allowed = sample.metadata.get(ALLOWED_POSES)
     sure = (Mark(answer.confidence) if confidence_judge is None else _marked(confidence_judge, sample, prediction, out))
     unsure = f"; no confidence: {sure.note}" if sure.sigma is None else ""
     poses = _poses(out, prediction) if isinstance(allowed, int) else _Poses(None, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, rows, scan
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import ALLOWED_POSES, Sample
 from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import position_from_habitat
@@ -33,8 +33,9 @@ def read_hm_eqa(folder: Path) -> list[Sample]:
     """Read HM-EQA: questions.csv and scene_init_poses.csv, or both with hm-eqa- before the name. Raises ConfigError.
 
     The options "(Do not choose this option)" stay, so that A..D mean the same as upstream. The data set has no ids:
-    the row number serves, and no reference paths. Metadata "allowed_steps" says what the normalised steps are a share
-    of, where hm-eqa-areas.json has the area or EQA_SCENES the navigation mesh of the scene.
+    the row number serves, and no reference paths. Metadata "allowed_steps" says how many poses an episode may have,
+    which ends it and is what the normalised steps are a share of, where hm-eqa-areas.json has the area or EQA_SCENES
+    the navigation mesh of the scene.
     """
     poses_file = first_of(folder, "hm-eqa", "the start poses of its scenes", *_both("scene_init_poses.csv"))
     questions_file = first_of(folder, "hm-eqa", "its questions", *_both("questions.csv"))
@@ -64,7 +65,7 @@ def _sample(number: int, row: JsonRecord, poses: Mapping[str, JsonRecord], areas
         row.refuse("scene", f"and floor have no start pose: {place!r} is not in scene_init_poses.csv")
     x, y, z = position_from_habitat([_figure(poses[place], f"init_{axis}") for axis in "xyz"])
     area = areas.length(place) if areas is not None and place in areas else boxes[row.text("scene")]
-    allowed = {} if area is None else {"allowed_steps": allowed_steps(area)}
+    allowed = {} if area is None else {ALLOWED_POSES: allowed_steps(area)}
     return Sample(f"hm-eqa-{number:03d}", row.text("question"), right, category=row.text("label"),
                   scene=scan("hm3d", row.text("scene")), start=Pose2(x, y, wrap(_figure(poses[place], "init_angle"))),
                   start_height_m=z, choices=choices, metadata={"floor": int(floor), "label": letter, **allowed})
@@ -108,7 +109,7 @@ def _figure(row: JsonRecord, field: str) -> float:
 class HmEqaReader:
     """HM-EQA."""
 
-    traits = ReaderTraits(robot="hm-eqa", splits=False)
+    traits = ReaderTraits(robot="hm-eqa", splits=False, limits_poses=True)
 
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""

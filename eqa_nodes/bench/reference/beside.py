@@ -179,6 +179,7 @@ def _of_limits(limit: Limit, questions: Sequence[QuestionScore]) -> Iterator[str
         kept = not limit.text
     if not kept:
         yield f"episodes there end after {limit.text}"
-    own = Counter(q.limit for q in questions if q.limit)
-    if own and not (kept and limit.text):
+    same = f"{limit.steps} steps" if limit.steps else " poses" if limit.poses else limit.text
+    own = Counter(q.limit for q in questions if q.limit and not (kept and same and q.limit.endswith(same)))
+    if own:
         yield f"limits ended {sum(own.values())} searches here ({', '.join(own)})"

@@ -119,8 +119,8 @@ def footnotes(scores: Scores) -> list[str]:
     if row.metrics["hm_eqa_normalised_steps"].n:
         over = sum(q.poses > q.allowed_steps for q in scores.questions if q.poses and q.allowed_steps)
         notes.append(f"normalised steps {_percent('hm_eqa_normalised_steps')(row)} %: poses up to 3 m apart as a share "
-                     f"of int(3 sqrt(A)); {over} episodes took more, which HM-EQA's code would have ended, and "
-                     "count as 1")
+                     f"of int(3 sqrt(A)), which ended {sum(q.limit.endswith(' poses') for q in scores.questions)} "
+                     "episodes" + (f"; {over} took more, and count as 1" if over else ""))
     if nowhere := sum(q.reference_metres == 0 == q.metres and q.status != "failed" for q in scores.questions):
         notes.append(f"{nowhere} questions with a reference path and a path of 0 m count in E with l / max(p, l) = 1; "
                      "published scorers divide 0 by 0 there")

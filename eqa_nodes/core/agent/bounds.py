@@ -39,13 +39,14 @@ class Bounds:
         return max(0, self._limits.calls - self._cost.receipt().calls - 1)
 
     def legs_left(self, driven: int) -> int:
-        """Return about how many drives are left by the limits of steps and metres, -1 where none can be told.
+        """Return about how many drives are left by the limits of steps, metres and poses, -1 where none can be told.
 
         driven: drives so far, which say how long one is.
         """
         spent = self._cost.receipt()
-        used = [(limit, now) for limit, now in ((self._limits.steps, spent.steps), (self._limits.metres, spent.metres))
-                if limit and now and driven]
+        paths = ((self._limits.steps, spent.steps), (self._limits.metres, spent.metres),
+                 (self._limits.poses - 1, self._cost.poses - 1))
+        used = [(limit, now) for limit, now in paths if limit > 0 and now and driven]
         return min((int(min(max(0.0, limit - now) / now * driven, _MANY)) for limit, now in used), default=-1)
 
     def check_canceled(self) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from eqa_nodes.core.agent.limits import in_words
+from eqa_nodes.core.agent.limits import in_words, left, metres_left, poses_of
 from eqa_nodes.core.agent.spending import CallBudget
 from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief
@@ -25,7 +24,8 @@ KEPT = 1  # of the model's calls: the last one is for the answer
 
 
 class CostTracker:
-    """Counts from where the question began. travelled: as last asked for by `update`, since then.
+    """Counts from where the question began. travelled: as last asked for by `update`, since then; poses: of the drives
+    so far and the start, as HM-EQA counts them.
 
     Before that it may be worked on without moving (`apart`): that time and its calls count, what is driven meanwhile,
     for another question, does not.
@@ -38,7 +38,7 @@ class CostTracker:
         self._dearest = Receipt()  # the most that one turn of the model took
         self._began_s: float | None = None
         self._at_start: Travelled | None = None
-        self.travelled = Travelled(0, 0.0)
+        self.travelled, self.poses = Travelled(0, 0.0), 1
 
     def begin(self) -> None:
         """Count steps, metres and seconds from here. Raises EqaError when the odometry does not answer."""
@@ -75,7 +75,7 @@ class CostTracker:
         spent = self.receipt()
         so_far = {"steps": spent.steps, "metres": spent.metres, "seconds": spent.seconds,
                   "calls": spent.calls + KEPT if spent.calls else 0, "tokens": spent.tokens_in + spent.tokens_out,
-                  "money": spent.money}
+                  "money": spent.money, "poses": self.poses}
         names = (name for name, value in so_far.items() if 0 < getattr(limits, name) <= value)
         return next((in_words(limits, name) for name in names), "")
 
@@ -83,15 +83,22 @@ class CostTracker:
         """Return what a drive that begins now may use. Raises EqaError when the odometry does not answer."""
         self.update()
         spent = self.receipt()
-        return Allowance(_left(limits.steps, spent.steps), _left(limits.metres, spent.metres),
-                         _left(limits.seconds, spent.seconds), limits.area)
+        return Allowance(left(limits.steps, spent.steps), metres_left(limits, spent.metres, self.poses),
+                         left(limits.seconds, spent.seconds), limits.area)
+
+    @contextmanager
+    def drive(self) -> Iterator[None]:
+        """Count the poses of the drive inside."""
+        before = self.update().metres
+        yield
+        self.poses += poses_of(self.update().metres - before)
 
     def purse(self, limits: Limits, keep: bool) -> CallBudget:
         """Return what the model's next turn may cost. keep: leave enough for the answer, as far as that is known."""
         spent, kept = self.receipt(), self._dearest if keep else Receipt()
-        return CallBudget(_left(limits.calls, spent.calls + KEPT * keep),
-                          _left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
-                          _left(limits.money, spent.money + kept.money))
+        return CallBudget(left(limits.calls, spent.calls + KEPT * keep),
+                          left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
+                          left(limits.money, spent.money + kept.money))
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -104,10 +111,6 @@ class CostTracker:
             self._dearest = Receipt(tokens_in=max(most.tokens_in, now.tokens_in - before.tokens_in),
                                     tokens_out=max(most.tokens_out, now.tokens_out - before.tokens_out),
                                     money=max(most.money, now.money - before.money))
-
-
-def _left(limit: float, spent: float) -> float:
-    return max(limit - spent, 0) if limit else math.inf
 
 
 class MeteredAnswerer:

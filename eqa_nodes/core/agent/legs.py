@@ -27,7 +27,11 @@ class Legs:
         """Drive to a goal, but never outside the area."""
         if not is_inside(self._limits.area, goal.x, goal.y):
             return NavResult(NavCode.UNREACHABLE, f"({goal.x:.2f}, {goal.y:.2f}) is outside the question's area")
-        return self._navigator.go_to(goal, self._deadline_s, self._account.allowance(self._limits))
+        with self._account.drive():
+            result = self._navigator.go_to(goal, self._deadline_s, self._account.allowance(self._limits))
+        if result.code is NavCode.OUT_OF_METRES and 0 < self._limits.poses <= self._account.poses:
+            return NavResult(NavCode.OUT_OF_POSES, "the question's poses are used up")
+        return result
 
     def look_around(self) -> NavResult:
         """Turn once."""

@@ -10,9 +10,10 @@ from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.questions import Limits
 
 MOST = 2 ** 32 - 1  # of what is counted: the messages hold no more
-COUNTED, MEASURED = ("steps", "calls", "tokens"), ("metres", "seconds", "money")
+COUNTED, MEASURED = ("steps", "calls", "tokens", "poses"), ("metres", "seconds", "money")
+POSE_STEP_M = 3.0  # between two poses, at most
 _UNITS = {"steps": "steps", "metres": "metres", "seconds": "seconds", "calls": "model calls", "tokens": "model tokens",
-          "money": "units of money"}
+          "money": "units of money", "poses": "poses"}
 _SAID = "ended by the limit of "
 _FOUND = re.compile(f"(?:^|; ){_SAID}([^;]+)$")
 
@@ -26,6 +27,24 @@ def check_limits(limits: Limits) -> None:
         if name in COUNTED and (value != int(value) or value > MOST):
             raise BadQuestion(f"the limit of {name} is {value}: it must be a whole number up to {MOST}, 0 = no limit")
     check_area(limits.area)
+
+
+def poses_of(drive_m: float) -> int:
+    """Return how many poses a drive of that length adds. HM-EQA (Ren et al. 2024).
+
+    Its robot moves at most 3 m from one pose to the next, and each drive ends in a pose, however short it is.
+    """
+    return max(1, math.ceil(round(drive_m, 6) / POSE_STEP_M))
+
+
+def left(limit: float, spent: float) -> float:
+    """Return what is left of a limit; inf for none, which is 0."""
+    return max(limit - spent, 0) if limit else math.inf
+
+
+def metres_left(limits: Limits, metres: float, poses: int) -> float:
+    """Return how far a drive may go by the limits of metres and of poses. metres, poses: so far."""
+    return min(left(limits.metres, metres), POSE_STEP_M * left(limits.poses, poses))
 
 
 def in_words(limits: Limits, name: str) -> str:

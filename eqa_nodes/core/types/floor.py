@@ -139,6 +139,7 @@ class NavCode(Enum):
     OUT_OF_STEPS = "steps"
     OUT_OF_METRES = "metres"
     OUT_OF_SECONDS = "seconds"
+    OUT_OF_POSES = "poses"
 
     @property
     def limit(self) -> str:

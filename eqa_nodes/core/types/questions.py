@@ -15,7 +15,8 @@ class Limits(NamedTuple):
     """What a question may cost; 0 = no limit. All of them are hard: they hold inside a drive and inside a model's turn.
 
     seconds: wall time while it is worked on, not while it waits; area: the robot does not leave it, and no goal outside
-    it is driven to; calls, tokens, money: of the model, the last call is kept for the answer.
+    it is driven to; calls, tokens, money: of the model, the last call is kept for the answer; poses: as HM-EQA counts
+    them, up to 3 m apart, the start and the end of each drive included.
     """
 
     steps: int = 0
@@ -25,12 +26,14 @@ class Limits(NamedTuple):
     area: Area = ()
     tokens: int = 0
     money: float = 0.0
+    poses: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a manifest says of them; of area, tokens and money only where they are limited."""
+        """Return what a manifest says of them; the first four always, the others only where they limit."""
         said: dict[str, Any] = {"steps": self.steps, "metres": self.metres, "seconds": self.seconds,
                                 "calls": self.calls}
-        rare = {"area": [list(corner) for corner in self.area], "tokens": self.tokens, "money": self.money}
+        rare = {"area": [list(corner) for corner in self.area], "tokens": self.tokens, "money": self.money,
+                "poses": self.poses}
         return {**said, **{name: value for name, value in rare.items() if value}}
 
 

@@ -13,14 +13,18 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.bench.judges.offline import OfflineJudge
+from eqa_nodes.bench.metrics.question_score import question_score
+from eqa_nodes.bench.report.traces import save_trace
+from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import ALLOWED_POSES, Sample
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
 from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
+from eqa_nodes.core.agent.limits import check_limits, limit_in, metres_left, poses_of, with_limit
 from eqa_nodes.core.agent.spending import CallBudget, spending
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
@@ -64,6 +68,32 @@ def test_not_a_metre_more(tmp_path: Path, metres: float) -> None:
     answer = explored(tmp_path, Limits(metres=metres)).answer
     assert metres - 0.26 < answer.receipt.metres <= metres + 1e-6
     assert answer.receipt.limit == f"{metres:g} metres"
+
+
+@pytest.mark.parametrize("poses", [1, 2, 3, 5])
+def test_not_a_pose_more_as_the_scorer_counts_them(tmp_path: Path, poses: int) -> None:
+    result = explored(tmp_path, Limits(), replace(UNICORN, metadata={ALLOWED_POSES: poses}))
+    receipt, trace = result.answer.receipt, tmp_path / "trace.zip"
+    assert receipt.limit == f"{poses} poses" and f"ended by the limit of {poses} poses" in result.answer.message
+    assert 3.0 * (poses - 2) < receipt.metres <= 3.0 * (poses - 1) + 1e-6 or poses == 1
+    assert result.trace is not None
+    save_trace(trace, result.trace)
+    sample = replace(UNICORN, answer="nowhere", metadata={ALLOWED_POSES: poses})
+    prediction = Prediction(UNICORN.id, result.answer, trace=trace.name)
+    score = question_score(sample, prediction, OfflineJudge(), out=tmp_path)
+    assert score.poses == poses and score.limit == receipt.limit
+
+
+def test_the_tighter_limit_of_poses_holds() -> None:
+    sample = replace(UNICORN, metadata={ALLOWED_POSES: 7})
+    assert [sample.limited(Limits(steps=9, poses=own)) for own in (0, 5, 9)] == [
+        Limits(steps=9, poses=7), Limits(steps=9, poses=5), Limits(steps=9, poses=7)]
+    assert UNICORN.limited(Limits(poses=9)).poses == 9 and sample.as_question().limits.poses == 7
+
+
+def test_a_short_drive_is_a_pose_and_a_drive_that_would_be_too_long_is_cut() -> None:
+    assert [poses_of(drive_m) for drive_m in (0.0, 2.9, 3.0, 3.0000001, 3.1, 9.0)] == [1, 1, 1, 1, 2, 3]
+    assert [metres_left(Limits(poses=5, metres=own), 2.0, 3) for own in (0.0, 4.0, 40.0)] == [6.0, 2.0, 6.0]
 
 
 def test_time_ends_a_drive_at_once(tmp_path: Path) -> None:
@@ -121,7 +151,7 @@ def test_without_odometry_no_limit_in_metres_is_promised() -> None:
         DriveBudget(Allowance(metres=3.0))
 
 
-@pytest.mark.parametrize("name", ["metres", "seconds", "money", "steps", "calls", "tokens"])
+@pytest.mark.parametrize("name", ["metres", "seconds", "money", "steps", "calls", "tokens", "poses"])
 @pytest.mark.parametrize("value", WRONG)
 def test_what_is_no_limit_is_refused_before_anything_moves(name: str, value: float) -> None:
     world = World({})
