@@ -41,12 +41,12 @@ class Truth:
         where the scene is no built-in house, or the question names no targets.
         """
         from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-        from sim_bridge.house.simulator import GLANCE, PREFIX, seed_of, world
+        from sim_bridge.house.simulator import GLANCE, PREFIX, world_of
 
         if not (scene.startswith(PREFIX) and targets):
             return None
         scale = 640 * 480 / (GLANCE.width * GLANCE.height)
-        seen = world(seed_of(scene)).visible_pixels(pose)
+        seen = world_of(scene).visible_pixels(pose)
         pixels = [seen.get(target, 0) * scale for target in targets]
         if min(pixels) >= SEEN_PIXELS and max(pixels) >= VIEW_PIXELS:
             return 1.0

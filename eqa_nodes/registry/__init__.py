@@ -69,6 +69,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "exploraqa": "eqa_nodes.bench.readers.explora:ExploraReader",
     "hm-eqa": "eqa_nodes.bench.readers.hm_eqa:HmEqaReader",
     "house": "eqa_nodes.bench.readers.house:HouseReader",
+    "house-floors": "eqa_nodes.bench.readers.house:HouseFloorsReader",
     "house-measure": "eqa_nodes.bench.readers.house:HouseMeasureReader",
     "house-multi": "eqa_nodes.bench.readers.house:HouseMultiReader",
     "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",

@@ -20,9 +20,12 @@ Y_UP_FROM_Z_UP = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 SKY_SRGB = np.array([0.80, 0.88, 0.96])
 
 
-def export_glb(house: House, path: Path) -> None:
-    """Write a house as GLB: the same house gives the same bytes. Nodes are named by kind and id ("sofa 12")."""
-    mesh = mesh_of(house)
+def export_glb(house: House, path: Path, mesh: QuadMesh | None = None) -> None:
+    """Write a house as GLB: the same house gives the same bytes. Nodes are named by kind and id ("sofa 12").
+
+    mesh: its quads where they are known already, and for a home of two storeys.
+    """
+    mesh = mesh or mesh_of(house)
     texels, variant = atlas(mesh.variant)
     kinds = {0: "building", **{t.id: t.kind for t in house.objects}}
     scene = trimesh.Scene()

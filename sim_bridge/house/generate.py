@@ -27,7 +27,7 @@ from sim_bridge.house.furnish_service import (
 )
 from sim_bridge.house.openings import Holes, cut_openings
 from sim_bridge.house.plan import WALL_M, Cell, draw_layout
-from sim_bridge.house.scene import House, HouseObject
+from sim_bridge.house.scene import STAIRWELL, House, HouseObject
 from sim_bridge.house.space import Ids
 from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, is_obstacle
 
@@ -68,13 +68,17 @@ START_ROOMS = ("hallway", "entryway", "living room")
 def generate_house(seed: int) -> House:
     """Return the home of this seed: 4 to 12 rooms, all reachable from house.start. Same seed, same home."""
     dice = Dice(seed)
-    cells, holes = _plan(dice)
+    return built(seed, dice, *_plan(dice), Ids())
+
+
+def built(seed: int, dice: Dice, cells: list[Cell], holes: Holes, ids: Ids) -> House:
+    """Return a plan as a home, finished, furnished and checked; ids: gives the next objects their numbers."""
     rooms = finish(dice, cells)
-    ids = Ids()
     furnishers = [RoomFurnisher(room, dice, ids, WALL_HEIGHT_M) for room in rooms]
     openings = fit_openings(dice, holes, furnishers)
     for furnisher in furnishers:
-        furnish_room(furnisher, openings, RECIPES[furnisher.room.kind])
+        if furnisher.room.kind != STAIRWELL:
+            furnish_room(furnisher, openings, RECIPES[furnisher.room.kind])
     objects = [t for f in furnishers for t in f.objects]
     house = House(seed, rooms, openings, objects, Pose2(0.0, 0.0, 0.0), WALL_HEIGHT_M, WALL_M)
     floor = _clear_paths(house)

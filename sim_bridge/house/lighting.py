@@ -15,7 +15,7 @@ import numpy as np
 from sim_bridge.house.meshes import QuadMesh, linear_rgb, placed_at
 from sim_bridge.house.render import LightMap
 from sim_bridge.house.scene import House, Opening, Room
-from sim_bridge.house.shell import MIRROR, OPAQUE
+from sim_bridge.house.shell import LID, MIRROR, OPAQUE
 from sim_bridge.rays import RayScene, for_bands
 
 INSET_M, LIFT_M = 0.03, 0.012  # distance of samples from the edges of their quad and from its surface
@@ -81,7 +81,7 @@ def _shared(points: np.ndarray, normals: np.ndarray, part: np.ndarray) -> tuple[
 def bake(house: House, mesh: QuadMesh) -> LightMap:
     """Return the light of a house."""
     samples = samples_of(mesh)
-    solid = np.nonzero((mesh.see == OPAQUE) | (mesh.see == MIRROR))[0]
+    solid = np.nonzero(np.isin(mesh.see, (OPAQUE, MIRROR, LID)))[0]
     triangles = mesh.triangles().reshape(-1, 2, 3, 3)[solid].reshape(-1, 3, 3)
     scene = _Scene(samples, mesh, solid, RayScene(triangles))
     rooms = _rooms_of(house, samples)

@@ -80,7 +80,7 @@ def walls_of(cells: list[Cell]) -> tuple[list[Wall], list[Wall]]:
     return inner, outer
 
 
-def cut_openings(dice: Dice, cells: list[Cell]) -> Holes | None:
+def cut_openings(dice: Dice, cells: list[Cell], front_door: bool = True) -> Holes | None:
     """Return doors, passages, the front door and windows for a plan; None when a room has no wall for a door."""
     inner, outer = walls_of(cells)
     holes = Holes([], {})
@@ -98,7 +98,8 @@ def cut_openings(dice: Dice, cells: list[Cell]) -> Holes | None:
         _connect(dice, holes, cells, wall)
         connected |= {wall.a, wall.b}
     _extra_openings(dice, holes, cells, inner)
-    _front_door(dice, holes, cells, outer)
+    if front_door:
+        _front_door(dice, holes, cells, outer)
     for wall in outer:
         _windows(dice, holes, cells, wall)
     return holes

@@ -5,6 +5,7 @@ Cells are laid out on wall centre lines; a room is its cell less half a wall all
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -103,12 +104,12 @@ def programme(dice: Dice, count: int) -> list[str]:
     return kinds
 
 
-def draw_layout(dice: Dice, count: int) -> HouseLayout:
-    """Return cells for `count` rooms (4..12)."""
+def draw_layout(dice: Dice, count: int, draw: Callable[[Dice, int], list[str]] = programme) -> HouseLayout:
+    """Return cells for `count` rooms (4..12), whose kinds are drawn from the dice."""
     hub = "living room" if count <= 5 else "hallway"
     for attempt in range(600):
         if attempt % 60 == 0:  # some sets of rooms fit no rectangle
-            kinds = programme(dice, count)
+            kinds = draw(dice, count)
         layout = _try_layout(dice, [k for k in kinds if k != hub], hub)
         if layout is not None:
             return _turned(dice, layout)
@@ -193,9 +194,10 @@ def _cells(
                 cells.append(Cell(kind, cell.x0, 0.0, cell.x1, cut, parent=cell))
                 cell.y0 = cut
         cells[-1 if cells[-1].parent is None else -2].x1 = length
-    living = next(c for c in cells if c.kind == "living room")
+    living = next((c for c in cells if c.kind == "living room"), None)  # an upper storey has none
     if (
-        hub == "hallway"
+        living is not None
+        and hub == "hallway"
         and living.x0 == 0.0
         and (living.width * deep < 21.0 or dice.chance(0.4))
         and living.width * (deep + band) < 33.0

@@ -6,11 +6,13 @@ An object's local frame: origin at the centre of its footprint at its lowest poi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 
+STAIRWELL = "stairwell"  # the kind of the room that holds the stairs
 # A Part's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
 SHAPES = (
     "box",
@@ -118,9 +120,41 @@ class Room:
         return (self.x1 - self.x0) * (self.y1 - self.y0)
 
 
+class Stairs(NamedTuple):
+    """A straight staircase that climbs to the north, in a stairwell of its own, as wide as the room; house frame.
+
+    y0, y1: where the first riser stands, and the last; landings lie before and behind. rise_m: from floor to floor.
+    """
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    landing_m: float
+    steps: int  # risers; between them lie steps - 1 treads
+    rise_m: float
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """A point half-way up: to the south of it a robot is on the lower storey, to the north on the upper one."""
+        return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
+
+    def holds(self, x: float, y: float) -> bool:
+        """Return whether a point lies in the stairwell, landings included."""
+        return self.x0 <= x <= self.x1 and self.y0 - self.landing_m <= y <= self.y1 + self.landing_m
+
+    def height_m(self, y: float) -> float:
+        """Return how high the step or landing at this y lies above the lower floor."""
+        climbed = math.floor((y - self.y0) / (self.y1 - self.y0) * (self.steps - 1)) + 1
+        return min(max(climbed, 0), self.steps) * self.rise_m / self.steps
+
+
 @dataclass
 class House:
-    """A whole home."""
+    """A whole home, or one storey of it: its own floor is at z = 0 then, too.
+
+    stairs: in the frame of this storey; storey: 0 where they lead up, 1 where they come from below.
+    """
 
     seed: int
     rooms: list[Room]
@@ -129,6 +163,8 @@ class House:
     start: Pose2
     wall_height_m: float = 2.6
     wall_thickness_m: float = 0.12
+    stairs: Stairs | None = None
+    storey: int = 0
 
     def object_by_id(self, instance: int) -> HouseObject:
         """Return the object with this instance id (KeyError when there is none)."""

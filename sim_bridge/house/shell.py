@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.house.scene import House, Opening, Room
+from sim_bridge.house.scene import STAIRWELL, House, Opening, Room, Stairs
 from sim_bridge.house.solids import Patch
 
 FLOOR_CELL_M, WALL_CELL_M, OBJECT_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
 OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # shown: its own colour, sky, the scene behind, a reflection
+LID = 4  # shuts a storey off from the other while its light is computed; not shown
 
 
 class QuadStyle(NamedTuple):
@@ -25,6 +26,11 @@ class QuadStyle(NamedTuple):
     glow: float = 0.0
     cell_m: float = OBJECT_CELL_M
     see: int = OPAQUE
+
+
+_CEILING = QuadStyle("#f4f2ee", "plain", cell_m=WALL_CELL_M)
+_TREAD = QuadStyle("brown", "wood", cell_m=FLOOR_CELL_M)
+_RISER = QuadStyle("#efece4", "plain", cell_m=FLOOR_CELL_M)
 
 
 def shell_of(house: House) -> Iterator[tuple[Patch, QuadStyle]]:
@@ -49,17 +55,38 @@ def _flat(x0: float, y0: float, x1: float, y1: float, z: float, up: float) -> Pa
 
 
 def _room(house: House, room: Room) -> Iterator[tuple[Patch, QuadStyle]]:
-    yield (_flat(room.x0, room.y0, room.x1, room.y1, 0.0, 1.0),
-           QuadStyle(room.floor_colour, room.floor, cell_m=FLOOR_CELL_M))
-    yield (_flat(room.x0, room.y0, room.x1, room.y1, house.wall_height_m, -1.0),
-           QuadStyle("#f4f2ee", "plain", cell_m=WALL_CELL_M))
+    floor, ceiling = QuadStyle(room.floor_colour, room.floor, cell_m=FLOOR_CELL_M), _CEILING
+    top = house.wall_height_m
+    if house.stairs is not None and room.kind == STAIRWELL:
+        yield from _stairwell(house.stairs, room, floor, house.storey)
+        top = house.stairs.rise_m if house.storey == 0 else top
+        ceiling = _CEILING._replace(see=LID) if house.storey == 0 else ceiling
+    else:
+        yield _flat(room.x0, room.y0, room.x1, room.y1, 0.0, 1.0), floor
+    yield _flat(room.x0, room.y0, room.x1, room.y1, top, -1.0), ceiling
     for side in _sides(room):
         holes = [hole for o in house.openings if (hole := side.hole(house, o, room.id))]
-        for u0, u1, v0, v1 in _tiles_around(holes, side.u0, side.u1, house.wall_height_m):
+        for u0, u1, v0, v1 in _tiles_around(holes, side.u0, side.u1, top):
             yield side.rectangle(u0, u1, v0, v1, 0.0), QuadStyle(room.wall_colour, room.wall, cell_m=WALL_CELL_M)
-            if v0 == 0.0:
+            if v0 == 0.0 and room.kind != STAIRWELL:
                 for patch in side.skirting(u0, u1):
                     yield patch, QuadStyle("#efece4", "plain")
+
+
+def _stairwell(s: Stairs, room: Room, floor: QuadStyle, storey: int) -> Iterator[tuple[Patch, QuadStyle]]:
+    """Yield what can be stood on in a stairwell: below, a landing and the steps; above, the other landing."""
+    if storey > 0:
+        yield _flat(s.x0, s.y1, s.x1, room.y1, 0.0, 1.0), floor
+        yield _flat(s.x0, room.y0, s.x1, s.y1, 0.0, 1.0), floor._replace(see=LID)
+        return
+    yield _flat(s.x0, room.y0, s.x1, s.y0, 0.0, 1.0), floor
+    tread, riser = (s.y1 - s.y0) / (s.steps - 1), s.rise_m / s.steps
+    for number in range(s.steps):
+        y, z = s.y0 + number * tread, number * riser
+        yield (_rectangle(np.array([s.x0, y, z]), np.array([s.x1 - s.x0, 0, 0]), np.array([0, 0, riser]), (0, -1, 0)),
+               _RISER)
+        if number < s.steps - 1:
+            yield _flat(s.x0, y, s.x1, y + tread, z + riser, 1.0), _TREAD
 
 
 class WallFace(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from eqa_nodes.bench.house.floors import house_floors
 from eqa_nodes.bench.house.measure import house_measure
 from eqa_nodes.bench.house.multi import house_multi
 from eqa_nodes.bench.house.navqa import house_navqa
@@ -46,6 +47,16 @@ class HouseMultiReader:
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
         return house_multi(options.split or "test", options.limit or QUESTIONS, options.seed)
+
+
+class HouseFloorsReader:
+    """Questions about built-in homes of two storeys, each from its own floor and from the other one."""
+
+    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-floors")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return house_floors(options.split or "test", options.limit or QUESTIONS, options.seed)
 
 
 class HouseMeasureReader:

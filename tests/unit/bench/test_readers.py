@@ -227,7 +227,7 @@ def refusal(read: Callable[[], list[Sample]]) -> str:
 
 @pytest.mark.parametrize(("name", "task"), [
     ("house-tasks", "active"), ("embodied-eval", "em"), ("house-navqa", "active"), ("house-multi", "em"),
-    ("house-measure", "em")])
+    ("house-measure", "em"), ("house-floors", "em")])
 def test_a_data_set_for_another_task_says_which(tmp_path: Path, name: str, task: str) -> None:
     with pytest.raises(ConfigError, match=f"{name!r} is for the task .*, not {task!r}: eqa bench"):
         open_dataset(name, folder=tmp_path, task=task)
