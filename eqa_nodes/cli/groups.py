@@ -171,6 +171,9 @@ class AgentOptions:
     agent: str = option("", "named agent: answerer, views and exploration together (docs/agents.md); or "
                         "module:function, a function of your own; the options below win over it", metavar="NAME",
                         complete=names.agents)
+    model_for: tuple[str, ...] = option((), "models of single roles: caption=llava-13b, blind.prompt=FILE, "
+                                        "stop.how=choose; docs/models.md lists roles and fields (default: the model "
+                                        "below for all)", metavar="ROLE=MODEL")
     policy: str = option("", "exploration policy (default: the agent's)", complete=names.policies)
     answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
                            "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
@@ -193,6 +196,7 @@ class ChainOptions:
     def config(self, area: str = "", **more: Any) -> RunConfig:
         """Return the configuration of a run. more: further fields of RunConfig. Raises ConfigError, BadQuestion."""
         from eqa_nodes.config.run import RunConfig
+        from eqa_nodes.models.roles import absolute
         from eqa_nodes.registry import READERS
         from eqa_nodes.registry.agents import agent_of
 
@@ -200,6 +204,7 @@ class ChainOptions:
         ends = agent_of(self.chain.agent).ends_by_itself or (dataset and READERS.traits(dataset).limits_poses)
         steps = UNLIMITED if ends else STEPS
         chain = {name: getattr(self.chain, name) for name in self.chain.__dataclass_fields__}
+        chain["model_for"] = absolute(self.chain.model_for)
         return RunConfig(**chain, model=self.model.config(), detector=self.detector.config(),
                          overrides=overrides(self.model, self.detector), limits=self.limits.config(area, steps),
                          force_guess=self.limits.force_guess, **more)

@@ -9,6 +9,7 @@ from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.roles import role_configs
 from eqa_nodes.registry import ANSWERERS, BACKENDS
 from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
@@ -41,9 +42,12 @@ def check_answerer(config: RunConfig) -> None:
 
 
 def check_asks(own: AnswererSettings) -> None:
-    """Raise EqaError where the answerer of a node's settings cannot ask its model."""
+    """Raise EqaError where the answerer of a node's settings cannot ask its model, or that of a role."""
     if ANSWERERS.traits(own.answerer).asks_model:
         check_model(own.model)
+        for role in role_configs(own.model, own.model_for).values():
+            if role.model is not None:
+                check_model(role.model)
 
 
 def check_model(config: ModelConfig) -> None:

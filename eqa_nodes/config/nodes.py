@@ -211,11 +211,20 @@ class AnswererSettings(Settings):
         "Name of the answerer: label (rules over labels, privileged) | vlm (a model), another one of docs/agents.md, "
         "a name that an installed package registers, or package.module:Class.")
     model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
+    model_for: tuple[str, ...] = setting((),
+        "Models of single roles, each as ROLE=MODEL or ROLE.FIELD=VALUE, such as caption=llava-13b, blind.prompt=FILE, "
+        "values.how=choose; docs/models.md lists roles and fields. What a role does not set is as in model.*.")
     max_images: Count = setting(0,
         "Maximum number of images shown to the model in one call; 0 uses the answerer's own limit.")
     folder: str = setting("",
         'Folder that stores what a model said about images, so that no image is paid for twice; "" stores it only '
         'while the node runs.')
+
+    def __post_init__(self) -> None:
+        if self.model_for:
+            from eqa_nodes.models.roles import role_configs  # with numpy, which help texts must not load
+
+            role_configs(self.model, self.model_for)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ class RunConfig:
     agent: a name of the registry, or module:function; "" = rules over labels.
     answerer, policy: win over those of the parameter file, which win over the agent's; "" leaves them to it.
     frames, k: win over the agent's. k: views of an answer, None = as many as the agent takes.
-    model, detector: their fields that differ from the defaults win over the parameter file.
+    model, detector: their fields that differ from the defaults win over the parameter file; model_for: models of single
+    roles, as in models/roles.py.
     reconstruct: run the node that puts depth images together.
     world: sim | robot | replay. robot, dataset: whose body drives: the name, else the data set's own, else the default.
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
@@ -74,6 +75,7 @@ class RunConfig:
     frames: str = ""
     k: int | None = None
     model: ModelConfig = ModelConfig()
+    model_for: tuple[str, ...] = ()
     detector: DetectorConfig = DetectorConfig()
     reconstruct: bool = False
     world: str = SIM
@@ -173,7 +175,8 @@ class RunConfig:
                     (("tokens", self.limits.tokens), ("money", self.limits.money)) if value}
         own: Parameters = {
             "explorer": {"policy": agent.policy},
-            "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model)},
+            "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model),
+                         **({"model_for": list(self.model_for)} if self.model_for else {})},
             "memory": {"labels": labels or detects, "folder": str(folder / "memory"),
                        **({"memory.perception.caption_items": 0} if shown else {})},  # they tell what labels say
             "perception": _changed("detector", self.detector),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.protocols import adviser_of
-from eqa_nodes.core.types.questions import Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.ros import convert, messages
@@ -42,7 +40,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
                 regions = self.answerer.regions(messages.question_of(request.question))
             response.regions = [convert.ranked_region_msg(r) for r in regions]
         finally:
-            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
         return response
 
     def _assess(self, request: Any, response: Any) -> Any:
@@ -57,7 +55,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
             with self.health.call(), spending(self._allowances.of_request(request)):
                 assessments = self.answerer.assess(question, [messages.keyframe_of(v) for v in request.views])
         finally:
-            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
         response.assessments = [convert.assessment_msg(a, question.id) for a in assessments]
         for message in response.assessments:
             self.send("view_assessments", message)
@@ -73,7 +71,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
                 said = adviser.advise(question, messages.brief_of(request))
             convert.fill_advice(response, said, question.id)
         finally:
-            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
         for message in response.assessments:
             self.send("view_assessments", message)
         return response
@@ -86,13 +84,8 @@ class AnswererNode(EqaNode[AnswererSettings]):
                 answer = self.answerer.answer(messages.question_of(request.question), views)
             convert.fill_answer(response, answer)
         finally:
-            response.receipt = convert.receipt_msg(_since(before, self.answerer.spent()))
+            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
         return response
-
-
-def _since(before: Receipt, now: Receipt) -> Receipt:
-    return replace(now, calls=now.calls - before.calls, tokens_in=now.tokens_in - before.tokens_in,
-                   tokens_out=now.tokens_out - before.tokens_out, money=now.money - before.money)
 
 
 def main() -> int:

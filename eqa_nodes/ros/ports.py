@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -153,11 +154,8 @@ class RosAnswerer:
             self._allow.call(self._node.config.node.call_deadline_s, parameters=parameters)
         response = client.exchange(self._node.config.model_deadline_s, question=convert.question_msg(question),
                                    **fields)
-        r = response.receipt  # before the error is raised: failed calls cost too
-        s = self._spent
-        self._spent = Receipt(calls=s.calls + r.calls, tokens_in=s.tokens_in + r.tokens_in,
-                              tokens_out=s.tokens_out + r.tokens_out, money=s.money + r.money,
-                              privileged=tuple(r.privileged))
+        cost = messages.receipt_of(response.receipt)  # before the error is raised: failed calls cost too
+        self._spent = replace(self._spent.with_model(cost), privileged=cost.privileged)
         if response.error_code == LimitReached.code:
             raise LimitReached(response.error_message)
         convert.raise_remote(response)

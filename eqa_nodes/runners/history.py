@@ -88,7 +88,8 @@ class HistoryRunner:
         self._source_of, self._selection, self._cache = source_of, selection, cache
         self._force_guess, self._listener = force_guess, listener
         self._asks_memory = selection.labels and ANSWERERS.traits(answerer.answerer).asks_memory
-        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache)
+        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache,
+                                       answerer.model_for)
         self._views: OrderedDict[str, HistoryViews] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
 

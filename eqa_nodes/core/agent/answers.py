@@ -9,6 +9,7 @@ from eqa_nodes.core.agent.assessments import ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.progress import ProgressReport
 from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer, support_of
+from eqa_nodes.core.answerers.common import may_decline
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.questions import Answer, Question
@@ -54,7 +55,7 @@ class Answers:
 
     def best(self) -> Answer:
         """Return the last answer as it is given, or ask for one."""
-        return self.worth_giving(self.last) if self.last is not None else self.final()
+        return self.final() if self.last is None or self._to_guess(self.last) else self.worth_giving(self.last)
 
     def final(self, ended: str = "", closing: Answer | None = None) -> Answer:
         """Answer from all that is known. Without any view there is no evidence: abstain unless a guess is wanted.
@@ -63,7 +64,7 @@ class Answers:
         asked for already.
         """
         items = self._views.items()
-        if closing is not None and not (closing.abstained and self._question.force_guess):
+        if closing is not None and not self._to_guess(closing):
             answer = self.worth_giving(closing)
         elif not items and not self._question.force_guess:
             answer = Answer(abstained=True, message="nothing was seen that bears on the question")
@@ -72,6 +73,10 @@ class Answers:
         if not answer.abstained or not ended:
             return answer
         return replace(answer, message="; ".join(filter(None, (answer.message, ended))))
+
+    def _to_guess(self, said: Answer) -> bool:
+        """Return whether a guess may have to take the place of what a model said; asked again, it says so itself."""
+        return self._question.force_guess and (said.abstained or may_decline(said.text))
 
     def failed(self, error: EqaError) -> Answer:
         """Return what was found until an error ended the search, with that error."""

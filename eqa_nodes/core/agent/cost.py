@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from eqa_nodes.core.agent.limits import in_words, left, metres_left, poses_of
@@ -63,11 +64,10 @@ class CostTracker:
 
     def receipt(self, privileged: tuple[str, ...] = ()) -> Receipt:
         """Return the receipt by the last update. privileged: what the answer rests on; empty = the answerer's own."""
-        before, now = self._spent_before, self._answerer.spent()
+        spent = self._answerer.spent().model_since(self._spent_before)
         worked_s = self._apart_s + (time.monotonic() - self._began_s if self._began_s is not None else 0.0)
-        return Receipt(*self.travelled, worked_s, now.calls - before.calls,
-                       now.tokens_in - before.tokens_in, now.tokens_out - before.tokens_out,
-                       privileged or now.privileged, now.money - before.money)
+        return replace(spent, steps=self.travelled.steps, metres=self.travelled.metres, seconds=worked_s,
+                       privileged=privileged or spent.privileged)
 
     def reached(self, limits: Limits) -> str:
         """Return the limit that is reached now, in words, "" where none is. The model's last call is not to be had."""
@@ -107,10 +107,9 @@ class CostTracker:
         try:
             yield
         finally:
-            now, most = self._answerer.spent(), self._dearest
-            self._dearest = Receipt(tokens_in=max(most.tokens_in, now.tokens_in - before.tokens_in),
-                                    tokens_out=max(most.tokens_out, now.tokens_out - before.tokens_out),
-                                    money=max(most.money, now.money - before.money))
+            now, most = self._answerer.spent().model_since(before), self._dearest
+            self._dearest = Receipt(tokens_in=max(most.tokens_in, now.tokens_in),
+                                    tokens_out=max(most.tokens_out, now.tokens_out), money=max(most.money, now.money))
 
 
 class MeteredAnswerer:
@@ -126,11 +125,10 @@ class MeteredAnswerer:
 
     def spent(self) -> Receipt:
         """Return what this question's calls cost."""
-        paid = self._spans
-        return Receipt(calls=sum(b.calls - a.calls for a, b in paid),
-                       tokens_in=sum(b.tokens_in - a.tokens_in for a, b in paid),
-                       tokens_out=sum(b.tokens_out - a.tokens_out for a, b in paid),
-                       privileged=self._answerer.spent().privileged, money=sum(b.money - a.money for a, b in paid))
+        spent = Receipt()
+        for before, after in self._spans:
+            spent = spent.with_model(after.model_since(before))
+        return replace(spent, privileged=self._answerer.spent().privileged)
 
     def objection(self, question: Question) -> str:
         """Return what the shared answerer objects to; that costs nothing."""

@@ -93,11 +93,11 @@ class NotedAnswerer:
         before, began_s = self._answerer.spent(), time.monotonic()
 
         def call(error: str = "") -> ModelCall:
-            now = self._answerer.spent()
+            spent = self._answerer.spent().model_since(before)
             return ModelCall(*self._odometry.last(), question.text, kind, shown, options,
-                             requests=now.calls - before.calls, tokens_in=now.tokens_in - before.tokens_in,
-                             tokens_out=now.tokens_out - before.tokens_out, money=now.money - before.money,
-                             seconds=round(time.monotonic() - began_s, 3), error=error)
+                             requests=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out,
+                             money=spent.money, seconds=round(time.monotonic() - began_s, 3), error=error,
+                             models=tuple(map(str, spent.roles)))
 
         try:
             result = ask()

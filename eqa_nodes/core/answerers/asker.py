@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from importlib import resources
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, REGIONS, Reply, read_answer
+from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModels, role_of
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_abstention, read_answer
 from eqa_nodes.core.errors import LimitReached
-from eqa_nodes.core.model import Backend, Message, Schema, Usage, ask_json
+from eqa_nodes.core.model import Backend, Choice, Message, Schema, ask_json
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
+NO_ANSWER = "the views do not answer the question"
 
 
 class MeteredModel:
@@ -27,14 +29,23 @@ class MeteredModel:
     """
 
     def __init__(self, backend: Backend, max_tokens: int = 2048) -> None:
-        self.backend, self._max_tokens = BudgetedBackend(backend), max_tokens
-        self._before = backend.usage
-        self._own: tuple[str, ...] = getattr(backend, "privileged", ())  # of a model that is none but in name
+        self.models, self._max_tokens = RoleModels.of(backend), max_tokens
+        self._budgeted = {name: BudgetedBackend(self.models.role(name).backend) for name in ROLES}
+        self._before = self.models.spent()
+        self._own = self.models.privileged  # of a model that is none but in name
         self._privileged = self._own
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far, those of failed calls included."""
-        return _receipt(self.backend.usage - self._before, self._privileged)
+        return replace(self.models.spent().model_since(self._before), privileged=self._privileged)
+
+    def side(self, prompt: str, side_px: int) -> int:
+        """Return the longest side of pictures under a prompt, 0 = as stored. side_px: unless its role has its own."""
+        return self.models.role(role_of(prompt)).side(side_px)
+
+    def chooses(self, role: str) -> bool:
+        """Return whether a role takes its numbers from the probabilities of options."""
+        return self.models.role(role).how == CHOOSE
 
     def ask(self, prompt: str, question: Question, parts: Sequence[str | bytes],
             read: Callable[[dict[str, object]], T], views: Sequence[Keyframe] = (),
@@ -43,43 +54,60 @@ class MeteredModel:
 
         schema: of the reply (core.forms), for servers that hold a model to one.
         """
+        messages = self._messages(prompt, question, parts, views)
+        return ask_json(self._budgeted[role_of(prompt)], messages, read, self._max_tokens, question.seed, schema)
+
+    def choose(self, prompt: str, question: Question, parts: Sequence[str | bytes], options: Sequence[str],
+               views: Sequence[Keyframe] = ()) -> Choice:
+        """Return how probable the model of the prompt's role holds each option, and where it knows that from."""
+        messages = self._messages(prompt, question, parts, views)
+        return self._budgeted[role_of(prompt)].choose(messages, options, question.seed)
+
+    def _messages(self, prompt: str, question: Question, parts: Sequence[str | bytes],
+                  views: Sequence[Keyframe]) -> tuple[Message, Message]:
         self._privileged = self._privileged or labelled(views)
-        messages = (Message("system", (prompt_text(prompt),)), Message("user", (_as_data(question), *parts)))
-        return ask_json(self.backend, messages, read, self._max_tokens, question.seed, schema)
+        text = self.models.role(role_of(prompt)).text(prompt)
+        return Message("system", (text,)), Message("user", (_as_data(question), *parts))
 
     def settle(self, question: Question, views: Sequence[Keyframe],
                look: Callable[[], tuple[Reply, Sequence[Keyframe]]]) -> Answer:
         """Return the answer from the views; without views, or to force a guess after an abstention, a blind guess.
 
-        look: returns a reply and the views that the numbers in it mean, from 1.
+        look: returns a reply and the views that the numbers in it mean, from 1. Where a guess is forced, a model also
+        says whether the answer is one, as OpenEQA's supplement G does.
         """
         check_question(question.text)
-        before = self.backend.usage
+        before = self.models.spent()
         reply, shown = look() if views else (NOTHING_SEEN, ())
-        message = "the views do not answer the question" if reply.abstain else ""
+        message = NO_ANSWER if reply.abstain else ""
+        if question.force_guess and views and not reply.abstain:
+            reply, message = self._checked(question, reply)
         if not views or (reply.abstain and question.force_guess):
             try:
                 reply = self.ask("blind", question, (), partial(read_answer, question=question, views=0))
-                message = "forced guess: the views did not answer the question" if views else "blind guess: no views"
+                message = f"forced guess: {message}" if views else "blind guess: no views"
             except LimitReached:
                 if not views:
                     raise
                 message += ", and the limits allow no guess"
         return Answer(reply.answer, reply.confidence, reply.abstain,
                       evidence_from((shown[i - 1] for i in reply.images), reply.why),
-                      _receipt(self.backend.usage - before, self._own or labelled(views)), message=message)
+                      replace(self.models.spent().model_since(before), privileged=self._own or labelled(views)),
+                      message=message)
 
+    def _checked(self, question: Question, reply: Reply) -> tuple[Reply, str]:
+        """Return an answer as an abstention where a model says that it is none, and the message that says so.
 
-def _receipt(spent: Usage, privileged: tuple[str, ...]) -> Receipt:
-    return Receipt(calls=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, privileged=privileged,
-                   money=spent.money)
-
-
-@cache
-def prompt_text(name: str) -> str:
-    """Return a prompt of the package."""
-    text = resources.files("eqa_nodes.prompts").joinpath(f"{name}.txt").read_text(encoding="utf-8")
-    return text.replace("$REGIONS", ", ".join(REGIONS))
+        One of given options is an answer: no model is asked. Where the limits allow no call, the answer stands.
+        """
+        if question.choices:
+            return reply, ""
+        said = f"<reply>\n{json.dumps(reply.answer)}\n</reply>"
+        try:
+            answers = self.ask("abstention", question, (said,), read_abstention)
+        except LimitReached:
+            return reply, "the limits allowed no check whether this is an answer"
+        return (reply, "") if answers else (NOTHING_SEEN, f"{reply.answer!r} is no answer")
 
 
 def _as_data(question: Question) -> str:

@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from eqa_nodes.core.agent.spending import BudgetedBackend
-from eqa_nodes.core.answerers.asker import prompt_text
 from eqa_nodes.core.answerers.object_graph import Crop
+from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.storage.text import printable
@@ -62,7 +62,8 @@ class Captioner:
     """Describes images. Raises ModelError (BudgetSpent), StorageError."""
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
-        self._backend, self._store = BudgetedBackend(backend), store or CaptionStore()
+        self._role = RoleModels.of(backend).role("caption")
+        self._backend, self._store = BudgetedBackend(self._role.backend), store or CaptionStore()
 
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
         """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.
@@ -70,7 +71,7 @@ class Captioner:
         hint: text for the user turn. It never contains the question, because a caption serves all questions.
         Raises BadFrame where nothing can be cut out.
         """
-        system, where = prompt_text(prompt), repr(crop.bbox) if crop is not None else ""
+        system, where = self._role.text(prompt), repr(crop.bbox) if crop is not None else ""
         digest = hashlib.sha256()
         for part in (self._backend.model.encode(), system.encode(), hint.encode(), where.encode(), jpeg):
             digest.update(len(part).to_bytes(8, "little"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARS = 2000
 MAX_EVIDENCE = 3
+_DECLINES = re.compile(
+    r"unanswerable|unknown|unclear|insufficient|not (?:enough|visible|shown|sure|possible)|can ?(?:not|'t)\b|unable to|"
+    r"(?:do|does|is|was|could) ?n[o']t (?:know|show|seen|visible|be)|no (?:information|evidence)", re.I)
 RECOLLECTED_FROM = ("labels",)  # privileged: the objects that memory tells of are put together from labels
 
 
@@ -41,6 +45,11 @@ def check_question(text: str) -> str:
 def says_nothing(text: str) -> bool:
     """Return whether a text has no letter and no digit. "A" says something: it may be an option."""
     return not any(char.isalnum() for char in text)
+
+
+def may_decline(text: str) -> bool:
+    """Return whether a text reads as if it declined to answer, so that a model is to say whether it does."""
+    return _DECLINES.search(text) is not None
 
 
 def match_choice(text: str, choices: Sequence[str]) -> int | None:

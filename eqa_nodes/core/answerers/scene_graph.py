@@ -12,6 +12,7 @@ from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.object_graph import MAX_OBJECTS, GraphObject, described, likest, objects_in, relations
 from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
 from eqa_nodes.core.memory.embedding import make_embedder
@@ -54,7 +55,8 @@ class SceneGraphAnswerer(JudgesNoView):
 
     def __init__(self, backend: Backend, config: GraphConfig | None = None, store: CaptionStore | None = None) -> None:
         config = config or self.preset
-        self._asker, self._captioner = MeteredModel(backend), Captioner(backend, store)
+        models = RoleModels.of(backend)
+        self._asker, self._captioner = MeteredModel(models), Captioner(models, store)
         self._config, self._embedder = config, make_embedder(config.embedder)
 
     @classmethod

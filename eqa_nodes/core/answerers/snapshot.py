@@ -11,6 +11,7 @@ from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.object_graph import Snapshot, objects_in, snapshots
 from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
@@ -49,9 +50,10 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
 
     def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
         self._config = config or SnapshotsConfig()
-        self._asker = MeteredModel(backend)
-        self._judge = VlmAnswerer(backend, VlmConfig(max_images=self._config.max_images,
-                                                    max_side_px=self._config.max_side_px))
+        models = RoleModels.of(backend)
+        self._asker = MeteredModel(models)
+        self._judge = VlmAnswerer(models, VlmConfig(max_images=self._config.max_images,
+                                                   max_side_px=self._config.max_side_px))
         self._embedder = make_embedder(self._config.embedder)
 
     @classmethod
@@ -87,7 +89,8 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         parts: list[str | bytes] = []
         for i, snapshot in enumerate(kept, 1):
             names = ", ".join(dict.fromkeys(obj.kind for obj in snapshot.objects))
-            parts += [heading(i, replace(snapshot.view, caption=names), {}), picture(snapshot.view, {}, c.max_side_px)]
+            shown = picture(snapshot.view, {}, self._asker.side("answer_snapshots", c.max_side_px))
+            parts += [heading(i, replace(snapshot.view, caption=names), {}), shown]
         reply = self._asker.ask("answer_snapshots", question, parts,
                                 partial(read_answer, question=question, views=len(kept)), views)
         return reply, [snapshot.view for snapshot in kept]

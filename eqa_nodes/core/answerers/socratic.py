@@ -11,6 +11,7 @@ from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
@@ -29,13 +30,15 @@ class CaptionAnswerer(JudgesNoView):
     """Each view is described once by the model (and kept); one call without images then answers from the words.
 
     A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper's captioner and language model are two models;
-    here one does both. Raises ModelError (BudgetSpent), BadQuestion, StorageError.
+    here one does both unless the role "caption" has its own. Raises ModelError (BudgetSpent), BadQuestion,
+    StorageError.
     """
 
     traits = AnswererTraits(captions=True, asks_model=True)
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
-        self._asker, self._captioner = MeteredModel(backend), Captioner(backend, store)
+        models = RoleModels.of(backend)
+        self._asker, self._captioner = MeteredModel(models), Captioner(models, store)
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> CaptionAnswerer:

@@ -14,7 +14,7 @@ from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
-from eqa_nodes.core.model import Backend
+from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
@@ -22,6 +22,7 @@ from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 T = TypeVar("T")
+YES_NO = "yes", "no"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class VlmAnswerer(AcceptsAnyQuestion):
     The papers take the local semantic value of a place from the choice probabilities of its letter, and the global one
     from that of "yes" (explore-eqa, Ren et al. 2024; EXPRESS-Bench, 2025), which is two calls a view (Backend.choose).
     Here the model states both for all views in one call: a step stays within two calls, and models that give out no
-    probabilities will do; stated weights are coarser and less calibrated than probabilities.
+    probabilities will do; stated weights are coarser and less calibrated than probabilities. The roles "values" and
+    "stop" take them as the papers do where their `how` is "choose" (core/answerers/roles.py).
 
     Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
     """
@@ -85,13 +87,38 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     def advise(self, question: Question, brief: Brief) -> Advice:
         """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
-        given = shown(brief, self._config.max_side_px)
+        given = shown(brief, self._asker.side("decide", self._config.max_side_px))
         read = partial(read_advice, question=question, brief=brief, pictures=given.pictures)
         return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        return self._ask("assess", question, [(view, lettered(view)) for view in views],
-                         partial(read_assessments, question=question, views=views))
+        judged = self._ask("assess", question, [(view, lettered(view)) for view in views],
+                           partial(read_assessments, question=question, views=views))
+        return [self._chosen(question, view, one) for view, one in zip(views, judged, strict=True)]
+
+    def _chosen(self, question: Question, view: Keyframe, stated: ViewAssessment) -> ViewAssessment:
+        """Return an assessment with the probabilities of options in the place of stated numbers, where roles say so.
+
+        The note says where each comes from: logits, logprobs, or verbalised, where the model gives out neither.
+        """
+        found, letters = stated, lettered(view)
+        if self._asker.chooses("values"):
+            worth = self._choose("value_worth", question, view, {}, YES_NO)
+            found = found._replace(worth=worth.probabilities[0], note=_noted(found.note, f"worth by {worth.how}"))
+            if len(letters) > 1:
+                places = self._choose("value_places", question, view, letters, tuple(letters))
+                weighed = zip(found.places, places.probabilities, strict=True)
+                found = found._replace(places=tuple(place._replace(weight=weight) for place, weight in weighed),
+                                       note=_noted(found.note, f"places by {places.how}"))
+        if self._asker.chooses("stop"):
+            enough = self._choose("stop_view", question, view, {}, YES_NO)
+            found = found._replace(enough=enough.probabilities[0], note=_noted(found.note, f"enough by {enough.how}"))
+        return found
+
+    def _choose(self, prompt: str, question: Question, view: Keyframe, letters: Mapping[str, FloorPixel],
+                options: Sequence[str]) -> Choice:
+        shown = picture(view, letters, self._asker.side(prompt, self._config.max_side_px))
+        return self._asker.choose(prompt, question, (heading(1, view, letters), shown), options, (view,))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
         return self._ask("answer", question, [(view, {}) for view in views],
@@ -101,6 +128,11 @@ class VlmAnswerer(AcceptsAnyQuestion):
              read: Callable[[dict[str, object]], T]) -> T:
         """Show each view with the letters given for it."""
         parts: list[str | bytes] = []
+        side_px = self._asker.side(prompt, self._config.max_side_px)
         for i, (view, letters) in enumerate(views):
-            parts += [heading(i + 1, view, letters), picture(view, letters, self._config.max_side_px)]
+            parts += [heading(i + 1, view, letters), picture(view, letters, side_px)]
         return self._asker.ask(prompt, question, parts, read, [view for view, _ in views])
+
+
+def _noted(note: str, more: str) -> str:
+    return "; ".join(filter(None, (note, more)))

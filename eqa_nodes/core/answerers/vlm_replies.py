@@ -45,6 +45,14 @@ def read_answer(reply: Mapping[str, object], question: Question, views: int, pro
     return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why)
 
 
+def read_abstention(reply: Mapping[str, object]) -> bool:
+    """Return whether a reply was judged to be an answer."""
+    answers = reply.get("answers")
+    if not isinstance(answers, bool):
+        raise ValueError(f'"answers" must be true or false, not {answers!r:.40}')
+    return answers
+
+
 def read_regions(reply: Mapping[str, object]) -> list[RankedRegion]:
     """Return the kinds of room that were named, likeliest first; names off the list and weights of 0 are dropped."""
     named = reply.get("regions")

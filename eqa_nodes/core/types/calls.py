@@ -34,7 +34,7 @@ class ModelCall(NamedTuple):
     robot could go, numbered from 1 in their order, as the model weighs them; answer: "" where it gave none; confidence:
     of the answer, as the model states it; missing: what it wants to see; evidence: keyframe ids, best first; requests:
     how many were sent, repeated ones included; money: by the model's prices, 0.0 where none are known; error: why
-    nothing came of it, "" where it ended well.
+    nothing came of it, "" where it ended well; models: which model was asked in which role, "caption by llava-13b".
     """
 
     stamp_ns: int
@@ -54,6 +54,7 @@ class ModelCall(NamedTuple):
     money: float = 0.0
     seconds: float = 0.0
     error: str = ""
+    models: tuple[str, ...] = ()
 
 
 def option_at(options: Sequence[WeighedOption], goal: Pose2) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import ErrorCode
@@ -114,12 +114,26 @@ class Evidence(NamedTuple):
     offset_ns: int = -1
 
 
+class RoleCost(NamedTuple):
+    """What one model cost in one role (core/answerers/roles.py)."""
+
+    role: str
+    model: str
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    money: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.role} by {self.model}"
+
+
 @dataclass
 class Receipt:
     """What an answer cost. privileged: components that used simulator facts a robot does not have.
 
     money: for the model, in the currency of its prices; 0.0 where no prices are known; limit: the limit that ended the
-    search, in words, "" where none did.
+    search, in words, "" where none did; roles: calls, tokens and money by the role and the model that was asked.
     """
 
     steps: int = 0
@@ -131,6 +145,30 @@ class Receipt:
     privileged: tuple[str, ...] = ()
     money: float = 0.0
     limit: str = ""
+    roles: tuple[RoleCost, ...] = ()
+
+    def model_since(self, before: Receipt) -> Receipt:
+        """Return what the model cost since an earlier count of the same: nothing of steps, metres and seconds."""
+        return Receipt(calls=self.calls - before.calls, tokens_in=self.tokens_in - before.tokens_in,
+                       tokens_out=self.tokens_out - before.tokens_out, privileged=self.privileged,
+                       money=self.money - before.money, roles=_added(self.roles, before.roles, -1))
+
+    def with_model(self, more: Receipt) -> Receipt:
+        """Return this receipt with what the model cost besides."""
+        return replace(self, calls=self.calls + more.calls, tokens_in=self.tokens_in + more.tokens_in,
+                       tokens_out=self.tokens_out + more.tokens_out, privileged=more.privileged or self.privileged,
+                       money=self.money + more.money, roles=_added(self.roles, more.roles, 1))
+
+
+def _added(roles: Sequence[RoleCost], others: Sequence[RoleCost], sign: int) -> tuple[RoleCost, ...]:
+    """Return the costs with the others added or, by sign -1, taken away; without what then cost no call."""
+    found = {one[:2]: one for one in roles}
+    for other in others:
+        known = found.get(other[:2], RoleCost(*other[:2]))
+        found[other[:2]] = RoleCost(*other[:2], known.calls + sign * other.calls,
+                                    known.tokens_in + sign * other.tokens_in,
+                                    known.tokens_out + sign * other.tokens_out, known.money + sign * other.money)
+    return tuple(one for one in found.values() if one.calls)
 
 
 @dataclass

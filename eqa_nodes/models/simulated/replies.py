@@ -118,6 +118,11 @@ def blind(request: Request, limits: SightLimits) -> Reply:
     return {"answer": guessed.text, "confidence": round(guessed.confidence, 2)}
 
 
+def abstention(request: Request, limits: SightLimits) -> Reply:
+    """Return that a reply is an answer: this model says by a field of its own when it has none."""
+    return {"answers": True}
+
+
 REPLIES: Mapping[str, Callable[[Request, SightLimits], Reply]] = {
     "regions": regions, "assess": assess, "answer": answer, "classes": classes, "blind": blind,
-    "decide": decide}
+    "decide": decide, "abstention": abstention}

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.questions import Question
 
 # The forms by what only their system message asks for; tried in this order.
 _FORMS = (("decide", '"go_to"'), ("assess", '"views"'), ("regions", '"regions"'), ("classes", '"classes"'),
-          ("answer", '"images"'), ("blind", '"answer"'))
+          ("answer", '"images"'), ("blind", '"answer"'), ("abstention", '"answers"'))
 _NEEDS_PICTURES = ("decide", "assess", "answer")
 _QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.S)
 _LIST = re.compile(r"<kinds>\s*(.*?)\s*</kinds>", re.S)
