@@ -35,8 +35,9 @@ _WIRE = {"lost": "lose_share", "duplicated": "duplicate_share", "late": "late_sh
 class World:
     """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2"; use with `with`."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
-        self.kind, self.folder = kind, folder
+    def __init__(self, kind: str, folder: Path, more: Parameters | None = None) -> None:
+        """more: parameters over those of the drill."""
+        self.kind, self.folder, self._more = kind, folder, more
         self.tap = Tap(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
         self.model = Model()
         self.nav2: Aborting | None = None
@@ -58,7 +59,8 @@ class World:
             os.environ[FAULTS] = str(self._faults)
             stack.callback(os.environ.pop, FAULTS)
             self.graph = stack.enter_context(RunningGraph(self.folder,
-                                                          parameters(self.kind, self.folder, self.model.url),
+                                                          parameters(self.kind, self.folder, self.model.url,
+                                                                     self._more),
                                                           isolate=True, start_s=_UP_S))
             self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
             if self.kind == "nav2":
@@ -174,7 +176,7 @@ class World:
             os.kill(pid, number)
 
 
-def parameters(kind: str, folder: Path, url: str) -> GraphParameters:
+def parameters(kind: str, folder: Path, url: str, more: Parameters | None = None) -> GraphParameters:
     """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
@@ -192,4 +194,4 @@ def parameters(kind: str, folder: Path, url: str) -> GraphParameters:
     driven = driven_by(kind) if kind == "nav2" else {}
     if driven:
         driven["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # for a slow machine
-    return merged(None, of_robot(robot), own, driven)
+    return merged(None, of_robot(robot), own, driven, more or {})

@@ -183,12 +183,14 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
                 return convert.report(response, convert.RemoteError(ErrorCode.INTERNAL,
                                                                     f"{self.get_name()}: {error!r}"))
 
-        answering = guarded if self._faults is None else self._faults.slow(guarded)
+        answering = guarded if self._faults is None else self._faults.slow(self._faults.unheard(key, guarded))
         group = self.call_group if self.spec.threads > 1 else self.data_group
         port = SERVICES[key]
-        answer_patiently(self.create_service(
-            interface(port.type), port.name, self.diagnostics.timed(port.name, answering), callback_group=group,
-            qos_profile=service_qos()))
+        service = self.create_service(interface(port.type), port.name, self.diagnostics.timed(port.name, answering),
+                                      callback_group=group, qos_profile=service_qos())
+        answer_patiently(service)
+        if self._faults is not None:
+            self._faults.mute(service)
 
     def offer(self, key: str, execute: Callable[[Any], Any], cancel: Callable[[Any], None],
               accepted: Callable[[Any], None] = default_handle_accepted_callback) -> None:
@@ -203,9 +205,12 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
             return CancelResponse.ACCEPT
 
         port = ACTIONS[key]
-        ConcurrentActionServer(self, interface(port.type), port.name, execute, callback_group=self.call_group,
-                               goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
-                               handle_accepted_callback=accepted, cancel_callback=canceled)
+        server = ConcurrentActionServer(
+            self, interface(port.type), port.name, execute, callback_group=self.call_group,
+            goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
+            handle_accepted_callback=accepted, cancel_callback=canceled)
+        if self._faults is not None:
+            self._faults.deafen(key, server)
 
     def remote(self, key: str) -> Any:
         """Return a client of a service or an action in this node's row."""

@@ -1,4 +1,5 @@
-"""Faults for drills and tests: messages lost, doubled or late on their way into a node, and slow callbacks.
+"""Faults for drills and tests: messages lost, doubled or late on their way into a node, requests and replies of services
+and actions that are lost, and slow callbacks.
 
 The environment variable EQA_FAULTS names a JSON file that holds Faults; it may change while nodes run. Without the
 variable no node imports this module.
@@ -9,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,6 +24,9 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Finite, NotNegative, Share, check_ranges
 
 _TICK_S = 0.02  # how exactly late messages are late
+_ACTION = {"goal": "_execute_goal_request", "result": "_execute_get_result_request",
+           "cancel": "_execute_cancel_request"}  # the methods of rclpy's action server that take a request
+_LOST = object()  # in place of a reply: nothing is sent
 
 
 _time, _time_ns = time.time, time.time_ns
@@ -45,6 +51,10 @@ class Faults:
     tf_delay_s: NotNegative = 0.0  # delay of every transform in seconds
     clock_step_s: Finite = 0.0  # by which the wall clock of every node is ahead of the true one, as its Python reads it
     delay_s: Mapping[str, float] = field(default_factory=dict)  # node: seconds that it sleeps before every callback
+    # How many of the next requests, or replies, of a service are lost. The key is that of the graph; an action's are
+    # KEY/goal, KEY/result and KEY/cancel. Its replies to goal and cancel cannot be lost here.
+    lose_requests: Mapping[str, int] = field(default_factory=dict)
+    lose_replies: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_ranges(self, "faults")
@@ -72,6 +82,7 @@ class Injection:
         self._node, self._path = node, path
         self._faults, self._read_ns = read_faults(path), path.stat().st_mtime_ns
         self._dice = self._seeded()
+        self._lost, self._counting = Counter[tuple[str, str]](), threading.Lock()
         _set_clock(self._faults.clock_step_s)
         self._held: list[tuple[float, Callable[..., Any], tuple[Any, ...]]] = []
         node.create_timer(_TICK_S, self._deliver, callback_group=node.data_group,
@@ -102,11 +113,56 @@ class Injection:
 
         return late
 
+    def unheard(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a callback of a service that loses requests before `callback`, and replies after it: see `mute`."""
+        def faulty(request: Any, response: Any) -> Any:
+            if self._loses("request", key):
+                return _LOST
+            reply = callback(request, response)
+            return _LOST if self._loses("reply", key) else reply
+
+        return faulty
+
+    def mute(self, service: Any) -> None:
+        """Let a service send nothing where its callback has lost the request or the reply."""
+        send = service.send_response
+        service.send_response = lambda reply, header: None if reply is _LOST else send(reply, header)
+
+    def deafen(self, key: str, server: Any) -> None:
+        """Let an action server lose requests, and replies that are results."""
+        for what, name in _ACTION.items():
+            setattr(server, name, self._deaf(f"{key}/{what}", getattr(server, name)))
+        send = server._send_result_response
+
+        def send_result(header: Any, future: Any) -> None:
+            if not self._loses("reply", f"{key}/result"):
+                send(header, future)
+
+        server._send_result_response = send_result
+
+    def _deaf(self, key: str, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        async def faulty(taken: Any) -> None:
+            if not self._loses("request", key):
+                await work(taken)
+
+        return faulty
+
+    def _loses(self, what: str, key: str) -> bool:
+        """Return whether this request or reply is one of those that are lost. what: request | reply."""
+        with self._counting:
+            now = self._present()
+            wanted = (now.lose_requests if what == "request" else now.lose_replies).get(key, 0)
+            self._lost[what, key] += (lost := self._lost[what, key] < wanted)
+        if lost:
+            self._node.get_logger().warning(f"a drill loses a {what} of {key}")
+        return lost
+
     def _present(self) -> Faults:
         """Return the faults of the file as it is now."""
         written_ns = self._path.stat().st_mtime_ns
         if written_ns != self._read_ns:
             before, self._faults, self._read_ns = self._faults, read_faults(self._path), written_ns
+            self._lost.clear()
             if self._faults.seed != before.seed:
                 self._dice = self._seeded()
             _set_clock(self._faults.clock_step_s)

@@ -96,7 +96,7 @@ class Imitation:
         self._command, self._command_ns = Twist(), 0
         self._begin_ns = self._moved_ns = now_ns()
         self._localised, self._turning_rad = localised, 0.0
-        self._queue: list[tuple[int, Callable[[], None]]] = []  # messages that are on their way
+        self._queue: list[tuple[int, Any, Any]] = []  # messages that are on their way: when, publisher, message
         self._rendered: dict[Any, Any] = {}
         self._random = np.random.default_rng(0)
         self._tf = node.create_publisher(TFMessage, "/tf", 100)
@@ -127,6 +127,7 @@ class Imitation:
                 self._out[info] = self.node.create_publisher(CameraInfo, info, qos(stream.info_offer))
 
     def _close(self) -> None:
+        self._queue = [held for held in self._queue if held[1] not in self._out.values()]
         for out in self._out.values():
             self.node.destroy_publisher(out)
         self._out.clear()
@@ -147,15 +148,15 @@ class Imitation:
                 late = int((at_s - due) / period)  # what is missed is missed
                 tell(self._begin_ns + round((due + late * period) * 1e9))
                 clock[0] = due + (late + 1) * period
-        ready = [send for at_ns, send in self._queue if at_ns <= now_ns]
+        ready = [held for held in self._queue if held[0] <= now_ns]
         self._queue = [held for held in self._queue if held[0] > now_ns]
-        for send in ready:
-            send()
-        times = [clock[0] - at_s for clock in self._clocks] + [(at - now_ns) / 1e9 for at, _ in self._queue]
+        for _, out, message in ready:
+            out.publish(message)
+        times = [clock[0] - at_s for clock in self._clocks] + [(held[0] - now_ns) / 1e9 for held in self._queue]
         return max(0.0, min(times))
 
     def _later(self, at_ns: int, out: Any, message: Any) -> None:
-        self._queue.append((at_ns, lambda: out.publish(message)))
+        self._queue.append((at_ns, out, message))
 
     def _on_command(self, message: Any) -> None:
         self._command, self._command_ns = message, self._now()
@@ -296,6 +297,7 @@ def main() -> None:
     parser.add_argument("--house", type=int, default=3, help="seed of the built-in house")
     parser.add_argument("--scale", type=float, default=1.0, help="of the images, such as 0.25")
     parser.add_argument("--slower", type=int, default=1, help="of so many images one is sent")
+    parser.add_argument("--still", action="store_true", help="stand until a velocity comes, instead of driving")
     parser.add_argument("--no-localisation", action="store_true", help="nothing sends map > odom")
     given = parser.parse_args()
     house = import_module("sim_bridge.house.simulator").world(given.house)  # loaded when it runs, as simulators are
@@ -304,7 +306,7 @@ def main() -> None:
     node = Node(given.name, start_parameter_services=False)
     robot = Imitation(node, driver(given.name), house, house.house.start, scale=given.scale, slower=given.slower,
                       localised=not given.no_localisation)
-    said = False
+    robot.moving, said = not given.still, False
     while not select.select([sys.stdin], [], [], robot.step())[0]:
         rclpy.spin_once(node, timeout_sec=0.0)
         if robot.images and not said:

@@ -6,8 +6,10 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import asyncio
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ class _Node:
     """As much of a node as an injection asks for, and its file of faults."""
 
     def __init__(self, folder: Path, **faults: Any) -> None:
-        self.data_group, self.file, self._writes = None, folder / "faults.json", 0
+        self.data_group, self.file, self._writes, self.said = None, folder / "faults.json", 0, []
         self.set(**faults)
 
     def set(self, **faults: Any) -> None:
@@ -30,6 +32,9 @@ class _Node:
 
     def get_name(self) -> str:
         return "mapper"
+
+    def get_logger(self) -> Any:
+        return SimpleNamespace(warning=self.said.append)
 
     def create_timer(self, period_s: float, callback: Any, **_: Any) -> None:
         self.tick = callback
@@ -95,6 +100,59 @@ def test_a_slow_node_sleeps_before_its_callbacks(tmp_path: Path, monkeypatch: py
     for name in ("mapper", "memory"):
         assert _Node(tmp_path, delay_s={name: 0.02}).injection().slow(lambda: 5)() == 5
     assert slept == [0.02, 0.0]
+
+
+class _Service:
+    """A service as rclpy has it: its callback's reply is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+
+    def send_response(self, reply: int, header: Any) -> None:
+        self.sent.append(reply)
+
+
+def test_requests_and_replies_of_a_service_are_lost_as_often_as_the_file_says(tmp_path: Path) -> None:
+    node, service, worked = _Node(tmp_path, lose_requests={"recall": 2}), _Service(), []
+    injection = node.injection()
+    injection.mute(service)
+    answer = injection.unheard("recall", lambda request, response: worked.append(request) or request)
+    other = injection.unheard("recollect", lambda request, response: request)
+
+    def call(callback: Any, *requests: int) -> None:
+        for request in requests:
+            service.send_response(callback(request, None), None)
+
+    call(answer, 1, 2, 3)
+    call(other, 4)
+    assert worked == [3] and service.sent == [3, 4] and len(node.said) == 2
+    node.set(lose_requests={"recall": 1}, lose_replies={"recall": 1})  # counted anew
+    call(answer, 5, 6, 7)
+    assert worked == [3, 6, 7] and service.sent == [3, 4, 7]
+
+
+def test_requests_and_results_of_an_action_are_lost(tmp_path: Path) -> None:
+    class Server:
+        def __init__(self) -> None:
+            self.taken: list[str] = []
+
+        async def _execute_goal_request(self, taken: str) -> None:
+            self.taken.append(taken)
+
+        _execute_get_result_request = _execute_cancel_request = _execute_goal_request
+
+        def _send_result_response(self, header: Any, future: Any) -> None:
+            self.taken.append(header)
+
+    node, server = _Node(tmp_path, lose_requests={"ask/cancel": 1}, lose_replies={"ask/result": 1}), Server()
+    node.injection().deafen("ask", server)
+    for name in ("goal_request", "cancel_request", "get_result_request"):
+        for nth in (1, 2):
+            asyncio.run(getattr(server, f"_execute_{name}")(f"{name} {nth}"))
+    for nth in ("result 1", "result 2"):
+        server._send_result_response(nth, None)
+    assert server.taken == ["goal_request 1", "goal_request 2", "cancel_request 2", "get_result_request 1",
+                            "get_result_request 2", "result 2"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"lose_share": 2.0}', '{"loose_share": 0.1}'])

@@ -208,6 +208,18 @@ def upright(name: str, picture: np.ndarray) -> None:
     assert (height > width) == (name in ("stretch", "spot")), picture.shape
 
 
+def test_a_device_that_is_opened_anew_loses_the_images_that_were_on_their_way(ros: Any) -> None:
+    now_ns, late = [0], replace(driver("realsense"), gap=(1.0, 0.5))
+    late = replace(late, streams=tuple(replace(stream, sent_s=0.2) for stream in late.streams))
+    robot = Imitation(ros.plain_node("robot"), late, house(), START, scale=0.05, now_ns=lambda: now_ns[0])
+    topic, there = late.streams[0].topic, []
+    for tick in range(36):
+        now_ns[0] = tick * 50_000_000
+        robot.step()
+        there.append(robot.node.count_publishers(topic) > 0)
+    assert there == [True] * 20 + [False] * 10 + [True] * 6  # it publishes on, at 30 Hz, when it is back
+
+
 def test_the_middleware_offers_what_the_profiles_of_drivers_say(ros: Any) -> None:
     node = ros.plain_node("robot")
     from sensor_msgs.msg import Image as Message
