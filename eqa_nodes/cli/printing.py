@@ -30,8 +30,9 @@ def print_answer(console: Console, answer: Answer) -> None:
     elif answer.message and not answer.error:
         console.print(f"  {shown(answer.message)}")
     for e in answer.evidence:
+        note = shown(shown_note(e.note))
         console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
-                      f"({_place(e)}): {shown(shown_note(e.note))}")
+                      f"({_place(e)}){': ' * bool(note)}{note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     money = f", {r.money:.4g} by its prices" if r.money else ""

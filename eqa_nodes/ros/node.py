@@ -209,6 +209,10 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
             self, interface(port.type), port.name, execute, callback_group=self.call_group,
             goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
             handle_accepted_callback=accepted, cancel_callback=canceled)
+        self.drilled(key, server)
+
+    def drilled(self, key: str, server: ConcurrentActionServer) -> None:
+        """Let an action server lose, in a drill, the requests and results that the drill wants lost."""
         if self._faults is not None:
             self._faults.deafen(key, server)
 

@@ -209,8 +209,8 @@ def upright(name: str, picture: np.ndarray) -> None:
 
 
 def test_a_device_that_is_opened_anew_loses_the_images_that_were_on_their_way(ros: Any) -> None:
-    now_ns, late = [0], replace(driver("realsense"), gap=(1.0, 0.5))
-    late = replace(late, streams=tuple(replace(stream, sent_s=0.2) for stream in late.streams))
+    now_ns, late = [0], replace(driver("realsense"), begin_s=0.0, gap=(1.0, 0.5))
+    late = replace(late, streams=tuple(replace(stream, sent_s=0.2, lazy=False) for stream in late.streams))
     robot = Imitation(ros.plain_node("robot"), late, house(), START, scale=0.05, now_ns=lambda: now_ns[0])
     topic, there = late.streams[0].topic, []
     for tick in range(36):

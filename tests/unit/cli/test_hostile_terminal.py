@@ -38,6 +38,13 @@ def test_an_answer_is_printed_as_it_is(text: str) -> None:
             assert out.count(text) == 2
 
 
+def test_evidence_without_a_note_ends_with_its_place() -> None:
+    for note, end in (("", "(view 1)"), ("red", "(view 1): red")):
+        proof = (Evidence(1, 0, Pose2(0.0, 0.0, 0.0), note),)
+        out = printed(lambda console, proof=proof: print_answer(console, Answer("red", 0.5, evidence=proof)))  # type: ignore[misc]
+        assert out.splitlines()[1].endswith(end)
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_bar_of_a_run_shows_hostile_texts(text: str) -> None:
     sample = Sample("q", text, text)
