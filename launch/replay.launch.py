@@ -2,7 +2,7 @@
 
 ros2 launch eqa_nodes replay.launch.py source:=/data/bag rate:=1.0
 
-The nodes are in your ROS_DOMAIN_ID; `eqa ask "..." --attach --scene "" --no-explore` asks, on the way and at the end.
+The nodes are in your ROS_DOMAIN_ID; `eqa ask "..." --attach --no-explore` asks, on the way and at the end.
 """
 
 from __future__ import annotations

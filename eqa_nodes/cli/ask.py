@@ -48,7 +48,7 @@ class Ask:
     """Asks one question and prints the answer with its evidence and its cost."""
 
     question: str = argument("the question, in plain English")
-    scene: str = option(SCENE, f"where: {PLACES}")
+    scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
     keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
     explore: bool = flag("answer from memory only", "--no-explore", default=True)

@@ -1,5 +1,5 @@
-"""Faults for drills and tests: messages lost, doubled or late on their way into a node, requests and replies of services
-and actions that are lost, and slow callbacks.
+"""Faults for drills and tests: messages lost, doubled or late on their way into a node, lost requests and replies of
+services and actions, and slow callbacks.
 
 The environment variable EQA_FAULTS names a JSON file that holds Faults; it may change while nodes run. Without the
 variable no node imports this module.
