@@ -1,3 +1,25 @@
-"""Ask a robot about the place it is in: embodied question answering on ROS 2."""
+"""Ask a robot about the place it is in: embodied question answering on ROS 2.
+
+    import eqa_nodes as eqa
+    print(eqa.ask(eqa.scene("house:7"), "Do I have any fruit left?"))
+
+docs/library.md describes the library; its functions are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eqa_nodes.library.places import ask, history, memory, robot, scene
 
 __version__ = "0.1.0"
+__all__ = ["ask", "history", "memory", "robot", "scene"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from eqa_nodes.library import places
+
+    return getattr(places, name)

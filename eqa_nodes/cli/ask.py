@@ -128,9 +128,9 @@ class Ask:
     def _about_history(self, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.cli.paths import check_folder
-        from eqa_nodes.cli.ready import check_answerer
         from eqa_nodes.runners.history import file_source
         from eqa_nodes.runners.opening import open_history_runner
+        from eqa_nodes.runners.ready import check_answerer
         from eqa_nodes.runners.sources import cache_folder
 
         assert self.recording.history is not None
@@ -144,8 +144,8 @@ class Ask:
     def _own_graph(self, show: Callable[[Progress], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.cli.paths import run_folder
-        from eqa_nodes.cli.ready import check_chain
         from eqa_nodes.runners.opening import open_runner
+        from eqa_nodes.runners.ready import check_chain
 
         config = replace(self.config, folder=run_folder(self.out))
         scene = self.scene or SCENE

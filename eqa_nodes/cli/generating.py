@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as Bar
 
 from eqa_nodes.cli.paths import run_folder
-from eqa_nodes.cli.ready import check_model
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BudgetSpent
@@ -23,6 +22,7 @@ from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
 from eqa_nodes.generate.values import ACCEPTED, Benchmark, benchmark
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.runners.ready import check_model
 
 if TYPE_CHECKING:
     from eqa_nodes.cli.generate import Generate

@@ -23,12 +23,9 @@ class MemoryFile:
 
     def opened(self, write: bool = False) -> closing[MemoryStore]:
         """Open the file; one that is missing is not made. Raises StorageError."""
-        from eqa_nodes.core.errors import StorageError
-        from eqa_nodes.core.memory import MemoryStore
+        from eqa_nodes.core.memory import open_file
 
-        if not self.path.is_file():
-            raise StorageError(f"no memory file {self.path}: name the file that the memory node wrote")
-        store = MemoryStore(self.path, write=write)
+        store = open_file(self.path, write)
         if later := store.set_now(time.time_ns()):
             _print(f"{later} views are stamped after now, and are not believed: if a clock was wrong, eqa memory "
                    "forget FILE --when 'the future'", style="yellow")

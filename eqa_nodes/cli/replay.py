@@ -58,10 +58,10 @@ class Replay:
     def run(self) -> int:
         """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""
         from eqa_nodes.cli.paths import run_folder
-        from eqa_nodes.cli.ready import check_asks
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.recordings.histories import open_history
         from eqa_nodes.registry.agents import refuse_function
+        from eqa_nodes.runners.ready import check_asks
 
         for question in self.ask:
             check_question(question)

@@ -25,6 +25,7 @@ from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.images import rgb_of
@@ -87,6 +88,11 @@ class RosRobot:
         for keyframe in map(messages.keyframe_of, found.keyframes):
             return keyframe
         raise StorageError(f"memory has no view of {evidence.stamp_ns / 1e9:.1f} s (any more)")
+
+    def recall(self, text: str, limit: int) -> list[Recalled]:
+        found = self._client.services["recall"].call(CALL_S, text=text, limit=limit, in_order=not limit)
+        return [Recalled(messages.keyframe_of(view), score, why)
+                for view, score, why in zip(found.keyframes, found.scores, found.reasons, strict=True)]
 
     def camera(self) -> bytes:
         if (raw := self._newest.get("color")) is not None:

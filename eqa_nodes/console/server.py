@@ -42,13 +42,8 @@ class ConsoleServer:
     def __init__(self, page: Page, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
         """port: 0 = any free one. tls: None = plain HTTP."""
         self._page, self._tls = page, tls
-        try:
-            self._socket = socket.create_server((host, port), backlog=_BACKLOG,
-                                                family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-        except OSError as error:
-            raise ConfigError(f"cannot listen on {host}:{port}: {error}. Choose another --port (0 = a free one), or "
-                              "another --host") from error
-        self.url = _link("https" if tls else "http", host, self._socket.getsockname()[1], page.rules)
+        self._socket = listening(host, port)
+        self.url = address("https" if tls else "http", host, self._socket) + _entrance(page.rules)
         config = uvicorn.Config(
             page.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
             lifespan="off", ws="none", loop="asyncio", http=page.gate.protocol(), proxy_headers=False,
@@ -79,11 +74,25 @@ class ConsoleServer:
         self._socket.close()
 
 
-def _link(scheme: str, host: str, port: int, rules: AccessRules) -> str:
-    """Return the address to open; the token stands behind #, which browsers send to nobody."""
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 = a free one. Raises ConfigError."""
+    try:
+        return socket.create_server((host, port), backlog=_BACKLOG,
+                                    family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {host}:{port}: {error}. Choose another --port (0 = a free one), or "
+                          "another --host") from error
+
+
+def address(scheme: str, host: str, listener: socket.socket) -> str:
+    """Return the URL of a listening socket, as other machines reach it where `host` stands for all addresses."""
     name = _own_address() if host in ("", "0.0.0.0", "::") else host
-    entrance = f"enter#{rules.token}" if rules.token else "enter" if rules.tokens is not None else ""
-    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}/{entrance}"
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{listener.getsockname()[1]}/"
+
+
+def _entrance(rules: AccessRules) -> str:
+    """Return what follows the address in the link; the token stands behind #, which browsers send to nobody."""
+    return f"enter#{rules.token}" if rules.token else "enter" if rules.tokens is not None else ""
 
 
 def _own_address() -> str:

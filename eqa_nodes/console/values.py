@@ -14,6 +14,7 @@ from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Keyframe
 
@@ -45,6 +46,9 @@ class WatchedRobot(Protocol):
 
     def view(self, evidence: Evidence) -> Keyframe:
         """Return the view that is the evidence. Raises EqaError."""
+
+    def recall(self, text: str, limit: int) -> list[Recalled]:
+        """Return remembered views that fit a text, best first; limit 0: all of them, oldest first. Raises EqaError."""
 
     def camera(self) -> bytes:
         """Return the newest picture of the camera as JPEG. Raises EqaError, also while there is none."""

@@ -91,7 +91,7 @@ class Tasks:
 
     def _carry_out(self, console: Console, samples: list[Sample]) -> int:
         from eqa_nodes.cli.paths import run_folder
-        from eqa_nodes.cli.ready import check_model
+        from eqa_nodes.runners.ready import check_model
 
         out = run_folder(self.out)
         if self.agent == MODEL:

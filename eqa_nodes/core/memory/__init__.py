@@ -1,6 +1,6 @@
 """What the robot remembers: `MemoryStore`."""
 
 from eqa_nodes.core.memory.config import MemoryConfig
-from eqa_nodes.core.memory.store import MemoryStore
+from eqa_nodes.core.memory.store import MemoryStore, open_file
 
-__all__ = ["MemoryConfig", "MemoryStore"]
+__all__ = ["MemoryConfig", "MemoryStore", "open_file"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.answerers.places import places_of
 from eqa_nodes.core.camera.privacy import masked
-from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory import rows
 from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.embedding import DIMENSIONS, make_embedder, packed
@@ -246,3 +246,10 @@ class MemoryStore(MemoryReader):
             over_budget(self._db, self._index, limit)
         self._load()
 
+
+def open_file(path: Path, write: bool = False) -> MemoryStore:
+    """Open a memory file that is there. Raises StorageError for one that is missing, something else or being written.
+    """
+    if not path.is_file():
+        raise StorageError(f"no memory file {path}: name the file that the memory node wrote")
+    return MemoryStore(path, write=write)

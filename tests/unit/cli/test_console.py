@@ -16,7 +16,7 @@ from eqa_nodes.cli.verbs import command_of
 def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
     command = command_of(["console"])
     assert isinstance(command, ServeConsole)
-    assert (command.page.host, command.page.token, command.attach) == ("127.0.0.1", False, False)
+    assert (command.page.host, command.page.token, command.robot.attach) == ("127.0.0.1", False, False)
     assert command.runs == Path("runs")
     assert command.config.limits.steps == 300 and command.config.named.answerer == "label"
 

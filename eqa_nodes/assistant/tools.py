@@ -1,0 +1,113 @@
+"""What an assistant may ask of the robot, without the protocol: each method returns plain values and pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from eqa_nodes.assistant.picture import map_picture
+from eqa_nodes.console.questions import PROOF_PX, Questions
+from eqa_nodes.console.shown import shown_entry
+from eqa_nodes.console.values import ENDED, Entry, RequestRefused, WatchedRobot
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.viewer.boxes import boxes_of
+
+VIEWS = 12  # that one call of recall returns at most
+
+
+class Reply(NamedTuple):
+    """facts: plain values that JSON can hold; pictures: JPEG or PNG files, in the order in which facts name them."""
+
+    facts: Mapping[str, Any]
+    pictures: tuple[bytes, ...] = ()
+
+
+class RobotTools:
+    """Reads the robot and puts questions into its queue. Methods may be called from any thread; they raise EqaError."""
+
+    def __init__(self, robot: WatchedRobot, questions: Questions) -> None:
+        self._robot, self._questions = robot, questions
+
+    def look(self) -> Reply:
+        """Return the newest picture of the camera, and where the robot is."""
+        return Reply({"place": self._robot.place, "robot": self._pose(), "pictures": ["the camera's newest picture"]},
+                     (self._robot.camera(),))
+
+    def map(self) -> Reply:
+        """Return the robot's map with its path since the newest question began. Raises RequestRefused without one."""
+        grid, trace = self._robot.grid(), self._robot.live.trace()
+        shown = map_picture(grid, [pose for _, pose in trace.poses]) if grid is not None else None
+        if grid is None or shown is None:
+            raise RequestRefused("the robot has no map yet: it has seen nothing since the episode began", 404)
+        left, bottom, right, top = (round(value, 2) for value in shown.box)
+        return Reply({"robot": self._pose(), "explored_m2": round(float(grid.explored.sum()) * grid.resolution_m**2, 1),
+                      "pictures": [{"left_x_m": left, "right_x_m": right, "bottom_y_m": bottom, "top_y_m": top,
+                                    "colours": "white: seen floor, dark: obstacles, grey: unknown, blue: path, "
+                                               "red: the robot"}]}, (shown.png,))
+
+    def recall(self, text: str, limit: int) -> Reply:
+        """Return remembered views that fit a text, best first; an empty text: spread over time."""
+        if not 1 <= limit <= VIEWS:
+            raise RequestRefused(f"limit is {limit}: it must be 1 to {VIEWS}", 400)
+        found = self._robot.recall(text, limit)
+        return Reply({"views": [_view(item) for item in found]},
+                     tuple(shrunk(item.keyframe.jpeg, PROOF_PX) for item in found))
+
+    def objects(self, text: str) -> Reply:
+        """Return remembered objects with their places: of all views, or of those that fit a text."""
+        views = [item.keyframe for item in self._robot.recall(text, VIEWS if text else 0)]
+        boxes = [{"name": box.name, "privileged": box.privileged,
+                  "centre_m": [round((a + b) / 2, 2) for a, b in zip(box.low, box.high, strict=True)],
+                  "size_m": [round(b - a, 2) for a, b in zip(box.low, box.high, strict=True)]}
+                 for box in boxes_of(views)]
+        return Reply({"objects": boxes, "views": len(views)})
+
+    def status(self) -> Reply:
+        """Return where the robot is, what it does, and the questions, the newest first."""
+        live = self._robot.live
+        return Reply({"place": self._robot.place, "robot": self._pose(), "question": live.trace().question,
+                      "running": live.running, "questions": [_brief(e) for e in self._questions.entries()]})
+
+    def put(self, question: str, drive: bool, show: bool, user: str) -> Entry:
+        """Put a question into the robot's queue."""
+        return self._questions.put(question, may_explore=drive, show=show, user=user)
+
+    def entry(self, number: int) -> Entry:
+        """Return a question by its number."""
+        return self._questions.entry(number)
+
+    def result(self, entry: Entry) -> Reply:
+        """Return what became of a question so far: once it has ended, its answer with the pictures that prove it."""
+        proofs = [proof for proof in entry.proofs if proof.jpeg] if entry.state == ENDED else []
+        return Reply(shown_entry(entry), tuple(proof.jpeg for proof in proofs))
+
+    def cancel(self, number: int) -> Reply:
+        """Call one question off, or take it back before it began."""
+        self._questions.cancel(number)
+        return Reply({"canceled": number})
+
+    def stop(self) -> Reply:
+        """End all questions and the drive, also those of other clients."""
+        self._questions.stop(self._robot)
+        return Reply({"stopped": True})
+
+    def _pose(self) -> Mapping[str, float] | None:
+        poses = self._robot.live.trace().poses
+        if not poses:
+            return None
+        pose = poses[-1][1]
+        return {"x_m": round(pose.x, 2), "y_m": round(pose.y, 2), "heading_deg": round(math.degrees(pose.yaw))}
+
+
+def _view(item: Recalled) -> Mapping[str, Any]:
+    view = item.keyframe
+    return {"view": view.id, "seconds": round(view.stamp_ns / 1e9, 1), "x_m": round(view.pose.x, 2),
+            "y_m": round(view.pose.y, 2), "heading_deg": round(math.degrees(view.pose.yaw)), "room": view.region,
+            "shows": view.caption, "score": round(item.score, 3), "why": item.why, "privileged": view.privileged}
+
+
+def _brief(entry: Entry) -> Mapping[str, Any]:
+    shown = shown_entry(entry)
+    return {key: shown[key] for key in ("id", "question", "state", "user", "answer", "error") if key in shown}

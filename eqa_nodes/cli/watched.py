@@ -1,0 +1,92 @@
+"""Which robot is watched and asked: one of a graph of its own, or that of a graph which runs already."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eqa_nodes.cli.ask import check_attached
+from eqa_nodes.cli.groups import remapping
+from eqa_nodes.cli.options import flag, option
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.run import RunConfig
+    from eqa_nodes.console.feed import Feed
+    from eqa_nodes.console.values import WatchedRobot
+
+SCENE = "house:3"
+_EPISODE_S = 3.0  # to receive the running graph's episode
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedOptions:
+    """The robot: where it is, and how a graph that runs already is found."""
+
+    scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")
+    attach: bool = flag("use the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
+    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
+    namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
+    remap: tuple[str, ...] = option((), "with --attach: topics and services that have other names there, such as "
+                                    "color:=/front/image_raw (default: none)", metavar="KEY:=NAME")
+    driver: str = option("", "with --attach: camera or robot of docs/robot.md, as driver:= of robot.launch.py "
+                         "(default: none)", metavar="NAME")
+    map_frame: str = option("", "with --attach: the robot's map frame (default: map)", metavar="FRAME")
+    base_frame: str = option("", "with --attach: the robot's base frame (default: base_link)", metavar="FRAME")
+
+    def check(self, config: RunConfig) -> None:
+        """Raise EqaError for what cannot be, before anything starts; find ROS."""
+        from eqa_nodes.config.run import PROCESS
+        from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.registry.agents import is_function
+        from eqa_nodes.ros.environment import ensure_ros
+        from eqa_nodes.runners.ready import check_answerer, check_scene
+
+        if self.keep_memory and not self.attach:
+            raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "
+                              "nothing")
+        if (self.map_frame or self.base_frame or self.driver) and not self.attach:
+            raise ConfigError("--map-frame, --base-frame and --driver are of a graph that runs already: they need "
+                              "--attach")
+        check_attached(self.attach, self.namespace, self.remap)
+        if config.through == PROCESS or is_function(config.agent):
+            raise ConfigError("this command watches the ROS graph: --through is graph or isolated, and --agent no "
+                              "function")
+        ensure_ros()
+        if not self.attach:
+            check_answerer(config)
+            check_scene(self.scene or SCENE)
+
+    def open(self, stack: ExitStack, config: RunConfig, out: Path, feed: Feed) -> WatchedRobot:
+        """Return the robot until the stack ends. out: the run directory; feed: is rung when something is new."""
+        return self._attached(stack, out, feed) if self.attach else self._own(stack, config, out, feed)
+
+    def _attached(self, stack: ExitStack, out: Path, feed: Feed) -> WatchedRobot:
+        from eqa_nodes.config.profiles import profile
+        from eqa_nodes.console.robot import RosRobot
+        from eqa_nodes.core.camera.config import TfConfig
+
+        known = profile(self.driver)
+        said = {"map_frame": self.map_frame, "base_frame": self.base_frame}
+        frames: dict[str, Any] = {**known.frames, **{name: frame for name, frame in said.items() if frame}}
+        names = replace(TfConfig(), **frames)
+        domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
+        robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=self.namespace,
+                                                    remap={**known.topics, **remapping(self.remap)}, names=names)))
+        if self.scene or not robot.episodes.wait(_EPISODE_S):
+            robot.begin(self.scene, out.name, self.keep_memory)
+        return robot
+
+    def _own(self, stack: ExitStack, config: RunConfig, out: Path, feed: Feed) -> WatchedRobot:
+        from eqa_nodes.config.run import ISOLATED
+        from eqa_nodes.console.robot import RosRobot
+        from eqa_nodes.ros.runner import RunningGraph
+
+        config = replace(config, folder=out)
+        graph = stack.enter_context(RunningGraph(out, config.parameters, isolate=config.through == ISOLATED))
+        robot = stack.enter_context(closing(RosRobot(graph.environment, feed.ring)))
+        robot.begin(self.scene or SCENE, out.name)
+        stack.callback(robot.end)
+        return robot

@@ -1,0 +1,1 @@
+"""The Python library: `import eqa_nodes as eqa` (docs/library.md)."""

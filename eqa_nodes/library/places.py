@@ -1,0 +1,237 @@
+"""Where the library asks: a simulated scene, a recording, a memory file, and the robot of a running graph."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.run import PROCESS, RunConfig
+from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.memory import open_file
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Limits, Question
+from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.views import Frame
+from eqa_nodes.library.shown import Asked, View
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.runners.function import Environment
+from eqa_nodes.runners.history import file_source
+from eqa_nodes.runners.opening import open_history_runner, open_runner
+from eqa_nodes.runners.ready import check_answerer, check_chain
+from eqa_nodes.runners.sources import cache_folder
+from sim_bridge.registry import SimulatorPool
+
+if TYPE_CHECKING:
+    from eqa_nodes.console.robot import RosRobot
+
+LIMITS = Limits(steps=300)
+
+
+class Place(Protocol):
+    """Where a question can be asked."""
+
+    def ask(self, question: str) -> Asked:
+        """Ask and wait for the answer. Raises EqaError for what cannot be asked; an episode's error is its answer's."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A simulated place and who answers there. Each question is an episode of its own, from the start, without ROS."""
+
+    name: str
+    config: RunConfig = field(repr=False)
+    start: Pose2 | None = None
+    seed: int = 0
+
+    def ask(self, question: str) -> Asked:
+        """Let the robot explore until it can answer. Raises EqaError."""
+        check_question(question)
+        with TemporaryDirectory(prefix="eqa-") as folder, \
+                closing(open_runner(replace(self.config, folder=Path(folder)))) as runner:
+            result = runner.run(self._sample(question))
+        return Asked(question, result.answer, result.trace or EpisodeTrace(question, answer=result.answer))
+
+    @contextmanager
+    def drive(self) -> Iterator[Environment]:
+        """Give the robot at the start to be driven by hand: `observation` is what it sees, `act` moves it.
+
+        Raises EqaError.
+        """
+        body = self.config.robot_body
+        with closing(SimulatorPool()) as pool:
+            simulator = pool.get(self.name)
+            first = simulator.reset(self._sample("").episode(body))
+            yield Environment(first, simulator.act, body, self.config.question_limits)
+
+    def _sample(self, question: str) -> Sample:
+        return Sample("question", question, "", scene=self.name, start=self.start, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class History:
+    """A recording: a bag, an OpenEQA or ScanNet folder, ...; iterating gives its frames in order."""
+
+    path: Path
+    config: RunConfig = field(repr=False)
+
+    def ask(self, question: str) -> Asked:
+        """Answer from the recording. Raises EqaError."""
+        check_question(question)
+        source = file_source(self.path)
+        with closing(open_history_runner(self.config, lambda sample: source, cache_folder(None))) as runner:
+            result = runner.run(Sample("question", question, ""))
+        return Asked(question, result.answer, result.trace or EpisodeTrace(question, answer=result.answer))
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(file_source(self.path).open())
+
+    def __len__(self) -> int:
+        return len(file_source(self.path).open())
+
+
+class Memory:
+    """A memory file, read only; the robot may be writing it. Use it with `with`, or call `close`."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises StorageError for a file that is missing or something else."""
+        self._store = open_file(path)
+        self._store.set_now(time.time_ns())
+
+    def ask(self, question: str) -> Asked:
+        """Answer a question about the past: "When did you last see the mug?", "What changed since yesterday?"
+
+        Raises BadQuestion for other questions, and where nothing that is remembered fits.
+        """
+        said = self._store.recollect(check_question(question))
+        if said is None:
+            raise BadQuestion("memory itself answers questions about the past, about objects that it has seen; ask a "
+                              "scene, a history or the robot")
+        views = [self._store.keyframe(e.keyframe_id) for e in said.evidence]
+        answer = Answer(said.text, said.confidence, evidence=said.evidence)
+        return Asked(question, answer, EpisodeTrace(question, keyframes=[v for v in views if v], answer=answer))
+
+    def recall(self, text: str = "", limit: int = 5) -> list[View]:
+        """Return remembered views that fit a text, best first; "": spread over time."""
+        return [View(item.keyframe, item.why) for item in self._store.recall(RecallQuery(text, limit=limit))]
+
+    def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
+        """Return remembered objects: all, or those that a text is about. limit 0: all of them."""
+        return self._store.objects(text, limit)
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Robot:
+    """The robot of a graph that runs in a ROS domain. Use it with `with`, or call `close`."""
+
+    def __init__(self, namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
+                 limits: Limits = LIMITS) -> None:
+        """namespace: of the graph's nodes; remap: key of a topic or service -> its name. Raises EqaError."""
+        from eqa_nodes.ros.environment import ensure_ros
+
+        ensure_ros()
+        from eqa_nodes.console.robot import RosRobot
+
+        domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
+        self._robot: RosRobot = RosRobot(domain, lambda: None, namespace=namespace, remap=remap)
+        self._limits = limits
+
+    def ask(self, question: str, drive: bool = True, show: bool = False) -> Asked:
+        """Ask and wait. drive: the robot may drive to find out; show: it then drives to where the answer can be seen.
+
+        Raises EqaError; interrupting it calls the question off.
+        """
+        asked = Question(check_question(question), limits=self._limits, may_explore=drive, show=show)
+        off = threading.Event()
+        try:
+            answer = self._robot.ask(asked, lambda progress: None, off)
+        except KeyboardInterrupt:
+            off.set()
+            self._robot.stop()
+            raise
+        trace = replace(self._robot.live.trace(question), grid=self._robot.grid(), answer=answer)
+        known = {view.id for view in trace.keyframes}
+        trace.keyframes += [self._robot.view(e) for e in answer.evidence if e.keyframe_id not in known]
+        return Asked(question, answer, trace)
+
+    def recall(self, text: str = "", limit: int = 5) -> list[View]:
+        """Return remembered views that fit a text, best first; "": spread over time. Raises EqaError."""
+        return [View(item.keyframe, item.why) for item in self._robot.recall(text, limit)]
+
+    def camera(self) -> bytes:
+        """Return what the camera shows now, a JPEG file. Raises EqaError while it has shown nothing."""
+        return self._robot.camera()
+
+    def stop(self) -> None:
+        """End all questions and the drive. Raises NodeLost when nobody answers."""
+        self._robot.stop()
+
+    def close(self) -> None:
+        """Leave the graph; a second call does nothing."""
+        self._robot.close()
+
+    def __enter__(self) -> Robot:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", model: ModelConfig = ModelConfig(),
+          limits: Limits = LIMITS, start: Pose2 | None = None, seed: int = 0, **more: Any) -> Scene:
+    """Return a simulated place: house:7, mesh:FILE, habitat:SCENE, ... Raises ConfigError, UnknownScene.
+
+    agent, answerer, policy, model: as the options of `eqa ask`; start: map frame, None = the scene's own; more: further
+    fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
+    """
+    config = RunConfig(agent=agent, answerer=answerer, policy=policy, model=model, limits=limits, through=PROCESS,
+                       **more)
+    check_chain(config, name)
+    return Scene(name, config, start, seed)
+
+
+def history(path: Path | str, *, agent: str = "", answerer: str = "", model: ModelConfig = ModelConfig(),
+            **more: Any) -> History:
+    """Return a recording: a ROS bag, an OpenEQA, ScanNet or Redwood folder, a .sens file. Raises ConfigError.
+
+    agent, answerer, model: as the options of `eqa ask --history`; more: further fields of RunConfig.
+    """
+    config = RunConfig(agent=agent, answerer=answerer, model=model, **more)
+    check_answerer(config)
+    return History(Path(path), config)
+
+
+def memory(path: Path | str) -> Memory:
+    """Open a memory file to read it. Raises StorageError."""
+    return Memory(Path(path))
+
+
+def robot(namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}), limits: Limits = LIMITS) -> Robot:
+    """Join the graph that runs in this ROS_DOMAIN_ID. Raises EqaError where ROS is missing."""
+    return Robot(namespace, remap, limits)
+
+
+def ask(place: Place, question: str) -> Asked:
+    """Ask a question in a scene, about a recording or a memory file, or of a robot. Raises EqaError."""
+    return place.ask(question)

@@ -1,0 +1,103 @@
+"""`import eqa_nodes as eqa`: scenes, recordings and memory files are asked, and show themselves in a notebook."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import eqa_nodes as eqa
+from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError, UnknownScene
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.library.places import Scene
+from eqa_nodes.library.shown import Asked
+from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from tests.fixtures.frames import LABELS, frame
+from tests.fixtures.histories import walk
+
+NOON = 1_794_830_400 * 10**9  # a stamp of 2026
+QUESTION = "Do I have any fruit left?"
+
+
+@pytest.fixture(scope="module")
+def house() -> Scene:
+    return eqa.scene("house:7", image="160x120")
+
+
+@pytest.fixture(scope="module")
+def asked(house: Scene) -> Asked:
+    return eqa.ask(house, QUESTION)
+
+
+def test_a_question_in_a_scene(asked: Asked) -> None:
+    assert asked.text.startswith("yes") and str(asked).startswith(asked.text)
+    assert asked.answer.receipt.privileged == ("LabelAnswerer",) and asked.decisions
+    assert list(asked) == list(asked.views)
+    assert asked.evidence and {view.keyframe.id for view in asked.evidence} <= {view.keyframe.id for view in asked}
+
+
+def test_a_notebook_shows_answer_evidence_and_map(asked: Asked, tmp_path: Path) -> None:
+    page = asked._repr_html_()
+    assert QUESTION in page and asked.text in page and "privileged: LabelAnswerer" in page
+    assert page.count("data:image/jpeg;base64,") == len(asked.answer.evidence) and "data:image/svg+xml" in page
+    assert asked.evidence[0]._repr_jpeg_()[:2] == b"\xff\xd8"
+    asked.map.save(tmp_path / "map.svg")
+    assert ET.parse(tmp_path / "map.svg").getroot().tag.endswith("svg")
+    asked.evidence[0].save(tmp_path / "view.jpg")
+    assert (tmp_path / "view.jpg").read_bytes() == asked.evidence[0].jpeg
+
+
+def test_text_of_others_is_no_markup(asked: Asked) -> None:
+    hostile = Asked("<script>alert(1)</script>", asked.answer, asked.trace)
+    assert "<script>" not in hostile._repr_html_()
+
+
+def test_the_robot_is_driven_by_hand(house: Scene) -> None:
+    with house.drive() as robot:
+        before = robot.observation
+        after = robot.act(Action.TURN_LEFT)
+        assert robot.steps == 1 and after.rgb.shape == (120, 160, 3) and after.labels is None
+        assert after.pose.yaw != before.pose.yaw
+
+
+def test_limits_hold(house: Scene) -> None:
+    asked = eqa.ask(eqa.scene("house:7", image="160x120", limits=Limits(steps=3)), "Is there a unicorn?")
+    assert asked.answer.abstained and asked.answer.receipt.steps <= 3 and str(asked).startswith("I do not know.")
+
+
+def test_a_recording(tmp_path: Path) -> None:
+    write_openeqa(walk(5), tmp_path / "walk")
+    recording = eqa.history(tmp_path / "walk", answerer="blind")
+    frames = list(recording)
+    assert len(frames) == len(recording) == 5 and frames[0].rgb.ndim == 3
+    assert eqa.ask(recording, "Is the door open?").text in ("yes", "no")
+
+
+def test_a_memory_file(tmp_path: Path) -> None:
+    with closing(MemoryStore(tmp_path / "home.sqlite")) as store:
+        store.reset("first", map_name="home")
+        store.take(frame(NOON, boxes={1: (20, 16, 32, 30), 2: (0, 30, 60, 46)}), LABELS)
+    with eqa.memory(tmp_path / "home.sqlite") as memory:
+        names = {known.kind for known in memory.objects()}
+        asked = memory.ask(f"When did you last see the {min(names)}?")
+        assert asked.text and asked.evidence[0].keyframe.stamp_ns == NOON
+        assert [view.seconds for view in memory.recall(min(names))] == [NOON / 1e9]
+        with pytest.raises(BadQuestion, match="about the past"):
+            memory.ask("What color is the sofa?")
+
+
+def test_what_is_wrong_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UnknownScene, match="castle"):
+        eqa.scene("castle:7")
+    with pytest.raises(ConfigError, match="EQA_VLM"):
+        eqa.scene("house:7", answerer="vlm")
+    with pytest.raises(StorageError, match=r"no memory file .*none\.sqlite"):
+        eqa.memory(tmp_path / "none.sqlite")
+    with pytest.raises(BadQuestion):
+        eqa.ask(eqa.scene("house:7"), " ")
+    with pytest.raises(AttributeError, match="no attribute 'scenes'"):
+        eqa.scenes  # noqa: B018
