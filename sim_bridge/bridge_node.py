@@ -78,7 +78,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
     def _newest_ns(self) -> int:
         """Return the newest stamp that was shown, 0 before the first."""
         shown = self._step.frame.stamp_ns if self._step is not None else 0
-        return max(shown, self._velocities.now_ns if self._velocities is not None else 0)
+        return max(shown, self._velocities.published_ns if self._velocities is not None else 0)
 
     def _act(self, request: Any, response: Any) -> Any:
         if self._velocities is not None:

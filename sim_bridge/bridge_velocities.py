@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from rosgraph_msgs.msg import Clock
 
@@ -17,12 +17,14 @@ from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Place, Transform, pose2_of
 from eqa_nodes.core.types.robot import BaseLimits
+from eqa_nodes.core.types.senses import OTHERS
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
 from sim_bridge.base import BaseController, Velocity, velocity_between
+from sim_bridge.bridge_localised import ForeignLocalisation
 from sim_bridge.senses import Senses
 from sim_bridge.simulator import DriveResult, Driving, Simulator, Step
 
@@ -36,7 +38,8 @@ class VelocityDrive:
 
     Clock, odometry and transforms come with each step of the physics. Images and scans begin when the episode is
     announced to its observers, and time waits for both: for the simulator to render, and for those who take in what
-    was shown before. So no view is lost on a slow machine; there time is slower.
+    was shown before. So no view is lost on a slow machine; there time is slower. Where others localise the robot, time
+    does not wait for images that nobody can localise (bridge_localised.py).
     """
 
     def __init__(self, node: EqaNode, observations: Observations) -> None:
@@ -46,6 +49,8 @@ class VelocityDrive:
         self._world: threading.Thread | None = None
         self._showing: threading.Thread | None = None
         self._failure = IDLE
+        self._others: ForeignLocalisation | None = None  # from the first episode on in which others localise
+        self._corrected_ns = 0  # the newest stamp of a correction, which is ahead
         self._begun_steady_ns = self._begun_ns = self._episode_ns = 0
         self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
@@ -65,8 +70,13 @@ class VelocityDrive:
 
     @property
     def now_ns(self) -> int:
-        """Return the newest stamp that was published, 0 before the first."""
+        """Return the newest stamp of what was driven, 0 before the first."""
         return self.newest.stamp_ns if self.newest is not None else 0
+
+    @property
+    def published_ns(self) -> int:
+        """Return the newest stamp that was published, 0 before the first."""
+        return max(self.now_ns, self._corrected_ns)
 
     def begin(self, simulator: Simulator, first: Step, offset_ns: int, seed: int) -> None:
         """Let time go on from the first observation (stamp as on the wire) of an episode; the robot stands.
@@ -79,9 +89,12 @@ class VelocityDrive:
         self._announced, self._stop, self._failure = threading.Event(), threading.Event(), ""
         self._begun_ns, self._begun_steady_ns = self.now_ns, time.monotonic_ns()
         mount = first.frame.base_from_camera
-        senses = Senses(self._config.senses, seed, first.frame.map_from_base, self.now_ns)
+        senses = Senses(self._config.senses, seed, first.frame.map_from_base)
         world = _World(taking(simulator), senses, offset_ns, self._stop, mount)
+        if self._config.senses.localisation.by == OTHERS:
+            world.others = self._others = self._others or ForeignLocalisation(self._node)
         self._tell_fixed(self.now_ns, mount)
+        self._correct(self.now_ns, senses.localised)  # as who is told where the reset has placed the robot
         self._world = self._thread(lambda: self._run(world))
 
     def end(self, deadline_s: float | None = None) -> None:
@@ -173,7 +186,7 @@ class VelocityDrive:
             with self._one_at_a_time:
                 self._base.held_up(measured)
         self.newest = driven
-        reported = world.senses.moved(before.map_from_base, driven.map_from_base, driven.stamp_ns, seconds)
+        reported = world.senses.moved(before.map_from_base, driven.map_from_base, seconds)
         self._observations.tell_place(driven.stamp_ns, world.senses.place, world.base_from_camera, reported)
         self._node.send("clock", Clock(clock=convert.time_of(driven.stamp_ns)))
 
@@ -186,39 +199,67 @@ class VelocityDrive:
                 return
         frame = world.simulator.act(Action.OBSERVE).frame
         frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns, depth_m=world.senses.measured(frame.depth_m))
-        place = world.senses.place
         labels = world.simulator.labels() if frame.labels is not None else {}
+        view = _View(frame, labels, world.senses.place, world.senses.scanned())
         first, world.shown = not world.shown, True
-        self._showing = self._thread(lambda: self._show(world, frame, place, labels, first))
+        self._showing = self._thread(lambda: self._show(world, view, first))
 
-    def _show(self, world: _World, frame: Frame, place: Place, labels: Mapping[int, Label], first: bool) -> None:
-        """Publish images and scan, and return when all observers have them, or when that takes too long."""
-        robot = self._config.robot
-        self._observations.show(frame, labels, again=first)
-        band = self._config.scan.of(robot.height_m, robot.camera.max_range_m)
-        scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, band)
-        self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
+    def _show(self, world: _World, view: _View, first: bool) -> None:
+        """Publish images and scan, and return when all observers have them, or when that takes too long.
+
+        Nobody waits for observers that wait in vain, because nobody localises the robot.
+        """
+        frame = view.frame
+        self._observations.show(frame, view.labels, again=first)
+        self._scan(view)
         if self._node.out("points").get_subscription_count():
             self._node.send("points", convert.points_msg(frame, POINT_EVERY))
+        if world.others is not None and not world.others.localised(frame.stamp_ns):
+            return
 
         def repeat() -> None:  # without the clock, which is later by now
             if self._over(world) or frame.stamp_ns < self._episode_ns:  # another may begin where the robot is
                 raise Canceled("the episode is over")
             self._tell_fixed(frame.stamp_ns, frame.base_from_camera, again=True)
-            self._observations.tell_place(frame.stamp_ns, place, frame.base_from_camera)
-            self._observations.show(frame, labels, again=True)
+            self._observations.tell_place(frame.stamp_ns, view.place, frame.base_from_camera)
+            self._scan(view)  # who localises by scans publishes its transform again
+            self._observations.show(frame, view.labels, again=True)
 
         try:
-            self._observations.await_observers(frame, labels, repeat)
+            self._observations.await_observers(frame, view.labels, repeat)
         except Canceled:
             return
         except NodeLost as error:  # as on a robot, life goes on without them
             self._node.count("observation that was not taken in by all observers")
             self._node.get_logger().warning(str(error))
 
+    def _scan(self, view: _View) -> None:
+        """Publish the scan, and what localisation makes of it."""
+        frame, config = view.frame, self._config
+        band = config.scan.of(config.robot.height_m, config.robot.camera.max_range_m)
+        scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, band)
+        self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
+        self._correct(frame.stamp_ns + round(1e9 * config.senses.localisation.ahead_s), view.map_from_odom)
+
+    def _correct(self, stamp_ns: int, map_from_odom: Transform | None) -> None:
+        if map_from_odom is not None:
+            self._corrected_ns = max(self._corrected_ns, stamp_ns)
+            self._observations.tell_correction(stamp_ns, map_from_odom)
+
+
+class _View(NamedTuple):
+    """What is shown of one moment. map_from_odom: what localisation publishes with the scan, None for nothing."""
+
+    frame: Frame
+    labels: Mapping[int, Label]
+    place: Place
+    map_from_odom: Transform | None
+
 
 class _World:
-    """A simulator in one episode. base_from_camera: level, as the head stays; stop: ends it."""
+    """A simulator in one episode. base_from_camera: level, as the head stays; stop: ends it; others: localise."""
+
+    others: ForeignLocalisation | None = None
 
     def __init__(self, simulator: Driving, senses: Senses, offset_ns: int, stop: threading.Event,
                  base_from_camera: Transform) -> None:

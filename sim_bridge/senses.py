@@ -1,7 +1,8 @@
 """What a simulated robot knows of its place and of depth: as exactly as its senses are set to tell.
 
 Odometry adds up what the wheels report, errors included. Localisation corrects it by the transform from map to odom, so
-that the robot jumps in the map while its odometry stays smooth (REP 105).
+that the robot jumps in the map while its odometry stays smooth (REP 105). Corrections come as those of AMCL (nav2_amcl
+1.4): one with each scan, and a new one once odometry says that the robot has moved.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import numpy as np
 
 from eqa_nodes.core.types.geometry import Place, Pose2, Transform, compose, inverse, pose2_of, wrap
-from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, SensesConfig
+from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, TRUTH, SensesConfig
 from sim_bridge.base import Velocity, velocity_between
 
 SLIP_M, SLIP_RAD = 0.03, math.radians(3.0)  # at most, of one slip
@@ -22,24 +23,26 @@ EDGE_M = 0.1  # a step in depth between two pixels at which a depth camera measu
 class Senses:
     """Of one robot in one episode: the same seed and the same drive give the same errors.
 
-    place: where the robot takes itself to be.
+    place: where the robot takes itself to be; without map_from_odom where localisation publishes that apart, or others
+    do. localised: map_from_odom as localisation knows it from scans; None where none does.
     """
 
-    def __init__(self, config: SensesConfig, seed: int, map_from_base: Transform, stamp_ns: int) -> None:
+    def __init__(self, config: SensesConfig, seed: int, map_from_base: Transform) -> None:
         self._config, self._random = config, np.random.default_rng(seed)
         self._signs = self._random.choice((-1.0, 1.0), 2)
-        self._due_ns = stamp_ns
-        self._exact = config.wheels.exact and config.localisation.by not in (CORRECTIONS, OTHERS)
-        self._odom = Pose2(0.0, 0.0, 0.0)
-        self.place = Place(Transform.identity(), map_from_base)
+        by = config.localisation.by
+        self._exact = config.wheels.exact and by not in (CORRECTIONS, OTHERS)
+        self._odom = self._updated = Pose2(0.0, 0.0, 0.0)
+        self._truth, self.place = map_from_base, Place(Transform.identity(), map_from_base)
+        begun = pose2_of(map_from_base).transform()
+        self.localised = begun if by == CORRECTIONS else None
         if not self._exact:
-            self._height_m = map_from_base.xyz[2]
-            outside = None if config.localisation.by == OTHERS else pose2_of(map_from_base).transform()
-            self.place = Place(outside, self._odom.transform(self._height_m))
+            self.place = Place(None if by in (CORRECTIONS, OTHERS) else begun,
+                               self._odom.transform(map_from_base.xyz[2]))
 
-    def moved(self, before: Transform, after: Transform, stamp_ns: int, seconds: float) -> Velocity:
+    def moved(self, before: Transform, after: Transform, seconds: float) -> Velocity:
         """Take in where the robot went (map_from_base); return the velocity that odometry reports."""
-        velocity = velocity_between(pose2_of(before), pose2_of(after), seconds)
+        velocity, self._truth = velocity_between(pose2_of(before), pose2_of(after), seconds), after
         if self._exact:
             self.place = Place(Transform.identity(), after)
             return velocity
@@ -48,7 +51,8 @@ class Senses:
         self._odom = self._added(reported.forward_m_s * seconds, reported.turn_rad_s * seconds,
                                  abs(velocity.forward_m_s) * seconds)
         odom_from_base = self._odom.transform(after.xyz[2])
-        self.place = Place(self._localised(after, odom_from_base, stamp_ns), odom_from_base)
+        truth = self._config.localisation.by == TRUTH
+        self.place = Place(compose(after, inverse(odom_from_base)) if truth else None, odom_from_base)
         return reported
 
     def _added(self, metres: float, turned: float, driven_m: float) -> Pose2:
@@ -60,19 +64,18 @@ class Senses:
         heading = yaw + turned / 2
         return Pose2(x + metres * math.cos(heading), y + metres * math.sin(heading), wrap(yaw + turned))
 
-    def _localised(self, truth: Transform, odom_from_base: Transform, stamp_ns: int) -> Transform | None:
-        """Return map_from_odom: the truth, or what was corrected last."""
-        config = self._config.localisation
-        if config.by == OTHERS:
-            return None
-        if config.by == CORRECTIONS:
-            if stamp_ns < self._due_ns:
-                return self.place.map_from_odom
-            self._due_ns = stamp_ns + round(1e9 * config.period_s)
-            x, y, yaw = pose2_of(truth)
+    def scanned(self) -> Transform | None:
+        """Return `localised` after a scan from here: corrected where odometry has moved by enough since the last time.
+        """
+        config, (x, y, yaw) = self._config.localisation, self._odom
+        moved = max(abs(x - self._updated.x), abs(y - self._updated.y)) > config.update_m
+        if self.localised is not None and (moved or abs(wrap(yaw - self._updated.yaw)) > config.update_rad):
+            self._updated = self._odom
             dx, dy, turn = self._random.normal(0.0, (config.error_m, config.error_m, TURN_RAD_M * config.error_m))
-            truth = Pose2(x + dx, y + dy, wrap(yaw + turn)).transform(truth.xyz[2])
-        return compose(truth, inverse(odom_from_base))
+            at = pose2_of(self._truth)
+            believed = Pose2(at.x + dx, at.y + dy, wrap(at.yaw + turn)).transform(self._truth.xyz[2])
+            self.localised = compose(believed, inverse(self.place.odom_from_base))
+        return self.localised
 
     def measured(self, depth_m: np.ndarray) -> np.ndarray:
         """Return depth (H, W) float32, metres, as a camera measures it: 0 where it measures nothing."""

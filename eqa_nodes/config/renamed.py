@@ -39,7 +39,9 @@ RENAMED: dict[tuple[str, str], Renamed] = {
 # Of one node, whichever it is.
 RENAMED_OWN = {"taken_deadline_s": "acknowledged_deadline_s"}
 # What is gone, by the beginning of its name: what to use instead.
-GONE = {"node.test_": "faults are injected by the environment variable EQA_FAULTS (docs/faults.md)"}
+GONE = {"node.test_": "faults are injected by the environment variable EQA_FAULTS (docs/faults.md)",
+        "senses.localisation.period_s": "corrections come with scans, after senses.localisation.update_m or update_rad "
+                                        "of motion"}
 # The same for all nodes, so said once.
 ONE = ("robot.", "node.camera.", "node.second_camera.", "node.tf.", "memory.privacy.", "labels_from")
 _LARGEST = ("robot.radius_m", "robot.height_m")  # where nodes were given different ones, the largest is safe

@@ -23,11 +23,14 @@ from eqa_nodes.core.agent.recollecting import Recollecting
 from eqa_nodes.core.agent.showing import show
 from eqa_nodes.core.agent.stopping import Stop, WeighedAnswer
 from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.protocols import Ports, adviser_of
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Answer, Question
+
+# Of a drive that fails: by the navigator, for want of a map or a transform, or with the node that drives.
+UNDRIVEN = (ErrorCode.NAVIGATION, ErrorCode.STALE, ErrorCode.NODE_LOST)
 
 
 class Episode:
@@ -54,6 +57,7 @@ class Episode:
                                    self.drives)
         self.judging = Judging(question, ports.answerer, config, self.views, self.answers, self.bounds)
         self._looking: Looking = self.judging
+        self._unconfirmed = ""  # why a sure answer was not looked at again
 
     def run(self) -> Answer:
         """Return the answer. A failure is an answer with its code, its message and what was found."""
@@ -84,7 +88,10 @@ class Episode:
             return self.answers.final()
         self._looking = self._newest() or self._consulting() or self.judging
         ended = self._explore()
-        return self.answers.best() if ended is None else self.answers.final(ended, self._looking.closing())
+        if ended is not None:
+            return self.answers.final(ended, self._looking.closing())
+        answer = self.answers.best()
+        return replace(answer, message="; ".join(filter(None, (answer.message, self._unconfirmed))))
 
     def _explore(self) -> str | None:
         """Observe, decide and drive until the views answer the question.
@@ -130,14 +137,25 @@ class Episode:
     def _confirmed(self) -> bool:
         """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""
         for _ in range(self.config.max_confirmations):
-            if self.bounds.reached():
-                return True
-            confirm = self.ports.explorer.confirm(self.question, self.views.in_order(), self._looking.regions)
-            if not self.drives.to(self.legs.within(confirm)):
+            if self.bounds.reached() or not self._looked_again():
                 return True
             if not self._looking.still_stands():
                 return False
         return True
+
+    def _looked_again(self) -> bool:
+        """Drive to where the policy wants to look again; False where it does not, or where that fails.
+
+        Then the answer, which was sure enough without it, stays, and its message says why it was not confirmed.
+        """
+        try:
+            confirm = self.ports.explorer.confirm(self.question, self.views.in_order(), self._looking.regions)
+            return self.drives.to(self.legs.within(confirm))
+        except EqaError as error:
+            if error.code not in UNDRIVEN:
+                raise
+            self._unconfirmed = f"not confirmed by a second look: {error}"
+            return False
 
     def _decide(self) -> Decision:
         self._report("exploring")

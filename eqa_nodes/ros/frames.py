@@ -19,6 +19,8 @@ from eqa_nodes.ros.camera import CameraInput
 from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
 
 PENDING = 30  # observations that may wait for their missing parts
+UNPLACED = "no transform"
+EARLY = "image from before the robot was localised"  # its transform never comes
 
 
 class FrameAssembler:
@@ -119,6 +121,9 @@ class FrameAssembler:
         """Hand on what has become complete; call when transforms arrive."""
         for stamp in sorted(self._waiting):
             missing, poses = self._ready(stamp)
+            if missing == EARLY:
+                self._drop(stamp, missing)
+                continue
             if poses is None:
                 if not self._wait_ns or self._newest_ns - stamp <= self._wait_ns:
                     return  # later frames wait: order matters to a map
@@ -156,8 +161,10 @@ class FrameAssembler:
             return "no label table", None
         try:
             return "", self._poses(stamp, have)
+        except NoTransform as error:
+            return EARLY if error.early and error.child == self._frames.odom_frame else UNPLACED, None
         except BadFrame:
-            return "no transform", None
+            return UNPLACED, None
 
     def _labels(self, have: Mapping[str, Any]) -> Mapping[int, Label]:
         if self._tabled:

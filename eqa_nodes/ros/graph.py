@@ -190,7 +190,8 @@ NODES: dict[str, NodeSpec] = {
         "sim_bridge.bridge_node:BridgeNode",
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "tf_static", "clock",
                    "scan", "points"),
-        subscribes=("acknowledged", "episode", "cmd_vel"), apart=("acknowledged",), serves=("act", "reset_simulator"),
+        subscribes=("acknowledged", "episode", "cmd_vel", "tf", "tf_static"), apart=("acknowledged",),
+        serves=("act", "reset_simulator"),  # transforms: where others localise the robot
         worlds=("sim",)),
     "replay": NodeSpec(
         "eqa_nodes.nodes.replay:ReplayNode",

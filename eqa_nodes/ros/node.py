@@ -104,6 +104,12 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         """The clock that stamps may not be ahead of, ns; None where time is simulated, and goes as its sender likes."""
         return None if self.get_parameter("use_sim_time").value else time.time_ns
 
+    def steady_s(self) -> float:
+        """Return seconds of the monotonic clock; of simulated time where that is the node's, which may stand still."""
+        if self.get_parameter("use_sim_time").value:
+            return self.get_clock().now().nanoseconds / 1e9
+        return time.monotonic()
+
     def future_watch(self, what: str = "a message") -> Callable[[int], bool]:
         """Return what tells of each stamp of one sender whether it is a stray from the future. what: it sends."""
         watch, wall = FutureWatch(self.config.node.tf.time_jump_s), self.wall

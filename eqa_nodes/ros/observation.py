@@ -93,6 +93,10 @@ class Observations:
         self._send_links("tf", stamp_ns, [*known, (convert.ODOM, convert.BASE, place.odom_from_base), camera])
         self._node.send("odom", _odometry(stamp_ns, place.odom_from_base, velocity))
 
+    def tell_correction(self, stamp_ns: int, map_from_odom: Transform) -> None:
+        """Publish on tf what localisation knows apart from odometry."""
+        self._send_links("tf", stamp_ns, [(convert.MAP, convert.ODOM, map_from_odom)])
+
     def _send_links(self, key: str, stamp_ns: int, links: Sequence[Link]) -> None:
         self._node.send(key, interface("tf2_msgs/msg/TFMessage")(transforms=[
             convert.transform_msg(parent, child, stamp_ns, transform) for parent, child, transform in links]))

@@ -102,7 +102,7 @@ class TopicOdometry:
     def missing(self) -> str:
         odom = "" if self._odometer.newest_ns else (f"no odometry has come on {TOPICS['odom'].name}: does the robot "
                                                     "publish it?")
-        place = "" if self._place.newest is not None else f"no {self._place.chain} has come: is the robot localised?"
+        place = "" if self._place.newest is not None else self._place.never()
         return "; ".join(filter(None, (odom, place)))
 
     def begin(self, starts_ns: int) -> None:
@@ -137,6 +137,7 @@ class TopicOdometry:
             self._node.count("odometry is stamped in the future")
             return
         with self._changed:
+            self._place.odometry(stamp)
             if self._clock_watch.set_back(stamp, self._odometer.newest_ns):
                 self._go_back(stamp)
             try:

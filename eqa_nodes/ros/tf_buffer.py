@@ -17,11 +17,11 @@ Quaternion = tuple[float, float, float, float]
 
 
 class NoTransform(BadFrame):
-    """A link of the tree is missing. child: its frame."""
+    """A link of the tree is missing. child: its frame; early: for a stamp before the first that is known of it."""
 
-    def __init__(self, child: str, message: str) -> None:
+    def __init__(self, child: str, message: str, early: bool = False) -> None:
         super().__init__(message)
-        self.child = child
+        self.child, self.early = child, early
 
 
 class TfBuffer:
@@ -139,7 +139,8 @@ class TfBuffer:
             return samples[at]
         if at == 0 or at == len(stamps):
             known = f"{stamps[0] / 1e9:.3f} s to {stamps[-1] / 1e9:.3f} s" if stamps else "nothing"
-            raise NoTransform(child, f"no transform of {child!r} at {stamp_ns / 1e9:.3f} s: there is {known}")
+            raise NoTransform(child, f"no transform of {child!r} at {stamp_ns / 1e9:.3f} s: there is {known}",
+                              bool(stamps) and at == 0)
         if child in self._corrected and _jumped(samples[at - 1], samples[at], *self._corrected[child]):
             return samples[at - 1]
         share = (stamp_ns - stamps[at - 1]) / (stamps[at] - stamps[at - 1])

@@ -22,7 +22,7 @@ from rclpy.node import Node
 
 from eqa_nodes.core.driving.keep_out_mask import with_mask
 from eqa_nodes.core.driving.planning import along, forbidden, plan
-from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2, pose2_of, wrap
 from eqa_nodes.ros import convert, messages
@@ -97,7 +97,8 @@ class StandIn:
             for t in message.transforms:
                 stamp = messages.stamp_of(t)
                 self._tf.put(t.header.frame_id, t.child_frame_id, stamp, messages.transform_of(t))
-                self._now_ns = max(self._now_ns, stamp)
+                if t.child_frame_id == convert.BASE:  # AMCL stamps its own ahead
+                    self._now_ns = max(self._now_ns, stamp)
             self._changed.notify_all()
 
     def _on_map(self, message: Any) -> None:
@@ -191,9 +192,18 @@ class StandIn:
         """Wait for the next transform of the robot, and return where it is in the map."""
         with self._changed:
             before = self._now_ns
-            if not self._changed.wait_for(lambda: self._now_ns > before, LOST_S):
+            if not self._changed.wait_for(lambda: self._now_ns > before and self._placed() is not None, LOST_S):
                 raise Failed(TF_ERROR, "no transform of the robot came")
+            placed = self._placed()
+            assert placed is not None  # nothing has come since
+            return placed
+
+    def _placed(self) -> Pose2 | None:
+        """Return where the robot is in the map, None where nobody localises it now."""
+        try:
             return pose2_of(self._tf.lookup(convert.MAP, convert.BASE, self._now_ns))
+        except BadFrame:
+            return None
 
     def _send(self, forward: float, turn: float) -> None:
         message = TwistStamped(header=convert.header(self._now_ns, convert.BASE))

@@ -171,6 +171,7 @@ SIMULATORS = ("sim_bridge.habitat", "sim_bridge.house", "sim_bridge.mesh", "sim_
 LAYERS = {
     "eqa_nodes/core": ("eqa_nodes.core",),
     "sim_bridge": ("sim_bridge", "eqa_nodes.core"),
+    "sim_bridge/bridge_localised.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros"),
     "sim_bridge/bridge_node.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
     "sim_bridge/bridge_velocities.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
 }

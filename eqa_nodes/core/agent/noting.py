@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from eqa_nodes.core.answerers.briefs import marks_in
-from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.model import Mark
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.floor import Option, WeighedOption
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -27,6 +28,7 @@ class NotedAnswerer:
     def __init__(self, answerer: Answerer, odometry: Odometry, note: Callable[[ModelCall], None]) -> None:
         """note: is called by the thread that asks."""
         self._answerer, self._odometry, self._note = answerer, odometry, note
+        self._at: tuple[int, Pose2] | None = None
 
     def spent(self) -> Receipt:
         """Return what the answerer has spent."""
@@ -94,7 +96,7 @@ class NotedAnswerer:
 
         def call(error: str = "") -> ModelCall:
             spent = self._answerer.spent().model_since(before)
-            return ModelCall(*self._odometry.last(), question.text, kind, shown, options,
+            return ModelCall(*self._place(), question.text, kind, shown, options,
                              requests=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out,
                              money=spent.money, seconds=round(time.monotonic() - began_s, 3), error=error,
                              models=tuple(map(str, spent.roles)))
@@ -108,6 +110,16 @@ class NotedAnswerer:
         if self._answerer.spent().calls > before.calls:
             self._note(said(call(), result))
         return result
+
+    def _place(self) -> tuple[int, Pose2]:
+        """Return stamp and pose of the last observation, as far as it is known: what a model said is not lost with it.
+        """
+        try:
+            self._at = self._odometry.last()
+        except EqaError:  # the next drive says what is wrong
+            if self._at is None:
+                raise
+        return self._at
 
 
 def _pictures(views: Sequence[Keyframe]) -> tuple[CallPicture, ...]:

@@ -59,10 +59,10 @@ class GateConfig:
     std_rad: NotNegative = setting(0.0,
         "Maximum standard deviation of the localised heading in radians for driving; 0 disables the check.")
     place_s: Positive = setting(5.0,
-        "Maximum wall-clock time in seconds without a transform from map to base_link while driving.")
+        "Maximum time in seconds, by the stamps of odometry, without a transform from map to base_link while driving.")
     odom_s: NotNegative = setting(5.0,
-        "Maximum wall-clock time in seconds without an odometry message, after the first one, while driving; 0 "
-        "disables the check.")
+        "Maximum time in seconds without an odometry message, after the first one, while driving: of the wall clock, "
+        "or of simulated time with use_sim_time; 0 disables the check.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "gates")

@@ -23,8 +23,8 @@ COMMANDED_S = 0.5  # an older command has ended: bases stop by themselves
 class RobotPlace:
     """Implements RobotState (core/driving/commander.py); its clock is that of the transforms' stamps.
 
-    lost_s, silent_s: without a transform, or without odometry once some has come, the robot counts as lost; seconds of
-    the wall clock, silent_s 0 = never.
+    lost_s: the robot counts as lost when odometry has gone on for so long, by its stamps, without a pose in the map.
+    silent_s: without odometry once some has come, seconds of the node's steady_s; 0 = never.
     """
 
     def __init__(self, node: EqaNode, lost_s: float, silent_s: float = 0.0) -> None:
@@ -52,7 +52,7 @@ class RobotPlace:
         with self._changed:
             if self._odom_received_s is None:
                 return None
-            silent_s = time.monotonic() - self._odom_received_s
+            silent_s = self._node.steady_s() - self._odom_received_s
             if self._silent_s and silent_s > self._silent_s:
                 raise StaleData(f"odometry gave no place on {TOPICS['odom'].name} for {silent_s:.0f} s: does its "
                                 "driver run? How far the robot drives is not known without it")
@@ -64,6 +64,7 @@ class RobotPlace:
     def _on_odom(self, message: Any) -> None:
         stamp, at = messages.stamp_of(message), messages.pose_of(message.pose.pose).xyz
         with self._changed:
+            self._place.odometry(stamp)
             before = self._odometer.newest_ns
             if self._watch.set_back(stamp, before):
                 self._odometer.set_back()
@@ -72,11 +73,14 @@ class RobotPlace:
             except BadFrame as error:
                 self._node.count(str(error))
             if self._odometer.newest_ns != before:
-                self._odom_received_s = time.monotonic()
+                self._odom_received_s = self._node.steady_s()
 
     def _newest(self) -> tuple[int, Transform]:
         with self._changed:
             newest = self._place.wait(self._lost_s)
-            if time.monotonic() - self._place.received_s > self._lost_s:
-                raise self._place.lost(self._lost_s)
+            if self._place.behind_s > self._lost_s:
+                raise self._place.lost()
+            judged = self._silent_s and self._odom_received_s is not None  # by `travelled`
+            if not judged and self._node.steady_s() - self._place.heard_s > self._lost_s:
+                raise self._place.silent()
             return newest

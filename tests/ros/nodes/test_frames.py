@@ -23,7 +23,7 @@ from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.frames import PENDING, FrameAssembler
+from eqa_nodes.ros.frames import EARLY, PENDING, FrameAssembler
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
 K = Intrinsics(8, 6, 4.0, 4.0, 4.0, 3.0)
@@ -227,3 +227,33 @@ def test_what_lacks_something_for_too_long_is_dropped_in_the_time_of_stamps() ->
     assert bench.refused == [(SECOND, "no transform within 1 s")]
     bench.move(2 * SECOND)
     assert [f.stamp_ns for f, _ in bench.frames] == [2 * SECOND, 2 * SECOND + 1]
+
+
+def test_images_from_before_the_robot_was_localised_are_dropped_at_once_and_those_after_wait() -> None:
+    """AMCL stamps its first transform ahead: nothing ever says where the images before that stamp were taken."""
+    bench = Bench("depth", "camera_info")
+    for seconds in (1, 2, 3, 4):
+        bench.tf.put(convert.ODOM, convert.BASE, seconds * SECOND, Pose2(float(seconds), 0.0, 0.0).transform())
+        bench.images(seconds * SECOND)
+    assert not bench.refused and bench.assembler.waiting == 4  # it may still be said
+    correction = Pose2(10.0, 0.0, 0.0).transform()
+    bench.tf.put(convert.MAP, convert.ODOM, 3 * SECOND, correction)
+    bench.assembler.retry()
+    assert bench.refused == [(1 * SECOND, EARLY), (2 * SECOND, EARLY)]
+    assert [frame.stamp_ns for frame, _ in bench.frames] == [3 * SECOND] and bench.assembler.waiting == 1
+    bench.tf.put(convert.MAP, convert.ODOM, 5 * SECOND, correction)
+    bench.assembler.retry()
+    assert [frame.map_from_base.xyz[0] for frame, _ in bench.frames] == [13.0, 14.0]
+    bench.images(2 * SECOND + 1)
+    assert bench.refused[-1] == (2 * SECOND + 1, EARLY) and bench.assembler.dropped[EARLY] == 3
+
+
+def test_an_image_from_before_the_first_odometry_still_waits_for_it() -> None:
+    bench = Bench("depth", "camera_info")
+    bench.tf.put(convert.MAP, convert.ODOM, 0, Transform.identity(), static=True)
+    bench.tf.put(convert.ODOM, convert.BASE, 2 * SECOND, Transform.identity())
+    bench.images(1 * SECOND)
+    assert not bench.refused and bench.assembler.waiting == 1
+    bench.tf.put(convert.ODOM, convert.BASE, 1 * SECOND, Transform.identity())  # published again
+    bench.assembler.retry()
+    assert len(bench.frames) == 1

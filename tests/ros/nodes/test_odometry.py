@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import contextlib
 import math
 import threading
 import time
@@ -187,3 +188,94 @@ def test_odometry_goes_on_when_its_clock_was_set_back(ros: Any) -> None:
     robot.until(lambda: robot.odometry.last()[0] == 4 * SECOND)
     assert robot.odometry.travelled().metres == pytest.approx(1.0)
     assert robot.agent.counts == {"time went back by 98 s: where the robot is now counts": 1}
+
+
+class Driven:
+    """A robot whose localisation stamps ahead as AMCL, and what nav2_navigator knows of its place."""
+
+    def __init__(self, ros: Any, lost_s: float, silent_s: float = 0.0, **parameters: Any) -> None:
+        self.place = RobotPlace(ros.add(Nav2NavigatorNode, **parameters), lost_s, silent_s)
+        node = ros.plain("robot")
+        self._tf = node.create_publisher(TFMessage, "/tf", qos("event"))
+        self._odom = node.create_publisher(interface(TOPICS["odom"].type), TOPICS["odom"].name, qos("event"))
+        self.clock = node.create_publisher(interface("rosgraph_msgs/msg/Clock"), "/clock", qos("event"))
+        assert holds(self._tf.get_subscription_count) and holds(self._odom.get_subscription_count)
+
+    def send(self, parent: str, child: str, seconds: float, x: float = 0.0) -> None:
+        at = convert.transform_msg(parent, child, round(seconds * SECOND), Pose2(x, 0.0, 0.0).transform())
+        self._tf.publish(TFMessage(transforms=[at]))
+
+    def odometry(self, seconds: float) -> None:
+        self._odom.publish(interface("nav_msgs/msg/Odometry")(
+            header=convert.header(round(seconds * SECOND), convert.ODOM)))
+
+    def localised(self, until_s: int) -> None:
+        """Drive until then, localised from 1 s ahead of the first scan on."""
+        for seconds in range(until_s + 1):
+            self.send(convert.MAP, convert.ODOM, seconds + 1.0)
+            self.send(convert.ODOM, convert.BASE, seconds, float(seconds))
+        assert holds(lambda: self.now() == until_s)
+
+    def now(self) -> float | None:
+        with contextlib.suppress(StaleData):
+            return self.place.now_s()
+        return None
+
+    def error(self) -> str:
+        """Wait until the place is not known, and return why."""
+        def why() -> str:
+            try:
+                self.place.pose()
+            except StaleData as error:
+                return str(error)
+            return ""
+
+        return until(why)
+
+
+@pytest.mark.parametrize("by_topic", [False, True])
+def test_a_robot_is_lost_by_the_time_of_its_odometry_and_the_error_names_the_frame(ros: Any, by_topic: bool) -> None:
+    robot = Driven(ros, lost_s=3.0, silent_s=WAIT_S)
+    robot.localised(10)
+    first = 0 if by_topic else 1  # the transform of odometry is localised until 11 s
+    for seconds in range(11, 14 + first):
+        robot.odometry(seconds) if by_topic else robot.send(convert.ODOM, convert.BASE, seconds)
+    time.sleep(0.2)
+    if not by_topic:
+        assert holds(lambda: robot.now() == 11.0)  # not lost yet
+        robot.send(convert.ODOM, convert.BASE, 15.0)
+    else:
+        robot.odometry(14.0), robot.odometry(15.0)
+    why = robot.error()
+    assert "4.0 s of odometry" in why and "\n" not in why and "AMCL" in why
+    assert ("'base_link'" if by_topic else "'odom'") in why
+    robot.send(convert.MAP, convert.ODOM, 17.0)
+    robot.send(convert.ODOM, convert.BASE, 16.0)
+    assert holds(lambda: robot.now() == 16.0)  # found again
+
+
+def test_time_that_stands_still_loses_no_robot(ros: Any) -> None:
+    """Nothing comes for longer than both limits: with simulated time, that is no failure."""
+    robot = Driven(ros, lost_s=0.3, silent_s=0.3, use_sim_time=True)
+    assert holds(robot.clock.get_subscription_count)
+    robot.clock.publish(interface("rosgraph_msgs/msg/Clock")(clock=convert.time_of(10 * SECOND)))
+    robot.localised(10)
+    robot.odometry(10.0)
+    assert holds(robot.place.travelled) is not None
+    time.sleep(1.0)
+    assert robot.now() == 10.0 and robot.place.travelled() is not None
+    robot.clock.publish(interface("rosgraph_msgs/msg/Clock")(clock=convert.time_of(12 * SECOND)))
+    with pytest.raises(StaleData, match="odometry gave no place"):
+        until(lambda: not robot.place.travelled())
+
+
+def test_a_robot_of_which_nothing_comes_is_named(ros: Any) -> None:
+    robot = Driven(ros, lost_s=0.5)
+    robot.localised(10)
+    assert "drivers" in robot.error()
+
+
+def test_a_robot_that_was_never_localised_is_named_with_its_frame(ros: Any) -> None:
+    robot = Driven(ros, lost_s=0.5)
+    robot.send(convert.ODOM, convert.BASE, 1.0)
+    assert "none of 'odom'" in robot.error() and "give AMCL the robot's pose" in robot.error()

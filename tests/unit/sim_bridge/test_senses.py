@@ -11,11 +11,11 @@ import pytest
 
 from eqa_nodes.config.graph import driven_by, merged
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.geometry import Place, Pose2, Transform, compose, pose2_of
+from eqa_nodes.core.types.geometry import Place, Pose2, Transform, compose, pose2_of, wrap
 from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, LocalisationConfig, SensesConfig, WheelsConfig
 from sim_bridge.senses import Senses, with_noise
 
-START, STEP_S, STEP_NS = Pose2(2.0, 1.0, 0.5), 1 / 30, round(1e9 / 30)
+START, STEP_S, SCAN_EVERY = Pose2(2.0, 1.0, 0.5), 1 / 30, 6
 
 
 def circle(senses: Senses, steps: int = 900, forward_m_s: float = 0.4, turn_rad_s: float = 0.3
@@ -27,14 +27,16 @@ def circle(senses: Senses, steps: int = 900, forward_m_s: float = 0.4, turn_rad_
         metres = forward_m_s * STEP_S
         then = Pose2(true.x + metres * math.cos(heading), true.y + metres * math.sin(heading),
                      true.yaw + turn_rad_s * STEP_S)
-        senses.moved(true.transform(), then.transform(), i * STEP_NS, STEP_S)
+        senses.moved(true.transform(), then.transform(), STEP_S)
+        if i % SCAN_EVERY == 0:
+            senses.scanned()
         true = then
-        seen.append((true, senses.place))
+        seen.append((true, Place(senses.localised or senses.place.map_from_odom, senses.place.odom_from_base)))
     return seen
 
 
 def senses_of(seed: int = 0, **parts: object) -> Senses:
-    return Senses(SensesConfig(**parts), seed, START.transform(), 0)  # type: ignore[arg-type]
+    return Senses(SensesConfig(**parts), seed, START.transform())  # type: ignore[arg-type]
 
 
 def believed(place: Place) -> Pose2:
@@ -56,16 +58,32 @@ def test_odometry_is_wrong_by_the_drift_and_exact_localisation_makes_up_for_it(s
         assert believed(place).distance(true) < 1e-6
 
 
-def test_corrections_jump_now_and_then_and_odometry_does_not() -> None:
-    seen = circle(senses_of(wheels=WheelsConfig(drift=0.03), localisation=LocalisationConfig(CORRECTIONS, 2.0)))
+def test_corrections_jump_after_some_motion_and_odometry_does_not() -> None:
+    seen = circle(senses_of(wheels=WheelsConfig(drift=0.03), localisation=LocalisationConfig(CORRECTIONS)))
     places = [place for _, place in seen]
-    jumps = [a.map_from_odom != b.map_from_odom for a, b in pairwise(places)]
-    assert sum(jumps) == pytest.approx(30 / 2, abs=1)
+    jumps = [i for i, (a, b) in enumerate(pairwise(places), 1) if a.map_from_odom != b.map_from_odom]
+    assert all((i + 1) % SCAN_EVERY == 0 for i in jumps)  # with a scan only
     odom = [pose2_of(place.odom_from_base) for place in places]
+    for before, after in pairwise(jumps):
+        a, b = odom[before], odom[after]
+        moved = max(abs(a.x - b.x), abs(a.y - b.y)) > 0.25 or abs(wrap(a.yaw - b.yaw)) > 0.2
+        a = odom[after - SCAN_EVERY]
+        enough = max(abs(a.x - odom[before].x), abs(a.y - odom[before].y)) > 0.25 or \
+            abs(wrap(a.yaw - odom[before].yaw)) > 0.2
+        assert moved and not enough
     hops = [a.distance(b) for a, b in pairwise(odom)]
     assert max(hops) < 1.1 * 0.4 * STEP_S
     off = [believed(place).distance(true) for true, place in seen]
     assert 0.0 < max(off) < 0.03 * 0.4 * 2.0 + 5 * 0.03
+
+
+def test_a_robot_that_stands_is_not_corrected_again_and_odometry_does_not_tell_where_it_is() -> None:
+    senses = senses_of(wheels=WheelsConfig(drift=0.03), localisation=LocalisationConfig(CORRECTIONS))
+    begun = senses.localised
+    assert begun is not None and pose2_of(begun) == pytest.approx(START)
+    for _ in range(100):
+        senses.moved(START.transform(), START.transform(), STEP_S)
+        assert senses.scanned() == begun and senses.place.map_from_odom is None
 
 
 def test_somebody_else_localises() -> None:

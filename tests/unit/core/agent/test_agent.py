@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.agent.waiting import Waiting
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.errors import ErrorCode, ModelError
+from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, ModelError, NavigationError, NodeLost, StaleData
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
@@ -38,6 +38,7 @@ class World:
     answer_confidence: float = 0.9
     after_confirming: float = 0.9
     fails: bool = False
+    lost: EqaError | None = None  # what a drive raises or, of a navigator, reports
     seen: int = 0
     drives: int = 0
     calls: list[str] = field(default_factory=list)
@@ -56,6 +57,10 @@ class World:
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
         self.calls.append(what)
+        if self.lost is not None and what == "drive":
+            if isinstance(self.lost, NavigationError):
+                return NavResult(NavCode.FAILED, str(self.lost))
+            raise self.lost
         self.judged.clear()
         self.canceled.clear()
         self.seen += 1
@@ -135,6 +140,25 @@ def test_a_look_alike_that_does_not_stand_a_second_look_is_not_the_answer() -> N
     world = World({1: 0.8}, confirms=1, after_confirming=0.3, goals=2)
     answer = world.ask()
     assert world.calls.count("drive") == 3 and answer.confidence == 0.3  # went on, and says how unsure it stays
+
+
+@pytest.mark.parametrize("lost", [NavigationError("transforms failed"), StaleData("no map from 7 s"),
+                                  NodeLost("navigator did not answer")])
+def test_a_sure_answer_stays_without_an_error_when_the_look_that_confirms_it_fails(lost: EqaError) -> None:
+    answer = World({1: 0.8}, confirms=1, lost=lost).ask()
+    assert answer.text == "in the kitchen" and answer.confidence == 0.9 and answer.error == ErrorCode.NONE
+    assert answer.message == f"not confirmed by a second look: {lost}"
+
+
+def test_a_drive_that_fails_before_an_answer_is_sure_is_an_error() -> None:
+    answer = World({3: 0.8}, lost=NavigationError("transforms failed")).ask()
+    assert answer.error == ErrorCode.NAVIGATION and answer.message == "transforms failed"
+
+
+@pytest.mark.parametrize("lost", [Canceled("called off"), ModelError("the model is gone")])
+def test_what_is_no_failure_of_a_drive_ends_the_question_also_while_it_is_confirmed(lost: EqaError) -> None:
+    answer = World({1: 0.8}, confirms=1, lost=lost).ask()
+    assert answer.error == lost.code
 
 
 def test_confirming_ends() -> None:

@@ -13,7 +13,7 @@ from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
 from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.errors import ModelError, StaleData
 from eqa_nodes.core.model import Completion
 from eqa_nodes.core.storage.codec import decode, dumps, loads
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, option_at
@@ -38,6 +38,18 @@ class Still:
 
     def last(self) -> tuple[int, Pose2]:
         return 7, AT
+
+
+class Losing(Still):
+    """A robot that is localised for the first call only."""
+
+    asked = 0
+
+    def last(self) -> tuple[int, Pose2]:
+        self.asked += 1
+        if self.asked > 1:
+            raise StaleData("no transform")
+        return super().last()
 
 
 def noted(*replies: object, prices: ModelConfig | None = None) -> tuple[NotedAnswerer, list[ModelCall]]:
@@ -167,3 +179,11 @@ def test_a_trace_of_an_earlier_version_has_no_calls() -> None:
     data = loads(dumps(EpisodeTrace("Where?")))
     del data["calls"]
     assert decode(EpisodeTrace, data) == EpisodeTrace("Where?")
+
+
+def test_what_a_model_said_is_not_lost_with_the_robots_place() -> None:
+    calls: list[ModelCall] = []
+    backend = ScriptedBackend([json.dumps({"answer": "red", "confidence": 0.9, "images": [1]})] * 2)
+    answerer = NotedAnswerer(VlmAnswerer(backend), Losing(), calls.append)  # type: ignore[arg-type]
+    first, second = (answerer.answer(QUESTION, [Recalled(view(1), 1.0, "")]) for _ in range(2))
+    assert first.text == second.text == "red" and [call.pose for call in calls] == [AT, AT]
