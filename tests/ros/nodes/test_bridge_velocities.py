@@ -196,13 +196,13 @@ def test_depth_is_a_point_cloud_for_who_asks_for_it(driver: Driver) -> None:
 
 def test_odometry_drifts_and_corrections_bring_the_robot_back_in_the_map(ros: Any) -> None:
     driver = Driver(ros, senses__wheels__drift=0.2, senses__localisation__by="corrections",
-                    senses__localisation__period_s=0.5, senses__localisation__error_m=0.0)
+                    senses__localisation__update_m=0.0, senses__localisation__error_m=0.0)
     driver.reset()
     driver.wanted = (0.4, 0.0)
     driver.until(lambda: driver.pose().x > 1.0)
     driver.wanted = None
     driver.until(lambda: driver.odom[-1].twist.twist.linear.x == 0.0)
-    driver.later(1.0)
+    driver.later(2.0)  # a correction is of one second before
     metres = driver.act(Act.Request.STATUS).metres
     assert abs(driver.pose().x / metres - 1) == pytest.approx(0.2, abs=0.01)  # odometry began at 0
     believed = pose2_of(driver.placed(convert.MAP, convert.BASE, driver.now_ns()))
