@@ -200,7 +200,7 @@ class VelocityDrive:
         frame = world.simulator.act(Action.OBSERVE).frame
         frame = replace(frame, stamp_ns=frame.stamp_ns + world.offset_ns, depth_m=world.senses.measured(frame.depth_m))
         labels = world.simulator.labels() if frame.labels is not None else {}
-        view = _View(frame, labels, world.senses.place, world.senses.scanned())
+        view = _View(frame, labels, world.senses.place, world.senses.scanned(), frame.stamp_ns + world.senses.ahead_ns)
         first, world.shown = not world.shown, True
         self._showing = self._thread(lambda: self._show(world, view, first))
 
@@ -239,7 +239,7 @@ class VelocityDrive:
         band = config.scan.of(config.robot.height_m, config.robot.camera.max_range_m)
         scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, band)
         self._node.send("scan", convert.scan_msg(scan, frame.stamp_ns))
-        self._correct(frame.stamp_ns + round(1e9 * config.senses.localisation.ahead_s), view.map_from_odom)
+        self._correct(view.corrected_ns, view.map_from_odom)
 
     def _correct(self, stamp_ns: int, map_from_odom: Transform | None) -> None:
         if map_from_odom is not None:
@@ -248,12 +248,16 @@ class VelocityDrive:
 
 
 class _View(NamedTuple):
-    """What is shown of one moment. map_from_odom: what localisation publishes with the scan, None for nothing."""
+    """What is shown of one moment.
+
+    map_from_odom, corrected_ns: what localisation publishes with the scan, None for nothing, and its stamp.
+    """
 
     frame: Frame
     labels: Mapping[int, Label]
     place: Place
     map_from_odom: Transform | None
+    corrected_ns: int
 
 
 class _World:

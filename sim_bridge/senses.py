@@ -24,7 +24,8 @@ class Senses:
     """Of one robot in one episode: the same seed and the same drive give the same errors.
 
     place: where the robot takes itself to be; without map_from_odom where localisation publishes that apart, or others
-    do. localised: map_from_odom as localisation knows it from scans; None where none does.
+    do. localised: map_from_odom as localisation knows it from scans; None where none does. ahead_ns: how much later
+    than its scan that is stamped.
     """
 
     def __init__(self, config: SensesConfig, seed: int, map_from_base: Transform) -> None:
@@ -36,6 +37,7 @@ class Senses:
         self._truth, self.place = map_from_base, Place(Transform.identity(), map_from_base)
         begun = pose2_of(map_from_base).transform()
         self.localised = begun if by == CORRECTIONS else None
+        self.ahead_ns = round(1e9 * config.localisation.ahead_s)
         if not self._exact:
             self.place = Place(None if by in (CORRECTIONS, OTHERS) else begun,
                                self._odom.transform(map_from_base.xyz[2]))

@@ -237,9 +237,8 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
         return told[1] if name == "scan.frame_m" else at(told[0], name.removeprefix("senses."))
     if name.startswith("scan."):
         patch.setattr("sim_bridge.bridge_velocities.scan_of", catch)
-        patch.setattr(Observations, "show", lambda *args, **fields: None)
         frame = Bag(depth_m=None, intrinsics=None, base_from_camera=None)
-        return at(caught(lambda: drive._show(None, frame, None, {}, True))[0][3], name.removeprefix("scan."))
+        return at(caught(lambda: drive._scan(Bag(frame=frame)))[0][3], name.removeprefix("scan."))
     steps: list[float] = []
     waits: list[float] = []
     patch.setattr("sim_bridge.bridge_velocities.time", Bag(monotonic=lambda: 0.0))
