@@ -103,6 +103,17 @@ class Driving(Simulator, Protocol):
         """
 
 
+@runtime_checkable
+class Viewing(Simulator, Protocol):
+    """A simulator whose camera can be put anywhere, as recordings of others are rendered again."""
+
+    def view(self, map_from_base: Transform) -> Frame:
+        """Return what the robot's camera would see if its base were there, also off the floor; the robot stays.
+
+        The time of one action passes. Raises SimulatorError before a reset, BadPose for what is no pose.
+        """
+
+
 class HandlingResult(NamedTuple):
     """How handling an object ended. step: what the robot sees now; message: why not, where it was not done."""
 

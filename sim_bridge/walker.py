@@ -48,7 +48,7 @@ def advance(hop: Hop, at: At, yaw: float, metres: float, short_m: float = SUBSTE
 
 
 class Walker(ABC):
-    """One robot in one world at a time. Implements sim_bridge.simulator.Driving but for what only a world knows.
+    """One robot in one world at a time. Implements Driving and Viewing of sim_bridge.simulator but for a few methods.
 
     A world adds labels, geodesic and shortest_path, and the four methods at the end.
     """
@@ -84,6 +84,12 @@ class Walker(ABC):
         self._height_m = self._stand(pose)
         self._pose, self._look_deg = Pose2(*map(float, pose)), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg))
         return self._shown(False, step.steps, step.metres)
+
+    def view(self, map_from_base: Transform) -> Frame:
+        """Return what the camera would see if the base were there; the robot stays. Raises SimulatorError, BadPose."""
+        self._begun()
+        self._pass()
+        return self._seen(map_from_base, 0.0)
 
     def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
         """Keep these velocities for so long, on arcs; nothing is rendered until the next OBSERVE.
@@ -149,15 +155,22 @@ class Walker(ABC):
 
     def _shown(self, collided: bool, steps: int, metres: float) -> Step:
         """Let the time of one action pass and look."""
-        self._stamp_ns += max(1, round(self._robot.step_s * 1e9))
-        self._time_passes(self._robot.step_s)
+        self._pass()
         self._step, self._driven = Step(self._frame(), collided, steps, metres), False
         return self._step
 
+    def _pass(self) -> None:
+        """Let the time of one action pass."""
+        self._stamp_ns += max(1, round(self._robot.step_s * 1e9))
+        self._time_passes(self._robot.step_s)
+
     def _frame(self) -> Frame:
+        return self._seen(self._pose.transform(self._height_m), self._look_deg)
+
+    def _seen(self, base: Transform, look_deg: float) -> Frame:
+        """Return what the camera sees from a base in the map, turned up by look_deg."""
         camera = self._robot.camera
-        base = self._pose.transform(self._height_m)
-        mount: Transform = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
+        mount: Transform = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - look_deg))
         image = self._image(camera, base.matrix() @ mount.matrix())
         for array in image:
             array.setflags(write=False)

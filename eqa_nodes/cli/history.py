@@ -86,7 +86,7 @@ class ExportHistory:
     def run(self) -> int:
         """Write it."""
         export_of(self.to)
-        return _write(self.how.opened(self.path), self.to, self.out)
+        return write_history(self.how.opened(self.path), self.to, self.out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class RecordTour:
         export_of(self.to)
         tour = self._tour()
         _print(f"{self.scene}: {len(tour.actions)} actions along {tour.way_m:.2f} m")
-        return _write(TourHistory(tour), self.to, self.out)
+        return write_history(TourHistory(tour), self.to, self.out)
 
     def _tour(self) -> Tour:
         """Plan the tour. Raises ConfigError for an unknown kind, SimulatorError where there is none."""
@@ -166,7 +166,7 @@ def export_of(name: str) -> Export:
     return exports[name]
 
 
-def _write(history: EpisodeHistory, to: str, out: Path) -> int:
+def write_history(history: EpisodeHistory, to: str, out: Path) -> int:
     """Write a history in a form, and print what it could not keep."""
     from eqa_nodes.cli.frames_bar import frames_bar
 

@@ -60,6 +60,7 @@ VERBS = (
         Verb("export", "convert it to another format", "history:ExportHistory"),
         Verb("video", "write it as a video with an inset of the path so far", "history:Video"),
         Verb("record", "make one in a simulator", "history:RecordTour"),
+        Verb("render", "render published agent states (OpenEQA's of HM3D) in a simulator", "render:RenderStates"),
         Verb("localise", "find the poses of a recording without them", "localise:LocaliseHistory"))),
     Verb("scan", "make a coloured 3D mesh of an episode history", "scan:Scan"),
     Verb("view", "write an episode as a recording for the viewer Rerun", "view:View"),

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class HabitatSimulator:
-    """One robot in one scanned scene at a time. Implements sim_bridge.simulator.Driving."""
+    """One robot in one scanned scene at a time. Implements Driving and Viewing of sim_bridge.simulator."""
 
     traits = SimulatorTraits(scans=True)
 
@@ -110,6 +110,12 @@ class HabitatSimulator:
         self._stamp_ns += round(seconds * 1e9)
         self._step = replace(step, metres=step.metres + driven)
         return DriveResult(self._stamp_ns, self._base(), collided, self._step.metres)
+
+    def view(self, map_from_base: Transform) -> Frame:
+        """Return what the camera would see if the base were there; the robot stays. Raises SimulatorError, BadPose."""
+        self._now()
+        self._stamp_ns += self._tick_ns()
+        return self._seen(map_from_base, 0.0)
 
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are; empty where the scene has none."""
@@ -231,8 +237,12 @@ class HabitatSimulator:
         return max(1, round(self._robot.step_s * 1e9))
 
     def _frame(self) -> Frame:
-        camera, base = self._robot.camera, self._base()
-        mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - self._look_deg))
+        return self._seen(self._base(), self._look_deg)
+
+    def _seen(self, base: Transform, look_deg: float) -> Frame:
+        """Return what the camera sees from a base in the map, turned up by look_deg."""
+        camera = self._robot.camera
+        mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - look_deg))
         position, rotation = camera_to_habitat(compose(base, mount))
         self._session.ask("look", position=position, rotation=rotation)
         seen = self._session.views(camera.width, camera.height)

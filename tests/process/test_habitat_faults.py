@@ -26,7 +26,7 @@ from sim_bridge.habitat import session as habitat_session
 from sim_bridge.habitat.devices import GPU, PYTHON, Device, device_for
 from sim_bridge.habitat.session import WorkerProcess
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.simulator import Driving, EpisodeSetup
+from sim_bridge.simulator import Driving, EpisodeSetup, Viewing
 from tests.fixtures import habitat_scans, habitat_tape
 from tests.fixtures.logs import logged
 
@@ -58,6 +58,22 @@ def scripted(tmp_path: Path) -> Iterator[Callable[..., HabitatSimulator]]:
     yield open_
     for sim in opened:
         sim.close()
+
+
+def test_a_view_from_elsewhere_is_looked_at_and_survives_a_lost_worker(scripted: Callable[..., HabitatSimulator],
+                                                                       scene: str) -> None:
+    sims = scripted(), scripted(at={"look": "die"}, after=2)
+    seen = []
+    for sim in sims:
+        own = sim.reset(EpisodeSetup(scene, start=Pose2(1.0, 0.5, 0.0), robot=SMALL)).frame
+        assert isinstance(sim, Viewing)
+        far = own.map_from_base._replace(xyz=(3.0, 2.0, 0.4))
+        seen.append([own, sim.view(own.map_from_base), sim.view(far), sim.act(Action.MOVE_FORWARD).frame])
+        assert (seen[-1][1].depth_m == own.depth_m).all() and seen[-1][1].stamp_ns > own.stamp_ns
+        assert seen[-1][2].map_from_base == far and (seen[-1][2].depth_m != own.depth_m).any()
+        assert seen[-1][3].pose.distance(own.pose) == pytest.approx(SMALL.move_m)
+    assert [sim.restarts for sim in sims] == [0, 1]
+    assert all((a.depth_m == b.depth_m).all() for a, b in zip(*seen, strict=True))
 
 
 def run(sim: HabitatSimulator, scene: str, before: Callable[[int], None] = lambda step: None) -> list[Frame]:

@@ -25,7 +25,7 @@ from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import Driving, EpisodeSetup, Simulator
+from sim_bridge.simulator import Driving, EpisodeSetup, Simulator, Viewing
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures import habitat_tape
 from tests.fixtures.houses import two_rooms
@@ -90,6 +90,20 @@ def test_a_frame_is_complete(bench: Bench, sim: Simulator) -> None:
     assert frame.pose == pytest.approx(bench.start)
     assert frame.base_from_camera.xyz[2] == pytest.approx(SMALL.camera.height_m)
     assert frame.intrinsics.fx == pytest.approx(40.0)
+
+
+@pytest.mark.parametrize("name", ["house", "mesh"])  # Habitat's is in test_habitat_faults.py: the tape has no such look
+def test_a_view_from_the_robots_own_pose_is_its_view(name: str) -> None:
+    sim = BENCHES[name].open()
+    own = sim.reset(episode(BENCHES[name])).frame
+    assert isinstance(sim, Viewing)
+    seen = sim.view(own.map_from_base)
+    assert (seen.rgb == own.rgb).all() and (seen.depth_m == own.depth_m).all() and seen.stamp_ns > own.stamp_ns
+    above = sim.view(own.map_from_base._replace(xyz=(*own.map_from_base.xyz[:2], 0.7)))
+    assert above.map_from_camera()[2, 3] == pytest.approx(own.map_from_camera()[2, 3] + 0.7)
+    assert (above.rgb != own.rgb).any()
+    assert sim.act(Action.MOVE_FORWARD).frame.pose.distance(own.pose) == pytest.approx(SMALL.move_m)
+    sim.close()
 
 
 def test_every_label_has_a_meaning(bench: Bench, sim: Simulator) -> None:

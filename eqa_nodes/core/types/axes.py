@@ -40,6 +40,17 @@ def pose_from_habitat(xyz: Sequence[float], wxyz: Sequence[float]) -> Pose2:
     return Pose2(x, y, yaw_from_habitat(wxyz))
 
 
+def transform_from_habitat(xyz: Sequence[float], wxyz: Sequence[float]) -> Transform:
+    """Return map_from_base of a Habitat position and rotation (w, x, y, z), tilted ones too. Raises BadPose.
+
+    Habitat's agents look along -z with y up, bases along x with z up.
+    """
+    if len(wxyz) != 4 or not all(math.isfinite(v) for v in wxyz) or abs(math.hypot(*wxyz) - 1) > 1e-3:
+        raise BadPose(f"a Habitat rotation is a unit quaternion w, x, y, z, got {list(wxyz)}")
+    w, x, y, z = (float(v) for v in wxyz)
+    return Transform(position_from_habitat(xyz), (-z, -x, y, w))
+
+
 def position_to_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
     """Return the Habitat position of a map position (x, y, z), metres: the way back of position_from_habitat."""
     x, y, z = xyz
