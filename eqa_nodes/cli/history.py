@@ -58,8 +58,12 @@ class HistoryInfo:
         """Read and print."""
         from eqa_nodes.cli.frames_bar import frames_bar
         from eqa_nodes.recordings.episode_history import survey
+        from eqa_nodes.recordings.pictures import ColourHistory
 
         history = self.how.opened(self.path)
+        if isinstance(history, ColourHistory):
+            _print(f"{history.name}: {len(history)} colour images, without depth and poses")
+            return 0
         with frames_bar(history) as show:
             found = survey(_counted(history, show))
         (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -85,18 +85,22 @@ class RecordedHistory(FramesAlone):
 
     labels: Mapping[int, Label] = MappingProxyType({})
 
-    def __init__(self, name: str, recording: PosedFrames) -> None:
+    def __init__(self, name: str, recording: PosedFrames, first: int = 0) -> None:
+        """first: only images whose number is below it, 0 = all. A recording with gaps has `numbers`, else they count
+        from 0."""
         self.name, self.recording = name, recording
+        numbers: Sequence[int] = getattr(recording, "numbers", range(len(recording)))
+        self._wanted = [i for i, number in enumerate(numbers) if not first or number < first]
         self.dropped: Counter[str] = Counter()
         self.labels: Mapping[int, Label] = {}
 
     def __len__(self) -> int:
-        return len(self.recording)
+        return len(self._wanted)
 
     def recorded(self) -> Iterator[RecordedFrame]:
         """As in EpisodeHistory."""
         self.dropped = Counter()
-        for i in range(len(self.recording)):
+        for i in self._wanted:
             try:
                 frame = self.recording[i]
                 check_frame(frame)

@@ -23,7 +23,10 @@ def _bag(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
 
 def _openeqa(path: Path) -> EpisodeHistory:
     from eqa_nodes.recordings.openeqa_folder import OpenEqaFolder
+    from eqa_nodes.recordings.pictures import ColourHistory, colour_alone
 
+    if colour_alone(path, "-rgb"):
+        return ColourHistory(path, "-rgb")
     return RecordedHistory(path.name, OpenEqaFolder(path))
 
 
@@ -43,6 +46,18 @@ def _redwood(path: Path) -> EpisodeHistory:
     from eqa_nodes.recordings.rgbd_folder import RgbdFolder
 
     return RecordedHistory(path.name, RgbdFolder(path))
+
+
+def _images(path: Path) -> EpisodeHistory:
+    from eqa_nodes.recordings.pictures import ColourHistory
+
+    return ColourHistory(path, "")
+
+
+def _is_images(path: Path) -> bool:
+    from eqa_nodes.recordings.pictures import colour_alone
+
+    return path.is_dir() and colour_alone(path, "")
 
 
 class _Format(NamedTuple):
@@ -69,6 +84,8 @@ FORMATS: dict[str, _Format] = {
                        lambda p: (p / "trajectory.log").is_file(), _redwood),
     "scannet": _Format("a folder with color/, depth/, pose/ and intrinsic/",
                        lambda p: (p / "pose").is_dir() and (p / "intrinsic").is_dir(), _scannet),
+    "images": _Format("a folder of images named by number (00012.jpg), without depth and poses", _is_images,
+                      _images),
     "sens": _Format("a ScanNet .sens file", lambda p: p.suffix == ".sens" and p.is_file(), _sens),
 }
 
@@ -96,6 +113,18 @@ def open_history(path: Path, format: str = "", options: BagOptions | None = None
         return _bag(path, options)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
+
+
+def first_frames(history: EpisodeHistory, count: int) -> EpisodeHistory:
+    """Return what the sensor recorded first: images numbered below `count`, also where some of these are missing.
+
+    Only recordings with numbered images are cut; of others, such as bags, all is returned.
+    """
+    from eqa_nodes.recordings.pictures import ColourHistory
+
+    if isinstance(history, ColourHistory):
+        return history.first(count)
+    return RecordedHistory(history.name, history.recording, count) if isinstance(history, RecordedHistory) else history
 
 
 def _wanted() -> str:

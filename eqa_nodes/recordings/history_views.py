@@ -11,7 +11,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -34,34 +34,15 @@ from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame
+from eqa_nodes.recordings.history_index import FramePosition, HistoryIndex
+from eqa_nodes.recordings.picture_views import picked
+from eqa_nodes.recordings.pictures import ColourHistory
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
 _MAX_POSES = 1000  # of the way, for drawing
 
 Tick = Callable[[int, int], None]  # frames read, frames to read
-
-
-class FramePosition(NamedTuple):
-    """Where a keyframe stands in its recording; as in RecordedFrame."""
-
-    frame: int
-    offset_ns: int
-
-
-@dataclass(frozen=True)
-class HistoryIndex:
-    """What is kept of a history beside a memory. frames: how many could be used; dropped: others, by reason.
-
-    way: stamps and poses along it; spots: of the keyframes, by id; views: K keyframes even in time, where wanted.
-    """
-
-    name: str
-    frames: int
-    dropped: Mapping[str, int]
-    way: tuple[tuple[int, Pose2], ...]
-    spots: Mapping[str, FramePosition]
-    views: tuple[Keyframe, ...] = ()
 
 
 class ViewSelection(NamedTuple):
@@ -102,6 +83,8 @@ class UniformViews:
     @staticmethod
     def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Read twice: which frames can be used, then those of them that are wanted."""
+        if isinstance(history, ColourHistory):
+            return picked(history, selection.k, selection.memory)
         along = _Along(history, tick)
         stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in along]
         wanted = even_in_time([stamp for _, stamp in stamps], selection.k)
@@ -202,7 +185,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
                selection: ViewSelection, cache: Path, tick: Tick = lambda read, total: None) -> HistoryViews:
     """Return a history's views out of the cache, read into it first where they are not there.
 
-    identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_labels,
+    identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_history,
     StorageError where the history has no frame or cannot be read.
     """
     check_selection(selection)
@@ -213,7 +196,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
         history = opened()
-        check_labels(history, selection)
+        check_history(history, selection)
         part = folder.with_name(f"{folder.name}.part-{os.getpid()}")
         shutil.rmtree(part, ignore_errors=True)  # of a process with that number that was killed
         try:
@@ -239,8 +222,12 @@ def check_selection(selection: ViewSelection) -> None:
                           "this answerer does without: choose recalled or uniform")
 
 
-def check_labels(history: EpisodeHistory, selection: ViewSelection) -> None:
-    """Raise ConfigError where labels are wanted of a history without any, and no detector gives it some."""
+def check_history(history: EpisodeHistory, selection: ViewSelection) -> None:
+    """Raise ConfigError where a history lacks what is wanted of it: depth and poses, or labels of its own or of a
+    detector."""
+    if isinstance(history, ColourHistory) and not issubclass(POLICIES[selection.frames], UniformViews):
+        raise ConfigError(f"the frames {selection.frames!r} come from a memory of what was seen where, and "
+                          f"{history.lacking}")
     if selection.labels and not (isinstance(history, DetectedHistory) or history.labels):
         raise ConfigError(f"the history {history.name} has no labels, and this answerer reads nothing else: take a "
                           "model (--answerer vlm), or a history that was recorded in a simulator")

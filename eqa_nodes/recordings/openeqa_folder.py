@@ -53,7 +53,7 @@ class OpenEqaFolder:
         self.folder = Path(folder)
         self._colors, self._depths = numbered(self.folder, "-rgb"), numbered(self.folder, "-depth")
         self._poses = {n: p for n, p in numbered(self.folder).items() if p.suffix == ".txt"}
-        self._numbers = sorted(self._colors)
+        self.numbers = sorted(self._colors)
         if not self._colors.keys() & self._depths.keys() & self._poses.keys():
             raise StorageError(f"{folder} holds {len(self._colors)} colour images, {len(self._depths)} depth images "
                                f"and {len(self._poses)} poses, but no frame with all three: OpenEQA's "
@@ -66,11 +66,11 @@ class OpenEqaFolder:
         self._of_scannet = (self.folder / "extrinsic_color.txt").exists()
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def __getitem__(self, index: int) -> Frame:
         """Return one frame. Raises BadFrame when it is incomplete or cannot be used."""
-        number = self._numbers[index]
+        number = self.numbers[index]
         if number not in self._depths or number not in self._poses:
             raise BadFrame("no depth image" if number in self._poses else "no pose")
         matrix = rigid(read_matrix(self._poses[number]), self._poses[number])

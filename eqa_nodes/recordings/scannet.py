@@ -161,15 +161,15 @@ class ScanNetFolder:
         if not color.keys() & depth.keys() & pose.keys():
             raise StorageError(f"{folder} holds {len(color)} colour images, {len(depth)} depth images and {len(pose)} "
                                "poses, but no frame with all three")
-        self._numbers, self._colors, self._depths, self._poses = sorted(color), color, depth, pose
+        self.numbers, self._colors, self._depths, self._poses = sorted(color), color, depth, pose
         self._cameras = read_cameras(self.folder / "intrinsic")
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def __getitem__(self, index: int) -> Frame:
         """Return one frame. Raises BadFrame when it is incomplete, cannot be read or the pose was lost."""
-        number = self._numbers[index]
+        number = self.numbers[index]
         if number not in self._depths or number not in self._poses:
             raise BadFrame("no depth image" if number in self._poses else "no pose")
         map_from_camera = rigid(read_matrix(self._poses[number]), self._poses[number])

@@ -24,9 +24,11 @@ from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.episode_history import EpisodeHistory
-from eqa_nodes.recordings.histories import open_history
+from eqa_nodes.recordings.histories import first_frames, open_history
 from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.history_index import HistoryIndex
 from eqa_nodes.recordings.history_views import HistoryViews, RecalledViews, ViewSelection, check_selection, open_views
+from eqa_nodes.recordings.picture_views import NOWHERE
 from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.answerers import make_answerer
 
@@ -45,12 +47,18 @@ class HistorySource(NamedTuple):
     open: Callable[[], EpisodeHistory]
 
 
-def file_source(path: Path, format: str = "", options: BagOptions | None = None) -> HistorySource:  # noqa: A002
-    """Return a recording as a source. Raises StorageError where there is none, and as open_history does."""
+def file_source(path: Path, format: str = "", options: BagOptions | None = None,  # noqa: A002
+                first: int = 0) -> HistorySource:
+    """Return a recording as a source. first: only the images numbered below it, 0 = all.
+
+    Raises StorageError where there is none, and as open_history does.
+    """
     path = Path(path)
     history = open_history(path, format, options)
+    history = first_frames(history, first) if first else history
     given = None if options is None else {**options._asdict(), "remap": dict(options.remap)}
-    identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given}
+    identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given,
+                **({"first": first} if first else {})}
     return HistorySource(history.name, identity, lambda: history)
 
 
@@ -72,6 +80,11 @@ def _fingerprint(path: Path) -> str:
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
     return digest.hexdigest()
+
+
+def _note(note: str, kept: HistoryIndex) -> str:
+    """Return the note of a piece of evidence, which also says where its place is unknown."""
+    return note if kept.way else "; ".join(filter(None, (note, NOWHERE)))
 
 
 class HistoryRunner:
@@ -112,7 +125,8 @@ class HistoryRunner:
             began = time.monotonic()
             answer, shown = self._answered(question, views)
         spots = views.kept.spots
-        evidence = tuple(e._replace(**spots[str(e.keyframe_id)]._asdict()) for e in answer.evidence)
+        evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())
+                         for e in answer.evidence)
         answer = replace(answer, evidence=evidence,
                          receipt=replace(answer.receipt, seconds=time.monotonic() - began))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,

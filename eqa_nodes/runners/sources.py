@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -14,12 +15,15 @@ from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.recordings.histories import is_bag
 from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.history_views import ViewSelection, check_labels
+from eqa_nodes.recordings.history_views import ViewSelection, check_history
 from eqa_nodes.runners.history import HistorySource, file_source, tour_source
 from eqa_nodes.runners.opening import selection_of
 from sim_bridge.registry import simulator_of
 
 IMAGE = "640x480"  # of tours of the built-in houses
+SCANNET_FRAMES = 600  # OpenEQA's histories are the first of each scan (its extract-frames.py)
+_SCANNET = re.compile(r"scannet-v\d+/(?:.*-)?(scene\d{4}_\d{2})", re.ASCII)
+_SCANS = ("", "scans", "scans_test")  # of ScanNet's own folders
 
 
 def cache_folder(chosen: Path | None) -> Path:
@@ -51,16 +55,17 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Vie
     """
     width, height = image
 
-    def opened(path: Path) -> HistorySource:
-        source = file_source(path, options=bags if is_bag(path) else None)
+    def opened(name: str, path: Path) -> HistorySource:
+        source = file_source(path, options=bags if is_bag(path) else None,
+                             first=SCANNET_FRAMES if _SCANNET.fullmatch(name) else 0)
         if not detected:
-            check_labels(source.open(), selection)
+            check_history(source.open(), selection)
         return source
 
     @cache
     def named(name: str, scene: str) -> HistorySource | EqaError:
-        if histories is not None and inside(histories, name).exists():
-            return _tried(lambda: opened(inside(histories, name)))
+        if histories is not None and (path := history_path(histories, name)) is not None:
+            return _tried(lambda: opened(name, path))
         if simulator_of(scene) == "house":
             from eqa_nodes.recordings.tours import house_tour
 
@@ -80,6 +85,16 @@ def source_finder(histories: Path | None, image: tuple[int, int], selection: Vie
         return found
 
     return source_of
+
+
+def history_path(histories: Path, name: str) -> Path | None:
+    """Return where a history is: under its name in the data set, or as ScanNet publishes the scan; None for nowhere."""
+    scan = _SCANNET.fullmatch(name)
+    places = [inside(histories, name)]
+    if scan is not None:
+        places += [histories / folder / scan[1] / f"{scan[1]}.sens" for folder in _SCANS]
+        places += [histories / folder / scan[1] for folder in _SCANS]
+    return next((place for place in places if place.exists()), None)
 
 
 def _tried(make: Callable[[], HistorySource]) -> HistorySource | EqaError:

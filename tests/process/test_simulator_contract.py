@@ -99,7 +99,8 @@ def test_a_view_from_the_robots_own_pose_is_its_view(name: str) -> None:
     assert isinstance(sim, Viewing)
     seen = sim.view(own.map_from_base)
     assert (seen.rgb == own.rgb).all() and (seen.depth_m == own.depth_m).all() and seen.stamp_ns > own.stamp_ns
-    above = sim.view(own.map_from_base._replace(xyz=(*own.map_from_base.xyz[:2], 0.7)))
+    x, y, z = own.map_from_base.xyz
+    above = sim.view(own.map_from_base._replace(xyz=(x, y, z + 0.7)))
     assert above.map_from_camera()[2, 3] == pytest.approx(own.map_from_camera()[2, 3] + 0.7)
     assert (above.rgb != own.rgb).any()
     assert sim.act(Action.MOVE_FORWARD).frame.pose.distance(own.pose) == pytest.approx(SMALL.move_m)

@@ -18,7 +18,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.history import DetectedHistory
 from eqa_nodes.perception.scripted import ScriptedDetector
 from eqa_nodes.recordings.episode_history import RecordedHistory
-from eqa_nodes.recordings.history_views import ViewSelection, check_labels
+from eqa_nodes.recordings.history_views import ViewSelection, check_history
 from tests.fixtures.frames import frame
 
 CUP = Detection("cup", 0.9, (20, 10, 30, 20))
@@ -39,7 +39,7 @@ class Cups:
 def test_a_detector_looks_once_however_often_a_history_is_read() -> None:
     detector = ScriptedDetector([[CUP]] * 5)
     history = DetectedHistory(RecordedHistory("cups", Cups()), Perceiver(detector))
-    check_labels(history, ViewSelection("recalled", labels=True))
+    check_history(history, ViewSelection("recalled", labels=True))
     assert len(list(islice(history.recorded(), 2))) == 2, "an iteration that is cut short is begun anew"
     first, second = list(history), list(history)
     assert len(detector.frames) == 5 and len(first) == len(second) == len(history) == 3

@@ -171,8 +171,9 @@ def test_a_published_folder_of_scannet(tmp_path: Path) -> None:
     assert only.map_from_camera()[:3, 3] == pytest.approx((2.0, 3.0, 1.5))
 
 
-def test_colour_alone_is_no_history(tmp_path: Path) -> None:
+def test_colour_with_poses_and_no_depth_is_no_history(tmp_path: Path) -> None:
     Image.new("RGB", (8, 6)).save(tmp_path / "00000-rgb.png")
+    (tmp_path / "00000.txt").write_text("1")
     with pytest.raises(StorageError, match="1 colour images, 0 depth images.*--rgb-only"):
         open_history(tmp_path)
 

@@ -1,0 +1,59 @@
+"""Views of a history that holds colour images alone: K of them even in time, at no place."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_shares
+from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
+from eqa_nodes.core.memory import MemoryConfig
+from eqa_nodes.core.memory.keyframes import even_in_time, jpeg_of_pixels
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.history_index import FramePosition, HistoryIndex
+from eqa_nodes.recordings.pictures import ColourHistory, Picture
+
+NOWHERE = "the recording has no poses: x, y and heading are unknown and stand as 0"
+
+
+def picked(history: ColourHistory, k: int, memory: MemoryConfig) -> HistoryIndex:
+    """Return at most k images even in time; damaged ones are counted and others take their place.
+
+    Raises StorageError where none can be read, ConfigError where places or kinds of things are to be hidden in them.
+    """
+    check_privacy(history, memory.privacy)
+    usable, dropped = list(history.pictures), Counter[str]()
+    read: dict[int, bytes] = {}
+    while True:
+        wanted = [usable[i] for i in even_in_time([p.stamp_ns for p in usable], k)] if usable else []
+        damaged = [p for p in wanted if p.number not in read and not _take(p, memory, read, dropped)]
+        if not damaged:
+            break
+        usable = [p for p in usable if p not in damaged]
+    if not wanted:
+        raise StorageError(f"the history {history.name} has no usable image: {dict(dropped)}")
+    views = tuple(Keyframe(p.number + 1, p.stamp_ns, Transform.identity(), read[p.number]) for p in wanted)
+    spots = {str(p.number + 1): FramePosition(p.number, -1) for p in wanted}
+    return HistoryIndex(history.name, len(usable), dropped, (), spots, views)
+
+
+def check_privacy(history: ColourHistory, privacy: PrivacyConfig) -> None:
+    """Raise ConfigError for masks that need to know where things are."""
+    if privacy.kinds or privacy.zones:
+        raise ConfigError("privacy.kinds and privacy.zones hide what lies somewhere, and "
+                          f"{history.lacking}; privacy.image works without")
+
+
+def _take(picture: Picture, memory: MemoryConfig, read: dict[int, bytes], dropped: Counter[str]) -> bool:
+    """Read one image; False, and count it, where it is damaged."""
+    try:
+        rgb = picture.rgb()
+    except BadFrame as error:
+        dropped[str(error)] += 1
+        return False
+    hidden = hidden_shares(rgb.shape[0], rgb.shape[1], memory.privacy.image)
+    shown = np.where(hidden[..., None], np.uint8(0), rgb)
+    read[picture.number] = jpeg_of_pixels(shown, memory.keyframes.jpeg_quality)
+    return True
