@@ -277,11 +277,13 @@ def remapping(words: tuple[str, ...]) -> dict[str, str]:
 class ViewsOptions:
     """Which views of a history an answer is made from."""
 
-    frames: str = option("", "which views answer: uniform: evenly spaced in time; recalled: by the words of the "
+    frames: str = option("", "which views answer: uniform: evenly spaced in time; random: drawn by "
+                         "the seed; recalled: by the words of the "
                          "question; kept: by a memory, for all that they show; objects: the best views of remembered "
                          "objects, described in words; none (default: the agent's, else uniform)",
-                         complete=lambda: ("uniform", "recalled", "kept", "objects", "none"))
-    k: int | None = option(None, "how many views (default: the agent's, else 50)", "-k", metavar="K")
+                         complete=lambda: ("uniform", "random", "recalled", "kept", "objects", "none"))
+    k: int | None = option(None, "how many views, 0 with random: as the data set says (default: the agent's, else 50)",
+                           "-k", metavar="K")
     cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER)
 

@@ -62,7 +62,7 @@ class HistoryInfo:
 
         history = self.how.opened(self.path)
         if isinstance(history, ColourHistory):
-            _print(f"{history.name}: {len(history)} colour images, without depth and poses")
+            _print(f"{history.name}: {len(history)} colour images, without depth")
             return 0
         with frames_bar(history) as show:
             found = survey(_counted(history, show))

@@ -129,6 +129,14 @@ def pickled_number(value: Any) -> float:
         raise ValueError(f"a number cannot be read: {error}") from error
 
 
+def pickled_array(value: PickledCall) -> np.ndarray:
+    """Return an array of numbers of a pickle. Raises ValueError or TypeError."""
+    try:
+        return _array(value)
+    except (LookupError, OverflowError) as error:
+        raise ValueError(f"an array cannot be read: {error}") from error
+
+
 def _array(value: PickledCall) -> np.ndarray:
     """Return the array that numpy would build."""
     if value.name in _BUFFERS:

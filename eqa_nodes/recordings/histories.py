@@ -23,10 +23,10 @@ def _bag(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
 
 def _openeqa(path: Path) -> EpisodeHistory:
     from eqa_nodes.recordings.openeqa_folder import OpenEqaFolder
-    from eqa_nodes.recordings.pictures import ColourHistory, colour_alone
+    from eqa_nodes.recordings.pictures import colour_alone, read_pictures
 
     if colour_alone(path, "-rgb"):
-        return ColourHistory(path, "-rgb")
+        return read_pictures(path, "-rgb")
     return RecordedHistory(path.name, OpenEqaFolder(path))
 
 
@@ -49,9 +49,21 @@ def _redwood(path: Path) -> EpisodeHistory:
 
 
 def _images(path: Path) -> EpisodeHistory:
-    from eqa_nodes.recordings.pictures import ColourHistory
+    from eqa_nodes.recordings.pictures import read_pictures
 
-    return ColourHistory(path, "")
+    return read_pictures(path, "")
+
+
+def _coda(path: Path) -> EpisodeHistory:
+    from eqa_nodes.recordings.coda import read_coda
+
+    return read_coda(path)
+
+
+def _is_coda(path: Path) -> bool:
+    from eqa_nodes.recordings.coda import is_coda
+
+    return is_coda(path)
 
 
 def _is_images(path: Path) -> bool:
@@ -84,6 +96,8 @@ FORMATS: dict[str, _Format] = {
                        lambda p: (p / "trajectory.log").is_file(), _redwood),
     "scannet": _Format("a folder with color/, depth/, pose/ and intrinsic/",
                        lambda p: (p / "pose").is_dir() and (p / "intrinsic").is_dir(), _scannet),
+    "coda": _Format("a sequence of CODa: <seconds>.pkl as ReMEmbR makes them, or 2d_rect/cam0/SEQUENCE", _is_coda,
+                    _coda),
     "images": _Format("a folder of images named by number (00012.jpg), without depth and poses", _is_images,
                       _images),
     "sens": _Format("a ScanNet .sens file", lambda p: p.suffix == ".sens" and p.is_file(), _sens),
@@ -125,6 +139,22 @@ def first_frames(history: EpisodeHistory, count: int) -> EpisodeHistory:
     if isinstance(history, ColourHistory):
         return history.first(count)
     return RecordedHistory(history.name, history.recording, count) if isinstance(history, RecordedHistory) else history
+
+
+def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHistory:
+    """Return the part of a recording between two times, seconds. Raises StorageError where it has no images of then.
+
+    Only recordings of pictures have clips.
+    """
+    from eqa_nodes.recordings.pictures import ColourHistory
+
+    if not isinstance(history, ColourHistory):
+        raise StorageError(f"the history {history.name} is no recording of CODa: only of those are clips taken")
+    clip = history.between(start_s, end_s)
+    if not clip.pictures:
+        raise StorageError(f"the history {history.name} has no image between {start_s:.1f} and {end_s:.1f} s: it is "
+                           "another sequence, or not all of it is there")
+    return clip
 
 
 def _wanted() -> str:

@@ -10,10 +10,13 @@ import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+import numpy as np
 
 import eqa_nodes
 from eqa_nodes.core.answerers.common import answer_of
@@ -46,12 +49,16 @@ Tick = Callable[[int, int], None]  # frames read, frames to read
 
 
 class ViewSelection(NamedTuple):
-    """What decides which views there are. labels: take in a simulator's labels (privileged)."""
+    """What decides which views there are. labels: take in a simulator's labels (privileged).
+
+    k: how many; 0: of random ones as many as the question's data set says. seed: of random ones.
+    """
 
     frames: str
     k: int = DEFAULT_K
     labels: bool = False
     memory: MemoryConfig = MemoryConfig()
+    seed: int = 0
 
 
 class HistoryViews(Protocol):
@@ -72,22 +79,30 @@ class UniformViews:
     def __init__(self, kept: HistoryIndex, folder: Path, selection: ViewSelection) -> None:
         self.kept = kept
 
+    how = "even in time"
+
     def items(self, question: Question) -> list[Recalled]:
         """Return all, oldest first."""
-        why = f"1 of {len(self.kept.views)} of {self.kept.frames} frames, even in time"
+        why = f"1 of {len(self.kept.views)} of {self.kept.frames} frames, {self.how}"
         return [Recalled(view, 0.0, why) for view in self.kept.views]
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
 
     @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
+    def choose(stamps_ns: Sequence[int], selection: ViewSelection) -> list[int]:
+        """Return which of so many frames are wanted, in order."""
+        return even_in_time(stamps_ns, selection.k)
+
+    @classmethod
+    def read(cls, history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Read twice: which frames can be used, then those of them that are wanted."""
+        choose = partial(cls.choose, selection=selection)
         if isinstance(history, ColourHistory):
-            return picked(history, selection.k, selection.memory)
+            return picked(history, choose, selection.memory)
         along = _Along(history, tick)
         stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in along]
-        wanted = even_in_time([stamp for _, stamp in stamps], selection.k)
+        wanted = choose([stamp for _, stamp in stamps])
         indices = {stamps[i][0] for i in wanted}
         views, spots, labels = [], {}, history.labels if selection.labels else {}
         for recorded in _Along(history, tick):
@@ -97,11 +112,24 @@ class UniformViews:
         return replace(along.kept(), spots=spots, views=tuple(views))
 
 
+class RandomViews(UniformViews):
+    """K frames that the seed draws without replacement, the same for every question about a history (EXPRESS-Bench)."""
+
+    how = "at random"
+
+    @staticmethod
+    def choose(stamps_ns: Sequence[int], selection: ViewSelection) -> list[int]:
+        """Return K of them; frames of other histories are drawn otherwise, as far as their number differs."""
+        count = len(stamps_ns)
+        drawn = np.random.default_rng((selection.seed, count)).permutation(count)[:selection.k]
+        return sorted(drawn.tolist())
+
+
 class NoViews(UniformViews):
     """No view at all: for agents that are blind. The history is not read."""
 
-    @staticmethod
-    def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
+    @classmethod
+    def read(cls, history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
         """Read nothing."""
         return HistoryIndex(history.name, 0, {}, (), {})
 
@@ -178,7 +206,8 @@ class ObjectViews(_Remembered):
 
 
 POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews] | type[MemoryViews]] = {
-    "uniform": UniformViews, "recalled": RecalledViews, "objects": ObjectViews, "kept": MemoryViews, "none": NoViews}
+    "uniform": UniformViews, "random": RandomViews, "recalled": RecalledViews, "objects": ObjectViews,
+    "kept": MemoryViews, "none": NoViews}
 
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory],
@@ -191,7 +220,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     check_selection(selection)
     policy = POLICIES[selection.frames]
     one_for_all = not issubclass(policy, UniformViews)  # a memory serves every question and choice
-    made_by = selection._replace(k=0, frames=_MEMORY) if one_for_all else selection
+    made_by = selection._replace(k=0, frames=_MEMORY, seed=0) if one_for_all else selection
     key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT]}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
@@ -215,7 +244,7 @@ def check_selection(selection: ViewSelection) -> None:
     """Raise ConfigError for a choice of frames that there is not, or that could never give a view."""
     if selection.frames not in POLICIES:
         raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
-    if selection.k < 1:
+    if selection.k < 1 and not (selection.k == 0 and POLICIES[selection.frames] is RandomViews):
         raise ConfigError(f"k is {selection.k}: an answer needs at least one frame")
     if POLICIES[selection.frames] is ObjectViews and not selection.labels:
         raise ConfigError(f"the frames {selection.frames!r} show things that memory puts together from labels, which "

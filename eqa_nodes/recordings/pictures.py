@@ -1,59 +1,76 @@
-"""Histories that hold colour images alone, such as the frames that OpenEQA offers for download.
+"""Histories that hold colour images without depth, such as the frames that OpenEQA offers for download.
 
-Nothing is known of where an image was taken, so that it is no Frame: agents that look at images even in time can
-answer from it, and everything that needs depth or poses is refused with what to do instead.
+Without depth an image is no Frame: agents that look at images even in time can answer from it, and everything that
+needs depth, or poses where there are none, is refused with what to do instead.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.recordings.files import read_rgb
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered
 
 
-class Picture(NamedTuple):
-    """An image of a recording. number: which one it is, from 0; stamp_ns: since the recording began, at 30 Hz."""
+@dataclass(frozen=True)
+class Picture(ABC):
+    """An image of a recording. number: which one it is, from 0; stamp_ns: when it was taken."""
 
     number: int
     stamp_ns: int
     path: Path
 
+    @abstractmethod
     def rgb(self) -> np.ndarray:
         """Return (H, W, 3) uint8. Raises BadFrame where the file cannot be read."""
+
+    @abstractmethod
+    def map_from_base(self) -> Transform | None:
+        """Return where the robot was; None where nobody recorded it. Raises BadFrame."""
+
+
+class NumberedPicture(Picture):
+    """An image of which nothing else is known."""
+
+    def rgb(self) -> np.ndarray:
+        """As in Picture."""
         return read_rgb(self.path)
+
+    def map_from_base(self) -> Transform | None:
+        """Return None."""
+        return None
 
 
 class ColourHistory(FramesAlone):
-    """Numbered images without depth and poses. It has pictures, and no frames."""
+    """Images without depth, some with poses. It has pictures, and no frames."""
 
     labels: Mapping[int, Label] = MappingProxyType({})
 
-    def __init__(self, folder: Path, ending: str, first: int = 0) -> None:
-        """ending: between number and suffix ("-rgb"). first: only numbers below it, 0 = all. Raises StorageError."""
-        self.name, self.dropped = folder.name, Counter[str]()
-        self._folder, self._ending = folder, ending
-        files = sorted((n, p) for n, p in numbered(folder, ending).items() if p.suffix != ".txt")
-        self.pictures = tuple(Picture(i, round((n + 1) * 1e9 / RATE_HZ), p) for i, (n, p) in enumerate(files)
-                              if not first or n < first)
-        if not self.pictures:
-            raise StorageError(f"{folder} holds no image that is named by its number{f' and {ending}' * bool(ending)}")
+    def __init__(self, name: str, pictures: tuple[Picture, ...]) -> None:
+        """pictures: in the order of their recording."""
+        self.name, self.pictures, self.dropped = name, pictures, Counter[str]()
 
     def __len__(self) -> int:
         return len(self.pictures)
 
     def first(self, count: int) -> ColourHistory:
         """Return the images whose numbers are below `count`."""
-        return ColourHistory(self._folder, self._ending, count)
+        return ColourHistory(self.name, tuple(p for p in self.pictures if p.number < count))
+
+    def between(self, start_s: float, end_s: float) -> ColourHistory:
+        """Return the images that were taken between two times, both included, seconds."""
+        return ColourHistory(self.name, tuple(p for p in self.pictures if start_s <= p.stamp_ns / 1e9 <= end_s))
 
     def recorded(self) -> Iterator[RecordedFrame]:
         """Raise StorageError: there are no frames."""
@@ -62,10 +79,21 @@ class ColourHistory(FramesAlone):
     @property
     def lacking(self) -> str:
         """What is missing here, and what to do about it."""
-        return (f"the history {self.name} holds colour images alone, without depth and poses: agents that look at "
+        return (f"the history {self.name} holds colour images without depth: agents that look at "
                 "images even in time can use it (blind, socratic-captions, multi-frame, --frames uniform or none). For "
                 "all others let OpenEQA's extract-frames.py write depth and poses too (without --rgb-only), or render "
                 "its agent states with `eqa history render`")
+
+
+def read_pictures(folder: Path, ending: str) -> ColourHistory:
+    """Return images that are named by their number, and an ending before the suffix ("-rgb"), at 30 Hz.
+
+    Raises StorageError where there is none.
+    """
+    files = sorted((n, p) for n, p in numbered(folder, ending).items() if p.suffix != ".txt")
+    if not files:
+        raise StorageError(f"{folder} holds no image that is named by its number{f' and {ending}' * bool(ending)}")
+    return ColourHistory(folder.name, tuple(NumberedPicture(n, round((n + 1) * 1e9 / RATE_HZ), p) for n, p in files))
 
 
 def colour_alone(folder: Path, ending: str) -> bool:

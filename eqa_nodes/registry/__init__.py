@@ -33,6 +33,7 @@ ANSWERERS = Registry("answerer", "eqa_nodes.answerers", {
     "blind-llm": f"{_ANSWERERS}.blind:BlindModelAnswerer",
     "random": f"{_ANSWERERS}.random_answer:RandomAnswerer",
     "socratic-captions": f"{_ANSWERERS}.socratic:CaptionAnswerer",
+    "socratic-questioned": f"{_ANSWERERS}.socratic:QuestionCaptionAnswerer",
     "socratic-graph": f"{_ANSWERERS}.scene_graph:GraphAnswerer",
     "socratic-graph-no-boxes": f"{_ANSWERERS}.scene_graph:GraphAnswererNoBoxes",
     "socratic-voxel": f"{_ANSWERERS}.scene_graph:VoxelAnswerer",
@@ -53,6 +54,8 @@ AGENTS = Registry("agent", "eqa_nodes.agents", {
     "socratic-voxel-no-boxes": f"{_AGENTS}:SOCRATIC_VOXEL_NO_BOXES",
     "multi-frame": f"{_AGENTS}:MULTI_FRAME",
     "snapshot": f"{_AGENTS}:SNAPSHOT",
+    "express-socratic": f"{_AGENTS}:EXPRESS_SOCRATIC",
+    "express-multi-frame": f"{_AGENTS}:EXPRESS_MULTI_FRAME",
     "express-random": f"{_AGENTS}:EXPRESS_RANDOM",
     "express-frontier": f"{_AGENTS}:EXPRESS_FRONTIER",
     "express-goal": f"{_AGENTS}:EXPRESS_GOAL",
@@ -75,6 +78,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",
     "house-people": "eqa_nodes.bench.readers.house:HousePeopleReader",
     "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",
+    "navqa": "eqa_nodes.bench.readers.navqa:NavqaReader",
     "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
 }, ReaderTraits())
 

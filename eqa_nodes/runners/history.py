@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,17 +20,29 @@ from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import about_time, dated, time_in_recording
 from eqa_nodes.core.storage.codec import encode
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.episode_history import EpisodeHistory
-from eqa_nodes.recordings.histories import first_frames, open_history
+from eqa_nodes.recordings.histories import clip_of, first_frames, open_history
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.history_index import HistoryIndex
-from eqa_nodes.recordings.history_views import HistoryViews, RecalledViews, ViewSelection, check_selection, open_views
+from eqa_nodes.recordings.history_views import (
+    DEFAULT_K,
+    HistoryViews,
+    RecalledViews,
+    ViewSelection,
+    check_selection,
+    open_views,
+)
 from eqa_nodes.recordings.picture_views import NOWHERE
+from eqa_nodes.recordings.rendered import PosedPath, RenderedHistory
 from eqa_nodes.registry import ANSWERERS
 from eqa_nodes.registry.answerers import make_answerer
+from sim_bridge.registry import check_simulator, is_scan
+from sim_bridge.scans import find_scan
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.tours import Tour
@@ -48,17 +60,19 @@ class HistorySource(NamedTuple):
 
 
 def file_source(path: Path, format: str = "", options: BagOptions | None = None,  # noqa: A002
-                first: int = 0) -> HistorySource:
-    """Return a recording as a source. first: only the images numbered below it, 0 = all.
+                first: int = 0, clip: tuple[float, float] | None = None) -> HistorySource:
+    """Return a recording as a source. first: only the images numbered below it, 0 = all; clip: only those between two
+    times, seconds.
 
     Raises StorageError where there is none, and as open_history does.
     """
     path = Path(path)
     history = open_history(path, format, options)
     history = first_frames(history, first) if first else history
+    history = clip_of(history, *clip) if clip else history
     given = None if options is None else {**options._asdict(), "remap": dict(options.remap)}
     identity = {"path": str(path.resolve()), "files": _fingerprint(path), "format": format, "options": given,
-                **({"first": first} if first else {})}
+                **({"first": first} if first else {}), **({"clip": list(clip)} if clip else {})}
     return HistorySource(history.name, identity, lambda: history)
 
 
@@ -80,6 +94,21 @@ def _fingerprint(path: Path) -> str:
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
     return digest.hexdigest()
+
+
+def views_of(sample: Sample) -> int:
+    """Return how many views of a history the data set of a question wants, DEFAULT_K where it does not say."""
+    wanted = sample.metadata.get("views")
+    return wanted if isinstance(wanted, int) and wanted > 0 else DEFAULT_K
+
+
+def path_source(path: PosedPath) -> HistorySource:
+    """Return poses that are rendered in a simulator as a source. Raises UnknownScene, SimulatorError for a scene that
+    cannot be opened."""
+    if is_scan(path.scene):
+        find_scan(path.scene.partition(":")[2])
+    check_simulator(path.scene)
+    return HistorySource(path.name, {"path": encode(path)}, lambda: RenderedHistory(path))
 
 
 def _note(note: str, kept: HistoryIndex) -> str:
@@ -120,7 +149,7 @@ class HistoryRunner:
         if past is not None and told is not None:
             views, (answer, shown) = past, told
         else:
-            views = self._opened(source, self._selection.frames)
+            views = self._opened(source, self._selection.frames, sample)
             self._listener("answering")
             began = time.monotonic()
             answer, shown = self._answered(question, views)
@@ -150,7 +179,7 @@ class HistoryRunner:
     def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:
         items, way = views.items(question), views.kept.way
         if way and self._says_when(question):
-            items = dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
+            items = self._dated(question, items, way)
         if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
             answer = self._answerer.answer(question, items)
             proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
@@ -158,18 +187,26 @@ class HistoryRunner:
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),
                       message="nothing was seen that bears on the question"), []
 
+    def _dated(self, question: Question, items: list[Recalled], way: Sequence[tuple[int, Pose2]]) -> list[Recalled]:
+        """Return the views with captions that say when each was taken."""
+        return dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
+
     def _says_when(self, question: Question) -> bool:
         """Return whether views tell when they were taken: where that matters, and no published agent is followed."""
         return self._selection.frames == "recalled" and about_time(question.text, time.time_ns())
 
-    def _opened(self, source: HistorySource, frames: str) -> HistoryViews:
-        key = f"{frames} of {source.identity}"
+    def _opened(self, source: HistorySource, frames: str, sample: Sample | None = None) -> HistoryViews:
+        """Return the views of a history. sample: whose data set says how many random ones, and whose seed draws."""
+        selection = self._selection._replace(frames=frames)
+        if sample is not None and frames == "random":
+            selection = selection._replace(k=selection.k or views_of(sample), seed=sample.seed)
+        key = f"{selection.k} {frames} by {selection.seed} of {source.identity}"
         if key in self._unreadable:  # it is not read once more for each of its questions
             raise self._unreadable[key]
         if key not in self._views:
             try:
                 self._views[key] = open_views(source.name, source.identity, source.open,
-                                              self._selection._replace(frames=frames), self._cache,
+                                              selection, self._cache,
                                               lambda read, total: self._listener(f"{source.name}: frame {read} of "
                                                                                  f"{total}"))
             except EqaError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,8 +13,9 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, from_labels
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.store import MemoryStore
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.remembered import MemoryObject
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.history_views import HistoryIndex, RecalledViews
@@ -27,6 +28,8 @@ HINTS = {  # what a model is told of the form of an answer; memory needs no tell
     "duration": "Answer with a length of time in seconds, such as 12.5 s.",
     "yes-no": "Answer yes or no.",
 }
+AGO = "Answer with how many minutes ago that was, such as 2.5 minutes ago."  # NaVQA's own form of a time
+MINUTES = "Answer with a length of time in minutes, such as 2.5 minutes."
 _SURE, _UNSURE = 0.9, 0.5  # known by its kind; nothing of that kind is remembered
 
 
@@ -49,10 +52,15 @@ class NavqaRunner(HistoryRunner):
                 return told
         self._timed = True
         try:
-            hint = HINTS.get(str(sample.metadata["expects"]), "")
+            hint = hint_of(sample)
             return super().run(replace(sample, question=f"{sample.question} {hint}".strip()))
         finally:
             self._timed = False
+
+    def _dated(self, question: Question, items: list[Recalled], way: Sequence[tuple[int, Pose2]]) -> list[Recalled]:
+        """Return the views with captions that also say where each was taken: a place is answered in the map."""
+        items = super()._dated(question, items, way)
+        return [placed(item) for item in items] if self._timed else items
 
     def _says_when(self, question: Question) -> bool:
         return self._timed or super()._says_when(question)
@@ -72,6 +80,22 @@ class NavqaRunner(HistoryRunner):
                         receipt=Receipt(seconds=time.monotonic() - began, privileged=privileged))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer)
         return EpisodeResult(sample.id, answer, None, trace)
+
+
+def hint_of(sample: Sample) -> str:
+    """Return what a model is told of the form of an answer."""
+    minutes = sample.metadata.get("unit") == "min"
+    if sample.metadata["expects"] == "time" and sample.metadata.get("ago") is True and minutes:
+        return AGO
+    return MINUTES if sample.metadata["expects"] == "duration" and minutes else HINTS.get(
+        str(sample.metadata["expects"]), "")
+
+
+def placed(item: Recalled) -> Recalled:
+    """Return a view whose caption says where the robot was."""
+    view = item.keyframe
+    x, y, _ = view.map_from_base.xyz
+    return item._replace(keyframe=replace(view, caption=f"{view.caption}, taken at ({x:.2f}, {y:.2f})".lstrip(", ")))
 
 
 Told = tuple[str, float, list[Keyframe]]  # text, confidence, views that prove it

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, first_of, questions, scan
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.traits import ReaderTraits
 
+FRAMES_A_VIEW = 10  # k = floor(L / 10) views of a trajectory of L steps (section 5.1)
+HISTORIES = "express-v1"  # what names of trajectories as histories begin with
 
-def read_express(file: Path) -> list[Sample]:
+
+def read_express(file: Path, trajectories: bool = False, seed: int = 0) -> list[Sample]:
     """Read EXPRESS-Bench in its own spelling (express-bench.json) or the renamed one (express-bench-slim.json).
 
     Reference metres: the geodesic distance; reference steps: the atomic actions of the recorded path, which the renamed
-    file leaves out. Raises ConfigError for a missing file or a record that does not fit.
+    file leaves out. trajectories: for EM-EQA, metadata also name the trajectory as a history, its poses after each
+    action (Habitat axes: x, y, z, and w, x, y, z of the rotation) and how many views of it are shown, drawn by the
+    seed. Raises ConfigError for a missing file or a record that does not fit.
     """
-    return [_sample(record) for record in questions(file, "question_id", "episode_id")]
+    samples = []
+    for record in questions(file, "question_id", "episode_id"):
+        sample = _sample(record)
+        if trajectories:
+            sample = replace(sample, seed=seed, metadata={**sample.metadata, **_trajectory(record)})
+        samples.append(sample)
+    return samples
+
+
+def _trajectory(record: JsonRecord) -> dict[str, object]:
+    """Return the recorded path as a history. Raises ConfigError where the file leaves it out."""
+    if not isinstance(record.data.get("actions"), dict):
+        record.refuse("actions", "is missing: the task em replays the recorded trajectories, which express-bench.json "
+                      "has as EXPRESS-Bench publishes it (the slim file has none)")
+    steps = [JsonRecord(step, f"{record.where}: {name}") for name, step in record.get("actions").items()]
+    if not steps:
+        record.refuse("actions", "is empty: a trajectory has at least one step")
+    poses = [[*step.numbers("position", 3), *step.numbers("rotation", 4)] for step in steps]
+    return {"episode_history": f"{HISTORIES}/{record.text('episode_path')}",
+            "views": max(1, len(steps) // FRAMES_A_VIEW),
+            "path": [[round(v, 6) for v in pose] for pose in poses]}
 
 
 def _sample(record: JsonRecord) -> Sample:
@@ -49,4 +75,4 @@ class ExpressReader:
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
         return read_express(first_of(options.files(), "express", "its questions with start and goal poses",
-                                     "express-bench.json", "express-bench-slim.json"))
+                                     "express-bench.json", "express-bench-slim.json"), options.task == EM, options.seed)

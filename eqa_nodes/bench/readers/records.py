@@ -35,14 +35,14 @@ class JsonRecord:
         """where: what the record is called in errors, such as "question '7'"."""
         if not isinstance(data, dict):
             raise ConfigError(f"{where} cannot be read: expected an object with named fields, got {data!r:.60}")
-        self.data, self._where = data, where
+        self.data, self.where = data, where
 
     def __contains__(self, field: str) -> bool:
         return self.data.get(field) is not None
 
     def refuse(self, field: str, why: str) -> NoReturn:
         """Raise ConfigError about a field."""
-        raise ConfigError(f"{self._where} cannot be read: field {field!r} {why}")
+        raise ConfigError(f"{self.where} cannot be read: field {field!r} {why}")
 
     def get(self, field: str) -> Any:
         """Return the field unchanged; null counts as missing."""
@@ -105,7 +105,7 @@ class JsonRecord:
         value = self.get(field)
         if not isinstance(value, list):
             self.refuse(field, f"must be a list, got {value!r:.60}")
-        return [JsonRecord(item, f"{self._where}: {field}[{i}]") for i, item in enumerate(value)]
+        return [JsonRecord(item, f"{self.where}: {field}[{i}]") for i, item in enumerate(value)]
 
     def numbers(self, field: str, count: int) -> tuple[float, ...]:
         """Return a list of so many finite numbers."""

@@ -116,10 +116,10 @@ class Human:
         from eqa_nodes.config.run import image_size
         from eqa_nodes.console.human.episodes import HistoryEpisode
         from eqa_nodes.recordings.history_views import ViewSelection, open_views
-        from eqa_nodes.runners.sources import IMAGE, cache_folder, source_finder
+        from eqa_nodes.runners.sources import cache_folder, source_finder
 
         selection, cache = ViewSelection("uniform", self.em.k), cache_folder(self.em.cache)
-        source_of = source_finder(self.em.histories, image_size(self.image or IMAGE), selection)
+        source_of = source_finder(self.em.histories, image_size(self.image) if self.image else None, selection)
         check_folder(cache)
 
         def opened(sample: Sample) -> PersonEpisode:

@@ -13,7 +13,8 @@ from eqa_nodes.core.agent.config import FIRST, NEWEST
 class NamedAgent:
     """What a name of an agent stands for.
 
-    answerer: its name. frames, k: which views of a history (EM-EQA) answer, and how many. policy, explore, k_active:
+    answerer: its name. frames, k: which views of a history (EM-EQA) answer, and how many (0: of random ones as many as
+    the data set says). policy, explore, k_active:
     how a place is explored (AgentConfig.explore), and from how many views the answer is then made (A-EQA).
     parameters: of nodes, {node: {parameter: value}}: what else belongs to the agent.
     """
@@ -57,6 +58,8 @@ def _express(coarse: str, regions: int) -> NamedAgent:
         "memory": {"memory.keyframes.min_move_m": 0.1, "memory.keyframes.min_turn_deg": 5.0}})
 
 
+EXPRESS_SOCRATIC = NamedAgent("socratic-questioned", frames="random", k=0)  # of table 2: passive baselines
+EXPRESS_MULTI_FRAME = NamedAgent("vlm", frames="random", k=0)
 EXPRESS_RANDOM, EXPRESS_FRONTIER = _express("random", 0), _express("frontier", 0)  # RE, FBE of table 2
 EXPRESS_GOAL, FINE_EQA = _express("random", 2), _express("semantic", 2)  # GOE; its table 3 calls it "w/o FBE"
 FINE_EQA_NO_GOAL = _express("semantic", 0)  # "w/o GOE" of table 3

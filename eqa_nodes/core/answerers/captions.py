@@ -68,7 +68,8 @@ class Captioner:
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
         """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.
 
-        hint: text for the user turn. It never contains the question, because a caption serves all questions.
+        hint: text for the user turn. A caption serves all calls with the same hint, so one that holds the question
+        serves that question alone.
         Raises BadFrame where nothing can be cut out.
         """
         system, where = self._role.text(prompt), repr(crop.bbox) if crop is not None else ""

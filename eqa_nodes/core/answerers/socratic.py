@@ -35,6 +35,7 @@ class CaptionAnswerer(JudgesNoView):
     """
 
     traits = AnswererTraits(captions=True, asks_model=True)
+    prompt = "caption"
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
         models = RoleModels.of(backend)
@@ -55,7 +56,24 @@ class CaptionAnswerer(JudgesNoView):
         return self._asker.settle(question, views, lambda: (self._look(question, views), views))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
-        asks = (partial(self._captioner.caption, "caption", picture(view, {})) for view in views)
+        hint = self._hint(question)
+        asks = (partial(self._captioner.caption, self.prompt, picture(view, {}), hint) for view in views)
         lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(asks), 1)]
         return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
                                partial(read_answer, question=question, views=len(views)), views)
+
+    def _hint(self, question: Question) -> str:
+        """Return what the captioner is told beside the picture: nothing, so that a caption serves all questions."""
+        return ""
+
+
+class QuestionCaptionAnswerer(CaptionAnswerer):
+    """The Socratic models of EXPRESS-Bench (section 5.1): z_i = Captioner(Q, X_i), so each question costs its captions.
+
+    A captioner that knows the question says what bears on it.
+    """
+
+    prompt = "caption_question"
+
+    def _hint(self, question: Question) -> str:
+        return json.dumps(question.text)

@@ -194,7 +194,7 @@ def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
         open_history(tmp_path)
     with pytest.raises(StorageError, match="there is no .*nowhere"):
         open_history(tmp_path / "nowhere")
-    with pytest.raises(StorageError, match="unknown format of episode histories 'bags': known are bag, openeqa"):
+    with pytest.raises(StorageError, match="unknown format of episode histories 'bags': known are bag, coda, images"):
         open_history(tmp_path, "bags")
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):
@@ -283,7 +283,7 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["history", "export", str(path), str(out)]) == 2
     assert "is not empty" in capsys.readouterr().err
     assert main(["history", "export", str(path), "--to", "video", str(out)]) == 2
-    assert "unknown form of export 'video': known are bag, openeqa" in capsys.readouterr().err
+    assert "unknown form of export 'video': known are bag, images, openeqa" in capsys.readouterr().err
     assert main(["history", "export", str(out), "--to", "bag", str(tmp_path / "bag")]) == 0
     assert len(list(open_history(tmp_path / "bag"))) == 2
     capsys.readouterr()
