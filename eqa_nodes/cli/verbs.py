@@ -43,6 +43,7 @@ VERBS = (
         Verb("table", "print scored runs as rows of the tables of OpenEQA and EXPRESS-Bench",
              "bench.paper_tables:PaperTables"),
         Verb("export", "write a scored run as results of 3D-Mem, Pred-EQA or EXPRESS-Bench", "bench.export:Export"),
+        Verb("mix", "draw answers of several runs into one, for a study of judges", "bench.mix:Mix"),
         Verb("agree", "measure how far judges and people agree", "bench.agree:Agree"),
         Verb("robustness", "measure how much a judge depends on its settings", "bench.robustness:Robustness"),
         Verb("mark-page", "write a page for people who mark answers", "bench.mark_page:MarkPage"),

@@ -29,6 +29,7 @@ class Variant:
     """One setting of the judge on the same answers. c: mean of (sigma - 1) / 4, None where nothing was marked.
 
     rho, low, high, equal: against the base judge; None where too little was marked, or every mark is the same.
+    confusion: [mark of the base - 1][mark of this setting - 1] -> answers; () of the base itself.
     """
 
     axis: str
@@ -42,6 +43,7 @@ class Variant:
     low: float | None = None
     high: float | None = None
     equal: float | None = None
+    confusion: tuple[tuple[int, ...], ...] = ()
 
 
 def variants(base: JudgeOptions, axes: Sequence[str],
@@ -92,7 +94,8 @@ def sweep(run: Path, judge: str, base: JudgeOptions, axes: Sequence[str], *, mod
             base_marks = marks
         elif marks.keys() & base_marks.keys():
             same = agreement(base_marks, marks, seed)
-            row = replace(row, rho=same.rho, low=same.low, high=same.high, equal=same.equal)
+            row = replace(row, rho=same.rho, low=same.low, high=same.high, equal=same.equal,
+                          confusion=same.confusion)
         rows.append(row)
     write_json(run / ROBUSTNESS, rows)
     return rows

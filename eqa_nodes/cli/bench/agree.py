@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.bench.judging import JudgeChoice
 from eqa_nodes.cli.groups import names_of
-from eqa_nodes.cli.options import argument, group, option
+from eqa_nodes.cli.options import FILE, argument, group, option
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eqa_nodes.bench.metrics.agreement import Agreement, Marks
+    from eqa_nodes.bench.metrics.agreement import Marks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,8 @@ class Agree:
                                      metavar="A,B")
     marks: tuple[Path, ...] = option((), "marks of people, one file each (default: none)", metavar="CSV")
     seed: int = option(0, "seed of the bootstrap (default: 0)")
+    json: Path | None = option(None, "output file with all figures and matrices (default: not written)",
+                               metavar="FILE", writes=FILE)
     how: JudgeChoice = group(JudgeChoice)
 
     def run(self) -> int:
@@ -38,6 +41,7 @@ class Agree:
         from eqa_nodes.bench.metrics.agreement import against_others, agreement
         from eqa_nodes.cli.bench.tables import wide_console
         from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.core.storage.codec import write_json
 
         marks = self._on_run(self.out) if self.out is not None else self._on_pairs()
         if len(marks) < 2:
@@ -58,8 +62,24 @@ class Agree:
                                f"{same.mean_b:.2f}")
             console.print(pooled)
         for (a, b), same in pairs.items():
-            console.print(_confusion(a, b, same))
+            console.print(confusion(a, b, same.confusion))
+        sources = self._sources(marks)
+        if sources:
+            console.print(_by_source(sources, self.seed))
+        if self.json is not None:
+            write_json(self.json, {"pairs": [{"a": a, "b": b, **same._asdict()} for (a, b), same in pairs.items()],
+                                   "runs": {run: [{"a": a, "b": b, **agreement(x[a], x[b], self.seed)._asdict()}
+                                                  for a, b in _pairs_of(x)] for run, x in sources.items()}})
         return 0
+
+    def _sources(self, marks: dict[str, Marks]) -> dict[str, dict[str, Marks]]:
+        """Return the marks by the run that answers of a mixed run come from; empty for any other run."""
+        from eqa_nodes.bench.mixing import read_sources
+
+        known = read_sources(self.out) if self.out is not None else {}
+        return {run: {judge: {i: mark for i, mark in own.items() if known[i].run == run}
+                      for judge, own in marks.items()}
+                for run in sorted({source.run for source in known.values()})}
 
     def _on_run(self, out: Path) -> dict[str, Marks]:
         from eqa_nodes.bench.metrics.agreement import human_marks, marks_of
@@ -87,6 +107,24 @@ class Agree:
         return marks
 
 
+def _pairs_of(marks: dict[str, Marks]) -> list[tuple[str, str]]:
+    """Return each two judges that have marked something in common."""
+    return [(a, b) for a, b in combinations(marks, 2) if marks[a].keys() & marks[b].keys()]
+
+
+def _by_source(sources: dict[str, dict[str, Marks]], seed: int) -> Table:
+    """Return how far each two agree on the answers of each mixed run."""
+    from eqa_nodes.bench.metrics.agreement import agreement
+
+    printed = table("run", "a", "b", "n", "rho [95 %]", "equal %", "mean a", "mean b")
+    for run, marks in sources.items():
+        for a, b in _pairs_of(marks):
+            same = agreement(marks[a], marks[b], seed)
+            printed.add_row(run, a, b, str(same.n), rho(same.rho, same.low, same.high), f"{100 * same.equal:.1f}",
+                            f"{same.mean_a:.2f}", f"{same.mean_b:.2f}")
+    return printed
+
+
 def table(first: str, *others: str) -> Table:
     """Return an empty table with these headings."""
     from rich.box import SIMPLE_HEAD
@@ -106,8 +144,9 @@ def rho(value: float | None, low: float | None, high: float | None) -> str:
     return f"{value:.3f}" + ("" if low is None or high is None else f" [{low:.3f}, {high:.3f}]")
 
 
-def _confusion(a: str, b: str, same: Agreement) -> Table:
+def confusion(a: str, b: str, counted: Sequence[Sequence[int]]) -> Table:
+    """Return the marks 1 to 5 of two side by side: rows of a, columns of b."""
     counts = table(f"{a} \\ {b}", *(str(mark) for mark in range(1, 6)))
-    for mark, row in enumerate(same.confusion, 1):
+    for mark, row in enumerate(counted, 1):
         counts.add_row(str(mark), *(str(n) if n else "·" for n in row))
     return counts

@@ -8,7 +8,7 @@ from pathlib import Path
 from eqa_nodes.cli import names
 from eqa_nodes.cli.bench.judging import JudgeChoice, marking_bar
 from eqa_nodes.cli.groups import names_of
-from eqa_nodes.cli.options import argument, group, option
+from eqa_nodes.cli.options import argument, flag, group, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,14 @@ class Robustness:
                                      metavar="M,..")
     questions: int = option(0, "how many questions, from the first; 0 = all (default: 0)", metavar="N")
     seed: int = option(0, "seed of the bootstrap (default: 0)")
+    matrices: bool = flag("print the marks of each setting beside those of the base")
     how: JudgeChoice = group(JudgeChoice)
 
     def run(self) -> int:
         """Mark under every variant and print the table."""
         from eqa_nodes.bench.judges.opening import marks_at_once
         from eqa_nodes.bench.metrics.robustness import sweep
-        from eqa_nodes.cli.bench.agree import rho, table
+        from eqa_nodes.cli.bench.agree import confusion, rho, table
         from eqa_nodes.cli.bench.tables import wide_console
         from eqa_nodes.core.errors import ConfigError
 
@@ -47,4 +48,7 @@ class Robustness:
                             "–" if row.c is None else f"{100 * row.c:.1f}", rho(row.rho, row.low, row.high),
                             "–" if row.equal is None else f"{100 * row.equal:.1f}")
         console.print(printed)
+        for row in rows if self.matrices else ():
+            if row.confusion:
+                console.print(confusion("base", f"{row.axis} {row.value}".strip(), row.confusion))
         return 0
