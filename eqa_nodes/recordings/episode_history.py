@@ -90,7 +90,8 @@ class RecordedHistory(FramesAlone):
         from 0."""
         self.name, self.recording = name, recording
         numbers: Sequence[int] = getattr(recording, "numbers", range(len(recording)))
-        self._wanted = [i for i, number in enumerate(numbers) if not first or number < first]
+        self._wanted: Sequence[int] = (
+            [i for i, number in enumerate(numbers) if number < first] if first else range(len(recording)))
         self.dropped: Counter[str] = Counter()
         self.labels: Mapping[int, Label] = {}
 

@@ -283,7 +283,7 @@ def test_the_command_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["history", "export", str(path), str(out)]) == 2
     assert "is not empty" in capsys.readouterr().err
     assert main(["history", "export", str(path), "--to", "video", str(out)]) == 2
-    assert "unknown form of export 'video': known are bag, images, openeqa" in capsys.readouterr().err
+    assert "unknown form of export 'video': known are bag, openeqa" in capsys.readouterr().err
     assert main(["history", "export", str(out), "--to", "bag", str(tmp_path / "bag")]) == 0
     assert len(list(open_history(tmp_path / "bag"))) == 2
     capsys.readouterr()
