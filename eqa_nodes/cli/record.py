@@ -80,7 +80,7 @@ class Record:
             print_line(console, f"nothing came on {', '.join(silent)}")
         if session.failed:
             raise StorageError(session.failed)
-        print_line(console, checked(folder, session.roles))
+        print_line(console, checked(folder))
         return 1 if session.reasons else 0
 
     def hidden(self) -> tuple[float, ...]:

@@ -37,7 +37,6 @@ class Session(Listener):
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
         self.counts: Mapping[str, int] = {}
-        self.roles: dict[str, str] = {}  # to the topics of the bag
         self.size, self.failed = 0, ""
 
     def refused(self, reason: str) -> None:
@@ -59,7 +58,7 @@ def record_topics(options: Record, folder: Path, names: list[str], roles: Mappin
         topics = {name: BagTopic(h.type, h.qos) for name, h in found.items()}
         hide = _hider(topics, options.hidden())
         images = {name: role for name, role in roles.items() if role in ("color", "depth")}
-        recording = BagRecording(folder, topics, config, images, session)
+        recording = BagRecording(folder, topics, config, images, session, {role: name for name, role in roles.items()})
         try:
             tap.subscribe(found, partial(_take, recording, hide, session))
             _until_the_end(options, tap, recording, ended, console)
@@ -67,7 +66,6 @@ def record_topics(options: Record, folder: Path, names: list[str], roles: Mappin
             recording.close()
             session.counts, session.size, session.failed = recording.counts, recording.bag.size, recording.failed
             session.reasons.update({f"{name} lost between the robot and here": n for name, n in tap.lost.items() if n})
-            session.roles = {role: recording.stored(topic) for topic, role in roles.items()}
     return session
 
 
@@ -141,13 +139,12 @@ def compression(name: str) -> tuple[str, str, int, str]:
             "jpeg": ("lz4", "jpeg", 90, "png"), "png": ("lz4", "png", 90, "png")}[name]
 
 
-def checked(folder: Path, roles: Mapping[str, str]) -> str:
-    """Return in one line what `eqa bag check` says."""
+def checked(folder: Path) -> str:
+    """Return in one line what `eqa bag check` says: the bag itself tells which topic is which."""
     from eqa_nodes.recordings.check import check_bag  # here: the robot drives while modules load
-    from eqa_nodes.recordings.history import BagOptions
 
     try:
-        report = check_bag(folder, "", BagOptions(roles))
+        report = check_bag(folder)
     except EqaError as error:
         return f"eqa bag check: {error}"
     good = [use for use, errors in report.uses.items() if not errors]

@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import json
 import os
 import signal
 import subprocess
@@ -17,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.cli import main, recording
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.recordings.cdr import IMAGE
 from eqa_nodes.recordings.history import read_history
-from eqa_nodes.recordings.writer import BagTopic
+from eqa_nodes.recordings.writer import KEYS, BagTopic
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.interfaces import interface
@@ -86,6 +88,10 @@ def test_a_robot_is_recorded(robot: dict[str, str], tmp_path: Path, compress: st
     assert qos["/tf_static"].durability.name == "TRANSIENT_LOCAL"
     assert {q.reliability.name for name, q in qos.items() if name.startswith("/cam/")} == {"BEST_EFFORT"}
     assert len(list((tmp_path / "bag").glob("*.mcap"))) == (1 if not split else 3)
+    facts = yaml.safe_load((tmp_path / "bag" / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    packed = ("/compressed", "/compressedDepth") if compress == "jpeg" else ("", "")
+    assert json.loads(facts["custom_data"][KEYS]) == {"color": COLOR + packed[0], "depth": DEPTH + packed[1],
+                                                      "camera_info": INFO, "odom": ODOM}  # read without --remap
 
 
 @pytest.mark.parametrize("compress", ["none", "png"])
