@@ -93,7 +93,7 @@ class Drill:
         if self._world is None:
             self.graphs += 1
             self._world = World(kind, self._out / f"graph-{self.graphs:02d}-{kind}").__enter__()
-            self._first = _whole(self._world, NEXT.sample, "first")
+            self._first = whole(self._world, NEXT.sample, "first")
         return self._world
 
     def _close(self, outcome: Outcome | None = None) -> None:
@@ -109,7 +109,7 @@ class Drill:
         """Return the answer to the question without any fault, in a graph of the same kind."""
         key = world.kind, name
         if key not in self._reference:
-            answer = _whole(world, CASES[name].sample, f"reference-{name}")
+            answer = whole(world, CASES[name].sample, f"reference-{name}")
             if answer.error or answer.abstained or self._mark(CASES[name], answer) < RIGHT:
                 raise EqaError(f"without any fault {name!r} ({world.kind}) ends with {answer.text!r} {answer.error!r} "
                                f"{answer.message}: such a question shows nothing")
@@ -203,7 +203,7 @@ class Drill:
             outcome.problems.append(f"the next question does not work: {said}")
 
 
-def _whole(world: World, sample: Sample, episode: str) -> Answer:
+def whole(world: World, sample: Sample, episode: str) -> Answer:
     """Ask without any fault; again where a deadline passed. Raises what the graph reports at the last try."""
     for left in range(_TRIES - 1, -1, -1):
         try:
