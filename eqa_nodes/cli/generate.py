@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions
 from eqa_nodes.cli.limits import whole
-from eqa_nodes.cli.options import FOLDER, argument, group, option
+from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.generate.pipeline import Job
@@ -45,6 +45,10 @@ class Generate:
                             type=_from_zero, metavar="N")
     reproduce: tuple[int, int] = option((2, 3), "how many of N answers must be right (default: 2/3)", type=_share,
                                         metavar="K/N")
+    examples: Path | None = option(None, "example pairs for the generator: a JSON list of {question, answer} (default: "
+                                   "express: one of each kind, in this project's wording; exploraqa: none)",
+                                   metavar="FILE")
+    keep_guessed: bool = flag("keep questions that are answered right without any view, as EXPRESS-Bench does")
     generator: str = option("", "label: the built-in house's own questions, privileged, no model; model: see below "
                             "(default: model where --model is given, else label)", choices=(LABEL, MODEL))
     scans: ScanOptions = group(ScanOptions, "scans")
@@ -59,11 +63,12 @@ class Generate:
     def job(self) -> Job:
         """Return what the options ask for."""
         from eqa_nodes.generate.filters import FilterConfig
-        from eqa_nodes.generate.pipeline import Job
+        from eqa_nodes.generate.pipeline import Job, read_examples
 
         needed, times = self.reproduce
         return Job(self.scene, self.count, self.seed, self.per_path, self.tries, self.rounds, self.elsewhere,
-                   FilterConfig(times=times, needed=needed))
+                   FilterConfig(times=times, needed=needed, blind=not self.keep_guessed),
+                   read_examples(self.examples) if self.examples else ())
 
     def make(self, benchmark: str) -> int:
         """Make questions in the form of a benchmark."""

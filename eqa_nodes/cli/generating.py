@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
@@ -41,6 +42,7 @@ class Players(NamedTuple):
 def make(options: Generate, name: str) -> int:
     """Make questions; what was accepted is written however it ends."""
     kind, job, out = benchmark(name), options.job(), run_folder(options.out)
+    kind = replace(kind, examples=job.examples or kind.examples)
     console = Console()
     with _players(options, kind) as players:
         begin(out, kind, job, players.names, players.privileged)

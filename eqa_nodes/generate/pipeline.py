@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.core.errors import BudgetSpent, ModelError, SimulatorError, UnknownScene
+from eqa_nodes.bench.readers.records import JsonRecord, load
+from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, SimulatorError, UnknownScene
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.protocols import Answerer
@@ -42,7 +43,8 @@ _FAILURES = 3  # of the model in a row that end a run
 class Job:
     """What is to be made. count: accepted questions; tries: attempts for each of them; per_way: attempts at each way.
 
-    rounds: proposals at most, until the evaluator is content; elsewhere: views of other parts of the scene.
+    rounds: proposals at most, until the evaluator is content; elsewhere: views of other parts of the scene. examples:
+    that the generator is shown in place of the benchmark's own.
     """
 
     scenes: tuple[str, ...]
@@ -53,6 +55,20 @@ class Job:
     rounds: int = 3
     elsewhere: int = 3
     filters: FilterConfig = FilterConfig()
+    examples: tuple[QuestionAnswer, ...] = ()
+
+
+def read_examples(file: Path) -> tuple[QuestionAnswer, ...]:
+    """Read pairs for the generator: a JSON list of objects with question and answer. Raises ConfigError."""
+    found = [JsonRecord(item, f"example {i} of {file}") for i, item in enumerate(_listed(file))]
+    return tuple(QuestionAnswer(record.text("question"), record.text("answer")) for record in found)
+
+
+def _listed(file: Path) -> list[object]:
+    data = load(file)
+    if not isinstance(data, list) or not data:
+        raise ConfigError(f"{file} must hold a JSON list of objects with question and answer")
+    return data
 
 
 class Cast(NamedTuple):

@@ -60,7 +60,9 @@ class ModelGenerator:
         """Show the way's views, the instruction if there is one, earlier tries and known questions."""
         tries = [{"question": r.pair.question, "answer": r.pair.answer, "scores": r.verdict.scores,
                   "feedback": r.verdict.feedback} for r in history]
-        data = _data("instruction", path.instruction) + _data("tries", tries) + _data("asked", list(known)[-_KNOWN:])
+        examples = [{"question": e.question, "answer": e.answer} for e in self._kind.examples]
+        data = (_data("examples", examples) + _data("instruction", path.instruction) + _data("tries", tries)
+                + _data("asked", list(known)[-_KNOWN:]))
         messages = _messages(_prompt("propose", self._kind, category), data, path.views)
         return ask_json(self._backend, messages, read_pair, self._max_tokens, seed)
 

@@ -15,12 +15,21 @@ from eqa_nodes.recordings.tours import RECIPES, Recipe
 CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # what an evaluator scores, each 0..1
 
 
+class QuestionAnswer(NamedTuple):
+    """A question with its answer, and other answers that are as right."""
+
+    question: str
+    answer: str
+    alternatives: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """What a benchmark's data are like. recipe: of its ways; viewpoints: views at the end of a way that are shown.
 
     instructed: the path is described in words and the question asked at its end (ExploraQA); else the question alone
     must say where its answer is, and is also asked elsewhere in the scene (EXPRESS-Bench). file: the output file.
+    examples: pairs that the generator is shown.
     """
 
     name: str
@@ -29,6 +38,7 @@ class Benchmark:
     viewpoints: int
     instructed: bool
     file: str
+    examples: tuple[QuestionAnswer, ...] = ()
 
 
 _EXPRESS = {  # EXPRESS-Bench, figure 3
@@ -49,8 +59,20 @@ _EXPLORA = {  # ExploraQA, 3.2 and A.6: three about objects, four about space
     "spatial localization": "where a thing is",
     "spatial reasoning": "how things lie to one another, or how many there are, over all views together",
 }
+# What the generator is shown as examples, one of each kind: own wording, in the tone that the paper describes.
+_EXPRESS_EXAMPLES = (
+    QuestionAnswer("Did I close the window above the kitchen sink?", "No, it is half open."),
+    QuestionAnswer("What could I sit on if I wanted to eat at the high counter in the kitchen?",
+                   "One of the two bar stools."),
+    QuestionAnswer("Where did I hang the wet towel in the bathroom upstairs?", "On the radiator under the window."),
+    QuestionAnswer("Which colour did we paint the cupboard beside the front door?", "Dark green."),
+    QuestionAnswer("How many cushions are left on the grey sofa in the living room?", "Three."),
+    QuestionAnswer("Is there still a lamp on the desk in the study?", "No, there is only a laptop."),
+    QuestionAnswer("What did I leave on the chair next to the bed in the guest room?", "A folded blanket."),
+)
 BENCHMARKS: dict[str, Benchmark] = {
-    "express": Benchmark("express", RECIPES["express"], _EXPRESS, 1, False, "express-bench.json"),
+    "express": Benchmark("express", RECIPES["express"], _EXPRESS, 1, False, "express-bench.json",
+                         _EXPRESS_EXAMPLES),
     "exploraqa": Benchmark("exploraqa", RECIPES["exploraqa"], _EXPLORA, 3, True, "exploraqa-train.json"),
 }
 
@@ -88,14 +110,6 @@ class ScenePath:
     passed: tuple[Keyframe, ...]
     elsewhere: tuple[DistractorView, ...]
     instruction: str = ""
-
-
-class QuestionAnswer(NamedTuple):
-    """A question with its answer, and other answers that are as right."""
-
-    question: str
-    answer: str
-    alternatives: tuple[str, ...] = ()
 
 
 class Evaluation(NamedTuple):

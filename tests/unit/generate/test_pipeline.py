@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,17 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.generate.filters import FilterConfig
 from eqa_nodes.generate.formats import READERS
-from eqa_nodes.generate.pipeline import RECORDS, STEPS, GenerationResult, generate, read_path, read_records
+from eqa_nodes.generate.pipeline import (
+    RECORDS,
+    STEPS,
+    GenerationResult,
+    generate,
+    read_examples,
+    read_path,
+    read_records,
+)
 from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
@@ -244,3 +254,38 @@ def test_what_was_driven_is_told_in_turns_and_metres() -> None:
     left, right, move = Action.TURN_LEFT, Action.TURN_RIGHT, Action.MOVE_FORWARD
     path = ScenePath(0, SCENE, (left, right, move, move, right), poses, 2.0, 0.0, (), (), ())
     assert moves(path) == "forward 2.00 m, right 90 degrees"
+
+
+def test_the_generator_is_shown_examples_and_which(tmp_path: Path) -> None:
+    model = Model(answer=here)
+    made(tmp_path / "own", model, count=1)
+    kind = small("express")
+    told = [text for role, text in model.texts if role == "propose"]
+    assert all(json.dumps(e.question)[1:-1] in text for text in told for e in kind.examples) and len(kind.examples) == 7
+    file = tmp_path / "examples.json"
+    file.write_text(json.dumps([{"question": "Is the attic tidy?", "answer": "No."}]))
+    own = replace(kind, examples=read_examples(file))
+    other = Model(answer=here)
+    generate(own, job(count=1), cast(own, other), tmp_path / "file")
+    told = [text for role, text in other.texts if role == "propose"]
+    assert told and all("Is the attic tidy?" in text and kind.examples[0].question not in text for text in told)
+    explora = Model()
+    made(tmp_path / "explora", explora, "exploraqa", count=1)
+    assert not any("<examples>" in text for role, text in explora.texts)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "[1]", '[{"question": "Why?"}]', '[{"question": "", "answer": "x"}]'])
+def test_examples_that_are_none_are_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_text(content)
+    with pytest.raises(ConfigError, match=r"e\.json"):
+        read_examples(tmp_path / "e.json")
+
+
+def test_the_blind_filter_can_be_left_out(tmp_path: Path) -> None:
+    guessed = {"answer": "a red kettle", "confidence": 0.9}
+    strict = made(tmp_path / "strict", Model(answer=here, blind=guessed), count=1, tries=1).records[0]
+    assert strict.status == REJECTED and strict.reason.startswith("guessed")
+    model = Model(answer=here, blind=guessed)
+    kept = made(tmp_path / "kept", model, count=1, filters=FilterConfig(blind=False)).records[0]
+    assert kept.status == ACCEPTED and not any(role == "blind" for role, _ in model.texts)
+    assert "not guessed" not in [check.name for check in kept.checks]
