@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast, get_type_hints
 
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
+from eqa_nodes.core.answerers.wordings import OWN, WORDINGS
 from eqa_nodes.core.camera.config import CameraConfig, SecondCameraConfig, TfConfig
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.errors import ConfigError, unknown
@@ -214,6 +215,12 @@ class AnswererSettings(Settings):
     model_for: tuple[str, ...] = setting((),
         "Models of single roles, each as ROLE=MODEL or ROLE.FIELD=VALUE, such as caption=llava-13b, blind.prompt=FILE, "
         "values.how=choose; docs/models.md lists roles and fields. What a role does not set is as in model.*.")
+    wording: str = setting(OWN,
+        'Wording of the prompts: "" (the package\'s own) | openeqa (blind guesses after three examples, and answers '
+        "from pictures after thinking step by step, as OpenEQA's agents have them).")
+    embedder: str = setting("",
+        'CLIP or SigLIP model, by folder or hub name, that ranks objects by the similarity of their picture and the '
+        'question, for the answerers socratic-voxel and socratic-graph; "" ranks them by their names.')
     max_images: Count = setting(0,
         "Maximum number of images shown to the model in one call; 0 uses the answerer's own limit.")
     folder: str = setting("",
@@ -221,6 +228,8 @@ class AnswererSettings(Settings):
         'while the node runs.')
 
     def __post_init__(self) -> None:
+        if self.wording not in WORDINGS:
+            raise ConfigError("answerer: " + unknown("wording", self.wording, WORDINGS))
         if self.model_for:
             from eqa_nodes.models.roles import role_configs  # with numpy, which help texts must not load
 

@@ -176,7 +176,8 @@ class RunConfig:
         own: Parameters = {
             "explorer": {"policy": agent.policy},
             "answerer": {"answerer": agent.answerer, "folder": str(folder), **_changed("model", self.model),
-                         **({"model_for": list(self.model_for)} if self.model_for else {})},
+                         **({"model_for": list(self.model_for)} if self.model_for else {}),
+                         **({"embedder": self.detector.embedder} if self.detector.embedder else {})},
             "memory": {"labels": labels or detects, "folder": str(folder / "memory"),
                        **({"memory.perception.caption_items": 0} if shown else {})},  # they tell what labels say
             "perception": _changed("detector", self.detector),

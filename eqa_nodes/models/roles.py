@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, STATED, RoleModel, RoleModels
+from eqa_nodes.core.answerers.wordings import OWN
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
@@ -83,8 +84,11 @@ def _value(role: str, name: str, text: str) -> Any:
 
 
 def open_models(base: ModelConfig, model_for: Sequence[str] = (),
-                opened: Callable[[ModelConfig], Backend] = open_model) -> RoleModels:
-    """Return the model with those of single roles. Raises ConfigError, and what opening a model raises."""
+                opened: Callable[[ModelConfig], Backend] = open_model, wording: str = OWN) -> RoleModels:
+    """Return the model with those of single roles. wording: of the prompts.
+
+    Raises ConfigError, and what opening a model raises.
+    """
     configs = role_configs(base, model_for)
     prompts = {role: _prompt(role, config.prompt) for role, config in configs.items()}
     main = opened(base)
@@ -93,7 +97,7 @@ def open_models(base: ModelConfig, model_for: Sequence[str] = (),
         if config.model is not None and config.model not in made:
             made[config.model] = opened(config.model)
     return RoleModels(main, {role: RoleModel(made[config.model or base], prompts[role], config.side_px, config.how)
-                             for role, config in configs.items()})
+                             for role, config in configs.items()}, wording)
 
 
 def _prompt(role: str, file: str) -> str:

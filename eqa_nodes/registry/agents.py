@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.core.agent.named import FUNCTION, NamedAgent
 from eqa_nodes.core.errors import ConfigError, unknown
@@ -40,13 +40,13 @@ def refuse_function(name: str) -> None:
 def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
     """Return the parameters by which nodes differ from their defaults under this agent and answerer, with k views."""
     agent = agent_of(name)
-    own: Parameters = {"agent": {}, "answerer": {}}
+    own: dict[str, dict[str, Any]] = {"agent": {}, "answerer": {}}
     if name in AGENTS:
         own["agent"] = {"agent.explore": agent.explore, "agent.recall_limit": k}
         for node, values in agent.parameters.items():
             own.setdefault(node, {}).update(values)
         if agent.explore == "first":
-            own["answerer"] = {"max_images": k}
+            own["answerer"]["max_images"] = k
     if ANSWERERS.traits(answerer).captions:
         own["agent"]["model_deadline_s"] = _CAPTIONING_S
     return own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,22 +15,35 @@ from eqa_nodes.registry import ANSWERERS
 
 if TYPE_CHECKING:
     from eqa_nodes.config.nodes import AnswererSettings
+    from eqa_nodes.core.answerers.crop_ranking import CropRanker
 
 
 def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int = 0,
-                  folder: Path | None = None, model_for: Sequence[str] = ()) -> Answerer:
-    """Return an answerer by name; `model` is opened where it asks one.
+                  folder: Path | None = None) -> Answerer:
+    """Return an answerer by name; `model` is opened where it asks one. Else as `answerer_of`."""
+    from eqa_nodes.config.nodes import AnswererSettings
+
+    return answerer_of(AnswererSettings(answerer=name, model=model, max_images=max_images,
+                                        folder=str(folder) if folder else ""))
+
+
+def answerer_of(own: AnswererSettings) -> Answerer:
+    """Return the answerer of a node's settings.
 
     max_images: that a model is shown in one call, 0 = the answerer's own default. folder: keeps what a model said of
-    pictures. model_for: models of single roles, as in models/roles.py. Raises ConfigError for an unknown name, and for
-    settings that the backend lacks; MissingExtra, StorageError.
+    pictures. Raises ConfigError for an unknown name, and for settings that the backend lacks; MissingExtra,
+    StorageError.
     """
-    made: Answerer = ANSWERERS.make(name, AnswererOptions(partial(open_models, model, model_for, open_model),
-                                                          max_images, folder, model.image_side_px))
+    made: Answerer = ANSWERERS.make(own.answerer, AnswererOptions(
+        partial(open_models, own.model, own.model_for, open_model, own.wording), own.max_images,
+        Path(own.folder) if own.folder else None, own.model.image_side_px,
+        partial(_ranker, own.embedder, own.model) if own.embedder else None))
     return made
 
 
-def answerer_of(settings: AnswererSettings) -> Answerer:
-    """Return the answerer of a node's settings. Raises as make_answerer."""
-    return make_answerer(settings.answerer, settings.model, settings.max_images,
-                         Path(settings.folder) if settings.folder else None, settings.model_for)
+def _ranker(name: str, model: ModelConfig) -> CropRanker:
+    from eqa_nodes.core.answerers.crop_ranking import CropRanker
+    from eqa_nodes.perception.config import DetectorConfig
+    from eqa_nodes.perception.embedder import PictureEmbedder
+
+    return CropRanker(PictureEmbedder(DetectorConfig(embedder=name, device=model.device)))

@@ -40,7 +40,7 @@ from eqa_nodes.recordings.history_views import (
 from eqa_nodes.recordings.picture_views import NOWHERE
 from eqa_nodes.recordings.rendered import PosedPath, RenderedHistory
 from eqa_nodes.registry import ANSWERERS
-from eqa_nodes.registry.answerers import make_answerer
+from eqa_nodes.registry.answerers import answerer_of
 from sim_bridge.registry import check_simulator, is_scan
 from sim_bridge.scans import find_scan
 
@@ -130,8 +130,7 @@ class HistoryRunner:
         self._source_of, self._selection, self._cache = source_of, selection, cache
         self._force_guess, self._listener = force_guess, listener
         self._asks_memory = selection.labels and ANSWERERS.traits(answerer.answerer).asks_memory
-        self._answerer = make_answerer(answerer.answerer, answerer.model, selection.k, cache,
-                                       answerer.model_for)
+        self._answerer = answerer_of(replace(answerer, max_images=selection.k, folder=str(cache)))
         self._views: OrderedDict[str, HistoryViews] = OrderedDict()
         self._unreadable: dict[str, EqaError] = {}
 

@@ -46,6 +46,14 @@ def found(models: dict[str, Path], kind: str, shown: Frame, **more: Any) -> list
     return list(open_detector(config, NAMES).detect(shown, {}))
 
 
+@pytest.mark.parametrize("kind", ["owlvit", "owlv2"])
+def test_a_vocabulary_may_have_hundreds_of_names(models: dict[str, Path], kind: str, shown: Frame) -> None:
+    names = tuple(f"thing {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(640))
+    config = DetectorConfig("transformers", str(models[kind]), threshold=0.0)
+    seen = open_detector(config, names).detect(shown, {})
+    assert seen and {d.name for d in seen} <= set(names)
+
+
 @pytest.mark.parametrize("kind", DETECTORS)
 def test_what_is_found_has_a_name_of_the_vocabulary_a_box_in_the_image_and_comes_in_order(
         models: dict[str, Path], kind: str, shown: Frame) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eqa_nodes.core.agent.config import FIRST, NEWEST
+from eqa_nodes.core.answerers.wordings import OPENEQA
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,19 @@ class NamedAgent:
         return self.explore in (FIRST, NEWEST)
 
 
+_OPENEQA = {"answerer": {"wording": OPENEQA}}
 _OF_OBJECTS = NamedAgent("", frames="kept", k=200, k_active=200)
+_SOCRATIC = replace(_OF_OBJECTS, parameters=_OPENEQA)
 
 RANDOM = NamedAgent("random", frames="none", explore="never")
-BLIND = NamedAgent("blind-llm", frames="none", explore="never")
+BLIND = NamedAgent("blind-llm", frames="none", explore="never", parameters=_OPENEQA)
 BLIND_PRIORS = NamedAgent("blind", frames="none", explore="never")
-SOCRATIC_CAPTIONS = NamedAgent("socratic-captions")
-SOCRATIC_GRAPH = replace(_OF_OBJECTS, answerer="socratic-graph")
-SOCRATIC_GRAPH_NO_BOXES = replace(_OF_OBJECTS, answerer="socratic-graph-no-boxes")
-SOCRATIC_VOXEL = replace(_OF_OBJECTS, answerer="socratic-voxel")
-SOCRATIC_VOXEL_NO_BOXES = replace(_OF_OBJECTS, answerer="socratic-voxel-no-boxes")
-MULTI_FRAME = NamedAgent("vlm")
+SOCRATIC_CAPTIONS = NamedAgent("socratic-captions", parameters=_OPENEQA)
+SOCRATIC_GRAPH = replace(_SOCRATIC, answerer="socratic-graph")
+SOCRATIC_GRAPH_NO_BOXES = replace(_SOCRATIC, answerer="socratic-graph-no-boxes")
+SOCRATIC_VOXEL = replace(_SOCRATIC, answerer="socratic-voxel")
+SOCRATIC_VOXEL_NO_BOXES = replace(_SOCRATIC, answerer="socratic-voxel-no-boxes")
+MULTI_FRAME = NamedAgent("vlm", parameters=_OPENEQA)
 SNAPSHOT = replace(_OF_OBJECTS, answerer="snapshot", policy="snapshot", explore="asking")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
+from eqa_nodes.core.answerers.wordings import OWN
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, Usage, generate_with
 from eqa_nodes.core.types.questions import Receipt, RoleCost
 
@@ -54,6 +55,16 @@ def prompt_text(name: str) -> str:
     return _filled(resources.files("eqa_nodes.prompts").joinpath(f"{name}.txt").read_text(encoding="utf-8"))
 
 
+def worded(prompt: str, wording: str) -> str:
+    """Return the text of a prompt in a wording; in one that has none of its own, the package's."""
+    name = f"{prompt}_{wording}"
+    return prompt_text(name if wording and _there(name) else prompt)
+
+
+def _there(name: str) -> bool:
+    return resources.files("eqa_nodes.prompts").joinpath(f"{name}.txt").is_file()
+
+
 def _filled(text: str) -> str:
     return text.replace("$REGIONS", ", ".join(REGIONS))
 
@@ -62,18 +73,20 @@ def _filled(text: str) -> str:
 class RoleModel:
     """The model of one role. prompt: text that takes the place of the package's; "" = none.
 
-    side_px: longest side of a picture, None = as the answerer has it. how: STATED or CHOOSE.
+    side_px: longest side of a picture, None = as the answerer has it. how: STATED or CHOOSE. wording: of WORDINGS.
     """
 
     backend: Backend
     prompt: str = ""
     side_px: int | None = None
     how: str = STATED
+    wording: str = OWN
 
     def text(self, prompt: str) -> str:
         """Return the text of a prompt. One of single choices stays that of the package where the role has others."""
         role = ROLES[role_of(prompt)]
-        return _filled(self.prompt) if self.prompt and prompt in (role.prompts or role.chooses) else prompt_text(prompt)
+        own = self.prompt and prompt in (role.prompts or role.chooses)
+        return _filled(self.prompt) if own else worded(prompt, self.wording)
 
     def side(self, side_px: int) -> int:
         """Return the longest side of a picture for this role; side_px: for the others."""
@@ -127,13 +140,13 @@ class _InRole:
 class RoleModels:
     """The model of an answerer with those that single roles have for themselves. Implements Backend: the model."""
 
-    def __init__(self, main: Backend, own: Mapping[str, RoleModel] | None = None) -> None:
-        """own: by role; a role that has none asks `main`."""
+    def __init__(self, main: Backend, own: Mapping[str, RoleModel] | None = None, wording: str = OWN) -> None:
+        """own: by role; a role that has none asks `main`. wording: of all prompts that no role replaces."""
         self._main, self.model, self._ledger = main, main.model, _Ledger()
         own = own or {}
         asked = (main, *(one.backend for one in own.values()))
         self._every = list({id(backend): backend for backend in asked}.values())
-        self._roles = {name: self._counted(name, own.get(name) or RoleModel(main)) for name in ROLES}
+        self._roles = {name: self._counted(name, own.get(name) or RoleModel(main), wording) for name in ROLES}
 
     @classmethod
     def of(cls, backend: Backend) -> RoleModels:
@@ -178,5 +191,5 @@ class RoleModels:
         for backend in self._every:
             backend.close()
 
-    def _counted(self, name: str, model: RoleModel) -> RoleModel:
-        return RoleModel(_InRole(model.backend, name, self._ledger), model.prompt, model.side_px, model.how)
+    def _counted(self, name: str, model: RoleModel, wording: str) -> RoleModel:
+        return replace(model, backend=_InRole(model.backend, name, self._ledger), wording=wording)

@@ -10,6 +10,7 @@ from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
+from eqa_nodes.core.answerers.crop_ranking import CropRanker
 from eqa_nodes.core.answerers.object_graph import MAX_OBJECTS, GraphObject, described, likest, objects_in, relations
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
@@ -53,16 +54,19 @@ class SceneGraphAnswerer(JudgesNoView):
     traits = AnswererTraits(labels=True, captions=True, asks_model=True)
     preset = VOXEL
 
-    def __init__(self, backend: Backend, config: GraphConfig | None = None, store: CaptionStore | None = None) -> None:
+    def __init__(self, backend: Backend, config: GraphConfig | None = None, store: CaptionStore | None = None,
+                 ranker: CropRanker | None = None) -> None:
+        """ranker: chooses the objects by their pictures, None = by their names."""
         config = config or self.preset
         models = RoleModels.of(backend)
         self._asker, self._captioner = MeteredModel(models), Captioner(models, store)
-        self._config, self._embedder = config, make_embedder(config.embedder)
+        self._config, self._embedder, self._ranker = config, make_embedder(config.embedder), ranker
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> SceneGraphAnswerer:
         """Return it as the registry makes it. Raises as opening its model does, and StorageError."""
-        return cls(options.open_model(), store=options.captions())
+        ranker = options.open_ranker() if options.open_ranker is not None else None
+        return cls(options.open_model(), store=options.captions(), ranker=ranker)
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far; a caption that was kept costs nothing."""
@@ -75,7 +79,9 @@ class SceneGraphAnswerer(JudgesNoView):
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
         c = self._config
-        objects = likest(question.text, objects_in(views, self._embedder), self._embedder, c.objects)
+        every = objects_in(views, self._embedder)
+        objects = (likest(question.text, every, self._embedder, c.objects) if self._ranker is None
+                   else self._ranker.likest(question.text, every, c.objects))
         if not objects:
             return NOTHING_SEEN, ()
         descriptions = list(affordable(partial(self._described, obj) for obj in objects))

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.agent.spending import CallBudget, spending
 from eqa_nodes.core.answerers.common import may_decline
-from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModel, RoleModels, prompt_text, role_of
+from eqa_nodes.core.answerers.crop_ranking import CropRanker
+from eqa_nodes.core.answerers.object_graph import Crop, GraphObject
+from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModel, RoleModels, prompt_text, role_of, worded
+from eqa_nodes.core.answerers.scene_graph import SceneGraphAnswerer
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
+from eqa_nodes.core.answerers.wordings import OPENEQA
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Choice
 from eqa_nodes.core.types.calls import ModelCall
@@ -26,7 +35,7 @@ from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import absolute, open_models, role_configs
 from eqa_nodes.models.scripted import ScriptedBackend
-from tests.fixtures.rooms import view
+from tests.fixtures.rooms import sighted, view
 from tests.unit.core.answerers.test_vlm_answerer import ITEMS, QUESTION, VIEWS, _jpeg, answer_json, views_json
 
 DECLINED = "The question is unanswerable from the provided images."
@@ -186,3 +195,67 @@ def test_roles_are_configured_by_a_line_each(tmp_path: Path) -> None:
 def test_what_is_no_role_or_value_is_refused(line: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         open_models(ModelConfig(backend="scripted"), [line])
+
+
+def test_openeqas_agents_have_its_structure_of_prompts() -> None:
+    backend = ScriptedBackend(["The third picture shows it.\n" + answer_json(images=[3]), GUESS, answer_json()])
+    answerer = VlmAnswerer(RoleModels(backend, wording=OPENEQA))
+    answer = answerer.answer(QUESTION, ITEMS)
+    assert (answer.text, [e.keyframe_id for e in answer.evidence]) == ("gray", [3])  # it thought before it answered
+    assert answerer.answer(QUESTION, ()).text == "brown"
+    thought, guessed = (str(request[0].parts[0]) for request in backend.requests)
+    assert "Think step by step" in thought and guessed.count("\nQuestion: ") == 3
+    assert worded("regions", OPENEQA) == prompt_text("regions")  # it has no wording of its own
+    names = ("blind", "socratic-captions", "socratic-graph", "socratic-voxel", "multi-frame", "ours")
+    worded_as = [RunConfig(agent=name).settings.answerer.wording for name in names]
+    assert worded_as == [OPENEQA] * 5 + [""]
+    with pytest.raises(ConfigError, match="unknown wording 'theirs'"):
+        AnswererSettings(wording="theirs")
+
+
+class Colours:
+    """A picture's vector is its mean colour, a text's that of the colour it names."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
+        self.seen += len(crops)
+        means = np.array([crop.reshape(-1, 3).mean(axis=0) for crop in crops], np.float32)
+        return means / np.linalg.norm(means, axis=1, keepdims=True)
+
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([[float(name in text) for name in ("red", "green", "blue")] for text in texts], np.float32)
+
+
+def coloured(number: int, colour: str) -> Crop:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), colour).save(out, "JPEG")
+    return Crop(view(number, Pose2(0.0, 0.0, 0.0), jpeg=out.getvalue()), (5, 5, 30, 25), 500, 1.0)
+
+
+def test_objects_are_ranked_by_their_pictures_where_an_embedder_is_given() -> None:
+    embedder = Colours()
+    things = [GraphObject("thing", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (coloured(n, colour),))
+              for n, colour in enumerate(("red", "blue", "lime", "blue"), 1)]
+    ranker = CropRanker(embedder)
+    blue = ranker.likest("Is the blue thing on?", things, 3)
+    assert blue == [things[1], things[3], things[0]] or blue == [things[1], things[3], things[2]]
+    assert ranker.likest("What is green?", things, 1) == [things[2]] and ranker.likest("What?", [], 1) == []
+    assert embedder.seen == 3  # each crop once, equal ones together
+
+
+def test_more_objects_than_a_prompt_holds_are_chosen_by_their_pictures() -> None:
+    sizes = [sighted(n, f"thing {n}", "kitchen", (2.0, 3.0 * n, 0.4), (0.5, 0.5, 0.5), 500) for n in range(3)]
+    seen = replace(view(1, Pose2(0.0, 3.0, 0.0), *sizes), jpeg=_jpeg(640, 480))
+    made: list[Sequence[GraphObject]] = []
+
+    class Last(CropRanker):
+        def likest(self, question: str, objects: Sequence[GraphObject], limit: int) -> list[GraphObject]:
+            made.append(objects)
+            return list(objects[-1:])
+
+    backend = ScriptedBackend(["something gray", json.dumps({"answer": "gray", "confidence": 0.8, "things": [1]})])
+    options = AnswererOptions(lambda: backend, open_ranker=lambda: Last(Colours()))
+    answer = SceneGraphAnswerer.from_options(options).answer(QUESTION, [Recalled(seen, 1.0, "")])
+    assert answer.text == "gray" and len(made[0]) == 3 and "1. thing 2" in str(backend.requests[1][1].parts)
