@@ -259,7 +259,7 @@ def question_msg(q: questions.Question) -> eqa.Question:
 def limits_msg(limits: questions.Limits) -> eqa.Limits:
     """Limits of a question -> message."""
     return eqa.Limits(steps=limits.steps, metres=float(limits.metres), seconds=float(limits.seconds),
-                      calls=limits.calls, tokens=limits.tokens, money=float(limits.money),
+                      calls=limits.calls, tokens=limits.tokens, money=float(limits.money), poses=limits.poses,
                       area=[Point(x=float(x), y=float(y)) for x, y in limits.area])
 
 
@@ -321,7 +321,8 @@ def _targets(targets: Sequence[advice.Known]) -> dict[str, Any]:
 def receipt_msg(r: questions.Receipt) -> eqa.Receipt:
     """Receipt -> message."""
     return eqa.Receipt(steps=r.steps, metres=r.metres, seconds=r.seconds, calls=r.calls, tokens_in=r.tokens_in,
-                       tokens_out=r.tokens_out, money=r.money, privileged=list(r.privileged))
+                       tokens_out=r.tokens_out, money=r.money, privileged=list(r.privileged),
+                       roles=[eqa.RoleCost(**one._asdict()) for one in r.roles])
 
 
 def evidence_msg(e: questions.Evidence) -> eqa.Evidence:

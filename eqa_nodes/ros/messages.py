@@ -18,7 +18,16 @@ from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.questions import (
+    Answer,
+    Evidence,
+    Limits,
+    Question,
+    RankedRegion,
+    Receipt,
+    RoleCost,
+    ViewAssessment,
+)
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
@@ -184,7 +193,8 @@ def question_of(m: Any) -> Question:
 def limits_of(m: Any) -> Limits:
     """Return the limits of an eqa_interfaces/Limits."""
     area = tuple((float(p.x), float(p.y)) for p in m.area)
-    return Limits(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), area, int(m.tokens), float(m.money))
+    return Limits(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), area, int(m.tokens), float(m.money),
+                  int(m.poses))
 
 
 def candidate_of(m: Any) -> Candidate:
@@ -277,7 +287,11 @@ def _sighting(s: Any) -> Sighting:
 def receipt_of(m: Any) -> Receipt:
     """Return the receipt of an eqa_interfaces/Receipt."""
     return Receipt(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), int(m.tokens_in), int(m.tokens_out),
-                   tuple(m.privileged), float(m.money))
+                   tuple(m.privileged), float(m.money), roles=tuple(map(_role_cost, m.roles)))
+
+
+def _role_cost(m: Any) -> RoleCost:
+    return RoleCost(str(m.role), str(m.model), int(m.calls), int(m.tokens_in), int(m.tokens_out), float(m.money))
 
 
 def answer_of(m: Any) -> Answer:

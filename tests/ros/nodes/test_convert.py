@@ -39,7 +39,7 @@ keyframes = st.builds(views.Keyframe, st.integers(0, 2**63), stamp, transforms, 
 
 areas = st.lists(st.tuples(number, number), max_size=5).map(tuple)
 counts, amounts = st.integers(0, 2**32 - 1), st.floats(0, 1e9)
-limits = st.builds(questions.Limits, counts, amounts, amounts, counts, areas, counts, amounts)
+limits = st.builds(questions.Limits, counts, amounts, amounts, counts, areas, counts, amounts, counts)
 asked = st.builds(questions.Question, texts, texts, st.lists(texts, max_size=4).map(tuple), st.booleans(), limits,
                   st.booleans(), st.integers(0, 2**64 - 1), st.booleans())
 
@@ -198,7 +198,8 @@ def test_options_without_a_weight_each_are_refused() -> None:
 def test_answers_with_evidence_and_errors() -> None:
     from eqa_interfaces.action import Ask
 
-    receipt = questions.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",))
+    receipt = questions.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",),
+                                roles=(questions.RoleCost("blind", "gpt", 1, 2, 3, 0.5),))
     proof = questions.Evidence(9, 10, through_message(Pose2(1.0, 2.0, 0.5)), "note")
     answer = questions.Answer("red", 0.75, False, (proof,), receipt, ErrorCode.MODEL, "why")
     back = messages.answer_of(over_the_wire(convert.fill_answer(Ask.Result(), answer)))
