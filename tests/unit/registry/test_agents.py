@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.cli import main, ready
+from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.run import Run
 from eqa_nodes.cli.replay import Replay
 from eqa_nodes.cli.verbs import command_of
@@ -27,6 +27,7 @@ from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.registry import AGENTS, ANSWERERS, answerers
 from eqa_nodes.registry.agents import agent_of, agent_parameters
 from eqa_nodes.registry.policies import make_policy
+from eqa_nodes.runners import ready
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.talkative import prompts, talkative
