@@ -64,6 +64,7 @@ class Captioner:
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
         self._role = RoleModels.of(backend).role("caption")
         self._backend, self._store = BudgetedBackend(self._role.backend), store or CaptionStore()
+        self.side_px = self._role.side(0)  # longest side of a whole picture, 0 = as stored
 
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
         """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.

@@ -30,7 +30,7 @@ class Role(NamedTuple):
 
 
 ROLES: Mapping[str, Role] = {
-    "caption": Role("describes pictures and objects", ("caption", "caption_thing")),
+    "caption": Role("describes pictures and objects", ("caption", "caption_question", "caption_thing")),
     "answer": Role("answers from what it is shown; with options, it also says where to go",
                    ("answer", "answer_captions", "answer_graph", "answer_snapshots", "decide")),
     "blind": Role("guesses without any picture", ("blind",)),

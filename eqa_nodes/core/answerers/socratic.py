@@ -57,7 +57,8 @@ class CaptionAnswerer(JudgesNoView):
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
         hint = self._hint(question)
-        asks = (partial(self._captioner.caption, self.prompt, picture(view, {}), hint) for view in views)
+        asks = (partial(self._captioner.caption, self.prompt,
+                        picture(view, {}, self._captioner.side_px), hint) for view in views)
         lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(asks), 1)]
         return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
                                partial(read_answer, question=question, views=len(views)), views)
