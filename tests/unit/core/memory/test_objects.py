@@ -222,11 +222,11 @@ def test_a_thing_of_an_unknown_map_is_told_without_a_place_to_drive_to(store: Me
     assert _ask(store, "Where did I leave the kettle?").verify
 
 
-def test_a_wrong_setting_is_named() -> None:
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
     from eqa_nodes.core.errors import ConfigError
     from eqa_nodes.core.memory.objects import ObjectsConfig
 
     with pytest.raises(ConfigError, match="gone_after is 0"):
         ObjectsConfig(gone_after=0)
     with pytest.raises(ConfigError, match="embedder"):
-        MemoryStore(Path("unused.db"), MemoryConfig(embedder="bert"))
+        MemoryStore(tmp_path / "unused.db", MemoryConfig(embedder="bert"))
