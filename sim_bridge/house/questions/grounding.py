@@ -12,7 +12,7 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.facts import QuestionCandidate
-from sim_bridge.house.scene import House, HouseObject, Room
+from sim_bridge.house.scene import STAIRWELL, House, HouseObject, Room
 from sim_bridge.house.simulator import HouseWorld
 
 # Pixels of the default 640x480 camera: enough to recognise a target, and enough to count it as seen.
@@ -148,7 +148,8 @@ class Grounding:
     @cached_property
     def _other_starts(self) -> list[Pose2]:
         """Yield one free pose in every room, in an order and with headings decided by the seed."""
-        poses = [(self._draw("order", room.id), self._stand(room)) for room in self.house.rooms]
+        poses = [(self._draw("order", room.id), self._stand(room)) for room in self.house.rooms
+                 if room.kind != STAIRWELL]
         return [pose for _, pose in sorted(poses, key=lambda p: p[0]) if pose is not None]
 
     def _stand(self, room: Room) -> Pose2 | None:

@@ -169,7 +169,7 @@ def test_a_history_is_read_once(frames: str, tmp_path: Path) -> None:
     for other in (selection._replace(k=5), selection._replace(memory=MemoryConfig(KeyframeConfig(jpeg_quality=60))),
                   selection._replace(memory=MemoryConfig(KeyframeConfig(jpeg_quality=50)))):
         views_of(history, tmp_path, other).close()
-    assert len(list(tmp_path.iterdir())) == (4 if frames == "uniform" else 3)  # one memory serves every K
+    assert len(list(tmp_path.iterdir())) == (4 if frames in ("uniform", "random") else 3)  # one memory serves every K
     (folder / "views.json").unlink()  # as a process leaves it that was killed
     shutil.move(folder, folder.with_name(f"{folder.name}.part-1"))
     assert views_of(history, tmp_path, selection).kept == first.kept
@@ -185,7 +185,7 @@ def test_a_robot_has_no_labels(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are kept, none, objects, recalled"):
+    with pytest.raises(ConfigError, match="unknown choice of frames 'best': known are kept, none, objects, random"):
         views_of(Walk(3), tmp_path, ViewSelection("best"))
     with pytest.raises(ConfigError, match="'objects' show things .* choose recalled or uniform"):
         views_of(Walk(3), tmp_path, ViewSelection("objects"))

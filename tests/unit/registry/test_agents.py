@@ -49,7 +49,8 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_row_names_what_there_is(name: str) -> None:
     agent = AGENTS[name]
-    assert agent.frames in POLICIES and agent.k > 0 < agent.k_active
+    assert agent.frames in POLICIES and agent.k_active > 0
+    assert (agent.k > 0) != (agent.frames == "random")  # a tenth of the trajectory
     make_policy(agent.policy)
     assert RunConfig(agent=name).parameters
     assert (agent.frames == "none") == (agent.explore == "never")
@@ -95,7 +96,7 @@ def test_every_agent_answers_after_exploring(name: str, tmp_path: Path, monkeypa
     assert (answer.receipt.steps > 0) == (agent.explore != "never")
     if agent.explore == "first":  # nobody judged or ranked anything on the way
         assert result.trace is not None and result.trace.decisions
-        assert {p[:12] for p in prompts(backend)} <= {"You describe", "You answer o"}
+        assert {p[:12] for p in prompts(backend)} <= {"You describe", "You answer o", "You are an a"}
         assert answer.text == "yes" and answer.evidence
         assert {e.keyframe_id for e in answer.evidence} <= {k.id for k in result.trace.keyframes}
     assert answer.receipt.calls == len(backend.requests)
