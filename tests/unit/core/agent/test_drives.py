@@ -41,6 +41,8 @@ class Stuck:
 class Spent:
     """What was spent so far."""
 
+    poses = 1
+
     def __init__(self, **spent: float) -> None:
         self._receipt = Receipt(**spent)  # type: ignore[arg-type]
 
