@@ -6,17 +6,17 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.errors import BadQuestion
+from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.memory import open_file
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eqa_nodes.console.robot import RosRobot
 
 LIMITS = Limits(steps=300)
+C = TypeVar("C", bound="_Closing")
 
 
 class Place(Protocol):
@@ -100,7 +101,21 @@ class History:
         return len(file_source(self.path).open())
 
 
-class Memory:
+class _Closing:
+    """Is closed at the end of a `with` block."""
+
+    def close(self) -> None:
+        """Let go of it; a second call does nothing."""
+        raise NotImplementedError
+
+    def __enter__(self: C) -> C:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Memory(_Closing):
     """A memory file, read only; the robot may be writing it. Use it with `with`, or call `close`."""
 
     def __init__(self, path: Path) -> None:
@@ -133,15 +148,8 @@ class Memory:
         """Close the file; a second call does nothing."""
         self._store.close()
 
-    def __enter__(self) -> Memory:
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
-
-
-class Robot:
+class Robot(_Closing):
     """The robot of a graph that runs in a ROS domain. Use it with `with`, or call `close`."""
 
     def __init__(self, namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
@@ -159,19 +167,16 @@ class Robot:
     def ask(self, question: str, drive: bool = True, show: bool = False) -> Asked:
         """Ask and wait. drive: the robot may drive to find out; show: it then drives to where the answer can be seen.
 
-        Raises EqaError; interrupting it calls the question off.
+        Raises EqaError; interrupting it calls this question off.
         """
         asked = Question(check_question(question), limits=self._limits, may_explore=drive, show=show)
-        off = threading.Event()
-        try:
-            answer = self._robot.ask(asked, lambda progress: None, off)
-        except KeyboardInterrupt:
-            off.set()
-            self._robot.stop()
-            raise
+        answer = self._robot.ask(asked, lambda progress: None, threading.Event())
         trace = replace(self._robot.live.trace(question), grid=self._robot.grid(), answer=answer)
         known = {view.id for view in trace.keyframes}
-        trace.keyframes += [self._robot.view(e) for e in answer.evidence if e.keyframe_id not in known]
+        for evidence in answer.evidence:
+            if evidence.keyframe_id not in known:
+                with suppress(StorageError):  # memory has let go of that view: Asked says so where it is shown
+                    trace.keyframes.append(self._robot.view(evidence))
         return Asked(question, answer, trace)
 
     def recall(self, text: str = "", limit: int = 5) -> list[View]:
@@ -189,13 +194,6 @@ class Robot:
     def close(self) -> None:
         """Leave the graph; a second call does nothing."""
         self._robot.close()
-
-    def __enter__(self) -> Robot:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
 
 
 def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", model: ModelConfig = ModelConfig(),
