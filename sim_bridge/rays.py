@@ -51,15 +51,18 @@ class RayScene:
         every = np.arange(len(points), dtype=np.int32).reshape(-1, 3) if faces is None else faces
         self._tree = embree.Tree(points, every)
 
-    def hits(self, origins: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray]:
+    def hits(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False) -> dict[str, np.ndarray]:
         """Return the first hit of each ray (n, 3) float32: primID (n,) int32, -1 = none, u, v, tfar, Ng (n, 3).
 
-        tfar is a multiple of the direction, embree.FAR where nothing is hit; there u, v and Ng mean nothing.
+        tfar is a multiple of the direction, embree.FAR where nothing is hit; there u, v and Ng mean nothing. coherent:
+        neighbouring rays go almost the same way, as those of a camera do; faster, and where two triangles lie in the
+        same place, rays beside it may decide which of them a ray hits.
         """
         count = len(origins)
         face, (u, v, far) = np.empty(count, np.int32), (np.empty(count, np.float32) for _ in range(3))
         normal = np.empty((count, 3), np.float32)
-        embree.hits(self._tree.scene, *_floats(origins, directions), face, u, v, far, normal)
+        flags = embree.COHERENT if coherent else embree.INCOHERENT
+        embree.hits(self._tree.scene, flags, *_floats(origins, directions), face, u, v, far, normal)
         return {"primID": face, "u": u, "v": v, "tfar": far, "Ng": normal}
 
     def first_hit(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:

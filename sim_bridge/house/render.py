@@ -87,7 +87,7 @@ class Renderer:
 
         Rays continue through clear glass and from mirrors, and colours are mixed; depth and labels are the surface's.
         """
-        hit = self._rays.hits(origins, directions)
+        hit = self._rays.hits(origins, directions, coherent=True)
         shade(directions, hit["primID"], hit["u"], hit["v"], hit["tfar"], self._look, self._light.grid,
               self._light.values, self._variant, self._instance, self._texels, self._bend, pixel_rad, max_range, *out)
         quad = hit["primID"] >> 1
@@ -108,7 +108,8 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camer
     """Return the same as Renderer.image with a grey colour image, which needs neither light nor shading."""
     k = camera.intrinsics
     directions = optical_rays(k) @ map_from_camera[:3, :3].astype(np.float32).T
-    hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)
+    eyes = np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy()
+    hit = rays.hits(eyes, directions, coherent=True)
     seen, depth = hit["primID"] >= 0, hit["tfar"]
     shape = k.height, k.width
     return Image(np.full((*shape, 3), 128, np.uint8),
@@ -119,7 +120,8 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camer
 def instances_seen(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camera: np.ndarray) -> dict[int, int]:
     """Return the pixels of each instance (not 0) that a camera sees within its range: labels without shading."""
     directions = optical_rays(camera.intrinsics) @ map_from_camera[:3, :3].astype(np.float32).T
-    hit = rays.hits(np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy(), directions)
+    eyes = np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy()
+    hit = rays.hits(eyes, directions, coherent=True)
     near = (hit["primID"] >= 0) & (hit["tfar"] <= camera.max_range_m)
     ids, pixels = np.unique(mesh.instance[hit["primID"][near] >> 1], return_counts=True)
     return {int(i): int(n) for i, n in zip(ids, pixels) if i}

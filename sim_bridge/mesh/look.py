@@ -41,7 +41,7 @@ class MeshRenderer:
 
         def band(part: slice) -> None:
             origins, directions = rays(part.start, part.stop, k.width, eye, corner, right, down)
-            face, u, v, depth = self._first(origins, directions)
+            face, u, v, depth = self._first(origins, directions, coherent=True)
             survey(face, depth, camera.max_range_m, scene.instance, out.depth_m[part], out.labels[part])
             if camera.color:
                 paint(face, u, v, depth, directions, right, down, scene.vertices, scene.faces, scene.uv, scene.colour,
@@ -55,9 +55,9 @@ class MeshRenderer:
         face, _, _, depth = self._first(np.array([[x, y, z]], np.float32), np.array([[0, 0, -1]], np.float32))
         return round(z - float(depth[0]), 5) if face[0] >= 0 else None
 
-    def _first(self, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _first(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False) -> tuple[np.ndarray, ...]:
         """Return the first front on each ray (n, 3): face (n,) int32, -1 = none, its u, v, and multiples of the ray."""
-        hit = self._rays.hits(origins, directions)
+        hit = self._rays.hits(origins, directions, coherent)
         face, u, v, depth = hit["primID"], hit["u"], hit["v"], hit["tfar"]
         rest = backs(face, hit["Ng"], directions, self._scene.sheet)
         for _ in range(LAYERS):
