@@ -6,7 +6,9 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
@@ -110,6 +112,27 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out,
                      self.money + other.money, self.images + other.images, self.tokens_cached + other.tokens_cached)
+
+
+_SPENDING: ContextVar[list[Usage] | None] = ContextVar("_SPENDING", default=None)
+
+
+@contextmanager
+def counted() -> Iterator[list[Usage]]:
+    """Collect what the calls inside spend, apart from what other threads spend on the same backend meanwhile."""
+    spent: list[Usage] = []
+    token = _SPENDING.set(spent)
+    try:
+        yield spent
+    finally:
+        _SPENDING.reset(token)
+
+
+def note_spent(usage: Usage) -> None:
+    """Tell who counts in this thread, if anybody, what a call has spent. Backends call it."""
+    spent = _SPENDING.get()
+    if spent is not None:
+        spent.append(usage)
 
 
 class Budget(NamedTuple):

@@ -10,16 +10,26 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
-from eqa_nodes.core.model import MOST_TOKENS, Backend, Choice, Completion, Message, Schema, Usage, generate_with
+from eqa_nodes.core.model import (
+    MOST_TOKENS,
+    Backend,
+    Choice,
+    Completion,
+    Message,
+    Schema,
+    Usage,
+    counted,
+    generate_with,
+)
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.storage.text import stored
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import UsageMeter, counted
+from eqa_nodes.models.meter import UsageMeter
 
 _MOST = (1000, 1000 * MOST_TOKENS, 1000 * MOST_TOKENS)  # requests of one call, its tokens in and out
 
@@ -188,7 +198,8 @@ class Cassette:
                 raise  # says nothing about the model
             except ModelError as failure:
                 error = str(failure) or "failed"
-        recording = CassetteEntry(key, call, sum(spent, Usage()), reply if isinstance(reply, Completion) else None,
+        paid = replace(sum(spent, Usage()), money=0.0)  # what a played call costs depends on the prices then
+        recording = CassetteEntry(key, call, paid, reply if isinstance(reply, Completion) else None,
                                   reply if isinstance(reply, Choice) else None, error, place)
         self._count(recording)
         with self._lock:

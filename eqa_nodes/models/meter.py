@@ -5,28 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import replace
 
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.model import Budget, Usage
+from eqa_nodes.core.model import Budget, Usage, note_spent
 from eqa_nodes.models.config import ModelConfig
 
 _MINUTE_S = 60.0
-_THIS_CALL: ContextVar[list[Usage] | None] = ContextVar("_THIS_CALL", default=None)
-
-
-@contextmanager
-def counted() -> Iterator[list[Usage]]:
-    """Collect what the calls inside spend, apart from what other threads spend on the same backend meanwhile."""
-    spent: list[Usage] = []
-    token = _THIS_CALL.set(spent)
-    try:
-        yield spent
-    finally:
-        _THIS_CALL.reset(token)
 
 
 class UsageMeter:
@@ -43,9 +29,7 @@ class UsageMeter:
     def usage(self) -> Usage:
         """A copy of the counts so far; money is that of their sum, so that it does not depend on the order."""
         with self._lock:
-            own = self._usage
-        return replace(own, money=own.tokens_in * self._prices[0] + own.tokens_out * self._prices[1]
-                       - own.tokens_cached * self._saved)
+            return self._priced(self._usage)
 
     def check(self) -> None:
         """Raise BudgetSpent when nothing is left for another call."""
@@ -57,9 +41,11 @@ class UsageMeter:
         spent = Usage(calls, tokens_in, tokens_out, images=images, tokens_cached=tokens_cached)
         with self._lock:
             self._usage += spent
-        own = _THIS_CALL.get()
-        if own is not None:
-            own.append(spent)
+        note_spent(self._priced(spent))
+
+    def _priced(self, usage: Usage) -> Usage:
+        return replace(usage, money=usage.tokens_in * self._prices[0] + usage.tokens_out * self._prices[1]
+                       - usage.tokens_cached * self._saved)
 
 
 class RateLimit:

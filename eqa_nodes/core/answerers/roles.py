@@ -11,7 +11,17 @@ from typing import NamedTuple, TypeVar
 
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.answerers.wordings import OWN
-from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, Usage, generate_with
+from eqa_nodes.core.model import (
+    Backend,
+    Choice,
+    Completion,
+    Message,
+    Schema,
+    Usage,
+    counted,
+    generate_with,
+    note_spent,
+)
 from eqa_nodes.core.types.questions import Receipt, RoleCost
 
 T = TypeVar("T")
@@ -130,11 +140,14 @@ class _InRole:
         self._backend.close()
 
     def _counted(self, call: Callable[[], T]) -> T:
-        before = self._backend.usage
+        spent: list[Usage] = []
         try:
-            return call()
+            with counted() as spent:  # apart from other roles that ask the same model meanwhile
+                return call()
         finally:  # failed calls cost too
-            self._ledger.add(self._role, self.model, self._backend.usage - before)
+            paid = sum(spent, Usage())
+            self._ledger.add(self._role, self.model, paid)
+            note_spent(paid)  # to who counts around this
 
 
 class RoleModels:

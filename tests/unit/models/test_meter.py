@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.model import Usage
+from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.meter import RateLimit, UsageMeter, counted
+from eqa_nodes.models.meter import RateLimit, UsageMeter
 
 Spends = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6), st.integers(0, 10**6)), max_size=9)
 
@@ -26,6 +26,7 @@ def test_money_is_that_of_all_tokens_in_any_order(spends: list[tuple[int, int, i
         backwards.add(*spent)
     assert meter.usage == backwards.usage
     assert meter.usage.money == pytest.approx(sum(i * price_in + o * price_out for _, i, o in spends) / 1e6)
+    assert sum(seen, Usage()).money == pytest.approx(meter.usage.money)
     assert sum(seen, Usage()).tokens_in == meter.usage.tokens_in == sum(i for _, i, _ in spends)
 
 

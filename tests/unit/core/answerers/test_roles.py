@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +31,7 @@ from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.wordings import OPENEQA
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.model import Choice
+from eqa_nodes.core.model import Choice, Completion, Message, counted
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Receipt, RoleCost
@@ -106,6 +110,25 @@ def test_roles_have_models_of_their_own() -> None:
     assert {(cost.role, cost.model): cost.calls for cost in spent.roles} == {
         ("caption", "llava"): 3, ("answer", "writer"): 1, ("blind", "gpt"): 1}
     assert sum(cost.tokens_in for cost in spent.roles) == spent.tokens_in > 0
+
+
+def test_roles_that_ask_one_model_at_once_pay_for_their_own_calls() -> None:
+    together = Barrier(2, timeout=20.0)
+
+    class Slow(ScriptedBackend):
+        def generate(self, *args: Any, **more: Any) -> Completion:
+            together.wait()
+            reply = super().generate(*args, **more)
+            together.wait()  # both have been counted
+            return reply
+
+    models = RoleModels(Slow(["one", "two"], "writer"))
+    with ThreadPoolExecutor(2) as pool, counted() as outside:
+        for done in [pool.submit(copy_context().run, models.role(role).backend.generate, [Message("user", ("?",))])
+                     for role in ("caption", "answer")]:
+            done.result()
+    assert {cost.role: cost.calls for cost in models.spent().roles} == {"caption": 1, "answer": 1}
+    assert models.spent().calls == len(outside) == 2
 
 
 def test_each_call_names_role_and_model() -> None:
