@@ -13,13 +13,14 @@ from itertools import count, pairwise
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, DistractorView, ScenePath
+from eqa_nodes.recordings.floors import floors_of
 from eqa_nodes.recordings.history_views import ViewSelection, keyframe_of
-from eqa_nodes.recordings.tours import plan_tour, spread_points
+from eqa_nodes.recordings.tours import BLIND, Place, Tour, first_frame, plan_tour, spread_points
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup, Point, Simulator
 
@@ -29,16 +30,18 @@ _RINGS_M, _BEARINGS, _HEADINGS = (1.0, 2.0), 8, 12
 _WALL_M = 1.2  # a view whose middle is nearer than this faces a wall
 _OPEN_M = 4.0  # more than that is no better
 _APART_M = 0.8  # between viewpoints
+_FLOORS = 2  # stream of random numbers that floors are drawn from: the others are those of scenes with one floor
 
 
 def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> ScenePath:
-    """Plan a way and look. labels: take in what the simulator labels (privileged).
+    """Plan a way on one of the scene's floors, drawn by the seed, and look. labels: take in what the simulator labels
+    (privileged).
 
     Raises UnknownScene, or SimulatorError where no such way fits into the scene.
     """
-    tour = plan_tour(scene, kind.recipe, seed)
+    tour, floor = _drawn_tour(kind, scene, seed)
     with closing(open_simulator(scene)) as simulator:
-        scout = _Scout(simulator, scene, kind.recipe.robot, tour.poses[0], labels)
+        scout = _Scout(simulator, kind.recipe.robot, tour, floor, labels)
         ends = [tour.poses[-1]] if kind.viewpoints == 1 else scout.viewpoints(tour.poses[-1], kind.viewpoints)
         along = [tour.poses[round(i)] for i in np.linspace(0, len(tour.poses) - 1, PASSED + 1)[:-1].tolist()]
         others = scout.elsewhere(tour.poses[-1], elsewhere)
@@ -48,13 +51,31 @@ def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: in
                                               round(scout.way_m(tour.poses[0], pose), 6)) for pose in others))
 
 
-class _Scout:
-    """Looks from places of a scene, without driving there."""
+def _drawn_tour(kind: Benchmark, scene: str, seed: int) -> tuple[Tour, Place | None]:
+    """Return a tour and a place on its floor, None for that of the scene's start: each floor is as likely.
 
-    def __init__(self, simulator: Simulator, scene: str, robot: RobotModel, start: Pose2, labels: bool) -> None:
-        self._simulator, self._scene, self._robot = simulator, scene, robot
+    Where no tour fits on the floor that was drawn, another floor is. Raises as make_path.
+    """
+    floors = floors_of(scene, replace(kind.recipe.robot, camera=BLIND))
+    *others, last = np.random.default_rng((seed, _FLOORS)).permutation(len(floors)).tolist()
+    for number in others:
+        try:
+            return plan_tour(scene, kind.recipe, seed, floors[number]), floors[number]
+        except UnknownScene:
+            raise
+        except SimulatorError:
+            continue
+    return plan_tour(scene, kind.recipe, seed, floors[last]), floors[last]
+
+
+class _Scout:
+    """Looks from places of a floor, without driving there. floor: a place on it, None: that of the scene's start."""
+
+    def __init__(self, simulator: Simulator, robot: RobotModel, tour: Tour, floor: Place | None, labels: bool) -> None:
+        self._simulator, self._scene, self._robot, self._floor = simulator, tour.scene, robot, floor
         self._blind = replace(robot, camera=replace(robot.camera, width=64, height=64, color=False))
-        self.z = self._look(start, self._blind).map_from_base.xyz[2]
+        self.z = tour.z
+        self.z = self._look(tour.poses[0], self._blind).map_from_base.xyz[2]
         self._selection, self._numbers = ViewSelection("uniform", labels=labels), count(1)
 
     def view(self, pose: Pose2) -> Keyframe:
@@ -80,7 +101,7 @@ class _Scout:
 
     def elsewhere(self, end: Pose2, wanted: int) -> list[Pose2]:
         """Return poses far from the end and from each other, each to where there is most to see."""
-        left = [Pose2(x, y, 0.0) for x, y in _places(self._scene, self._blind)
+        left = [Pose2(x, y, 0.0) for x, y in _places(self._scene, self._blind, self._floor)
                 if math.dist((x, y), end[:2]) > _NEAR_M]
         known, chosen = [end], list[Pose2]()
         while left and len(chosen) < wanted:
@@ -120,15 +141,16 @@ class _Scout:
         return True
 
     def _look(self, pose: Pose2, robot: RobotModel) -> Frame:
-        return self._simulator.reset(EpisodeSetup(self._scene, start=pose, robot=robot)).frame
+        return self._simulator.reset(EpisodeSetup(self._scene, start=pose, robot=robot,
+                                                 start_height_m=self.z)).frame
 
     def _point(self, pose: Pose2) -> Point:
         return (pose.x, pose.y, self.z)
 
 
 @lru_cache(maxsize=8)
-def _places(scene: str, robot: RobotModel) -> tuple[tuple[float, float], ...]:
-    """Return places all over the floor that the scene begins on."""
+def _places(scene: str, robot: RobotModel, floor: Place | None) -> tuple[tuple[float, float], ...]:
+    """Return places all over a floor: that of a place, None: that the scene begins on."""
     with closing(open_simulator(scene)) as simulator:
-        first = simulator.reset(EpisodeSetup(scene, robot=robot)).frame
+        first = first_frame(simulator, scene, robot, floor)
         return tuple((x, y) for x, y, _ in spread_points(simulator, first, np.random.default_rng(0)))

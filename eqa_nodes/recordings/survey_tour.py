@@ -10,11 +10,10 @@ from contextlib import closing
 from dataclasses import replace
 
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.recordings.tours import BLIND, Tour, TourDrive
+from eqa_nodes.recordings.tours import BLIND, Place, Tour, TourDrive
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup, Simulator
 
-_Place = tuple[float, float, float]
 _SPACING_M = 1.0  # of the places
 _NEIGHBOURS = tuple((dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1) if dx or dy)
 _DETOUR = 3.0  # a way to the next place is at most so many times as long as the straight line, else another leads there
@@ -45,10 +44,10 @@ def plan_survey(scene: str, robot: RobotModel) -> Tour:
                 away_m, nearest = min((simulator.geodesic((*here, z), place), place) for place in close)
                 left.remove(nearest)
                 _drive_to(drive, nearest, away_m)
-    return Tour(scene, robot, tuple(drive.actions), tuple(drive.poses), drive.metres)
+    return Tour(scene, robot, tuple(drive.actions), tuple(drive.poses), drive.metres, z)
 
 
-def _places(simulator: Simulator, start: _Place) -> list[_Place]:
+def _places(simulator: Simulator, start: Place) -> list[Place]:
     """Return places _SPACING_M apart that can be reached from a start, from one to the next."""
     found, waiting, x, y, z = {(0, 0): start}, [(0, 0)], *start
     while waiting and len(found) < _MOST_PLACES:
@@ -63,7 +62,7 @@ def _places(simulator: Simulator, start: _Place) -> list[_Place]:
     return list(found.values())
 
 
-def _drive_to(drive: TourDrive, place: _Place, way_m: float) -> None:
+def _drive_to(drive: TourDrive, place: Place, way_m: float) -> None:
     """Drive to a place, or near it: what stands in the way ends the drive."""
     if not math.isfinite(way_m):
         return

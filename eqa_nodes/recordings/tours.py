@@ -18,6 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from sim_bridge.registry import file_name_of, open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
+
+Place: TypeAlias = tuple[float, float, float]  # x, y, and the height of the floor, metres
 
 BLIND = CameraModel(width=16, height=12, color=False)  # planning needs poses, not images
 _POINTS = 40  # places that a tour may begin or end at
@@ -71,13 +74,17 @@ RECIPES: dict[str, Recipe] = {
 
 @dataclass(frozen=True)
 class Tour:
-    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest path between its ends."""
+    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest path between its ends.
+
+    z: height of its floor, metres.
+    """
 
     scene: str
     robot: RobotModel
     actions: tuple[Action, ...]
     poses: tuple[Pose2, ...]
     way_m: float
+    z: float = 0.0
 
 
 class TourHistory(FramesAlone):
@@ -106,14 +113,18 @@ class TourHistory(FramesAlone):
 
     def _episode(self, camera: CameraModel) -> EpisodeSetup:
         robot = replace(self.tour.robot, camera=camera)
-        return EpisodeSetup(self.tour.scene, self.name, self.tour.poses[0], robot=robot)
+        return EpisodeSetup(self.tour.scene, self.name, self.tour.poses[0], robot=robot, start_height_m=self.tour.z)
 
 
-def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
-    """Plan a tour of a scene. Raises UnknownScene, or SimulatorError where nothing fits, with the longest way found."""
+def plan_tour(scene: str, recipe: Recipe, seed: int = 0, floor: Place | None = None) -> Tour:
+    """Plan a tour of a scene, on the floor of its start or on that of a place.
+
+    Raises UnknownScene, or SimulatorError where nothing fits, with the longest way found.
+    """
     robot, rng = replace(recipe.robot, camera=BLIND), np.random.default_rng(seed)
     with closing(open_simulator(scene)) as simulator:
-        first = simulator.reset(EpisodeSetup(scene, robot=robot)).frame
+        first = first_frame(simulator, scene, robot, floor)
+        z = first.map_from_base.xyz[2]
         points = spread_points(simulator, first, rng)
         longest = steps = 0.0
         for a, b in _pairs(len(points), rng):
@@ -123,7 +134,7 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0) -> Tour:
                 continue
             drive = _drive(simulator, scene, robot, (points[a], points[b]), recipe, rng)
             if drive is not None and recipe.min_steps <= len(drive.actions) <= recipe.max_steps:
-                return Tour(scene, recipe.robot, tuple(drive.actions), tuple(drive.poses), path_m)
+                return Tour(scene, recipe.robot, tuple(drive.actions), tuple(drive.poses), path_m, z)
             steps = max(steps, len(drive.actions) if drive is not None else 0)
     raise SimulatorError(
         f"scene {scene!r} has no such tour with seed {seed}: it needs a path of more than {recipe.min_m:g} m, "
@@ -156,7 +167,15 @@ def pixels_by_frame(tour: Tour) -> tuple[Mapping[int, int], ...]:
     return tuple({i: n * 16 for i, n in enumerate(count) if n} for count in counts)
 
 
-def spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[tuple[float, float, float]]:
+def first_frame(simulator: Simulator, scene: str, robot: RobotModel, floor: Place | None) -> Frame:
+    """Return what is seen first at the scene's own start, or at a place of another floor."""
+    if floor is None:
+        return simulator.reset(EpisodeSetup(scene, robot=robot)).frame
+    x, y, z = floor
+    return simulator.reset(EpisodeSetup(scene, start=Pose2(x, y, 0.0), robot=robot, start_height_m=z)).frame
+
+
+def spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[Place]:
     """Return places on the floor of the first frame that can be reached from there, each within a stride of another."""
     x, y, z = first.map_from_base.xyz
     points = [(x, y, z)]
@@ -183,11 +202,11 @@ def _length(path: Sequence[tuple[float, float]]) -> float:
 def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tuple[float, ...], tuple[float, ...]],
            recipe: Recipe, rng: np.random.Generator) -> TourDrive | None:
     """Drive between two places, looking round on the way; None where the robot does not fit or does not get there."""
-    (x, y, _), goal = ends[0], ends[1]
+    (x, y, z), goal = ends[0], ends[1]
     corner = next(p for p in simulator.shortest_path(*ends)[1:] if math.dist(p, (x, y)) > 0)
     try:
         step = simulator.reset(EpisodeSetup(scene, start=Pose2(x, y, math.atan2(corner[1] - y, corner[0] - x)),
-                                       robot=robot))
+                                       robot=robot, start_height_m=z))
     except BadPose:
         return None
     drive, scanned_m = TourDrive(simulator, robot, step), 0.0
