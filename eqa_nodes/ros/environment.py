@@ -28,7 +28,8 @@ SMALL_PROFILE = Path(__file__).with_name("fastdds_small.xml")
 NETWORK_PROFILE = Path(__file__).with_name("fastdds_network.xml")
 LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
 # Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
-IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_",
+          "MALLOC_ARENA_MAX")
 WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
 END_S = 20.0  # for a process of nodes to end: a recorder may have a bag to write to a slow disk
 IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
@@ -51,6 +52,8 @@ def ros_environment(domain_id: int, log_dir: Path) -> dict[str, str]:
         "MALLOC_MMAP_THRESHOLD_": str(IMAGE_BYTES),
         "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
         "MALLOC_TOP_PAD_": str(IMAGE_BYTES),
+        # Blocks are kept by arena, so that many arenas would keep the peak of each thread.
+        "MALLOC_ARENA_MAX": "2",
         **_wheels_environment(),
     }
 
