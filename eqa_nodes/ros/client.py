@@ -69,6 +69,9 @@ class GraphClient:
         if self._context.ok():
             rclpy.try_shutdown(context=self._context)
             self._thread.join(2.0)
+            if not self._thread.is_alive():
+                self._ask.close()
+                self.node.destroy_node()  # else a program that ends at once is listed for 20 s more
 
     def reset(self, scene: str, episode_id: str, start: Pose2 | None, seed: int, keep_memory: bool = False,
               start_height_m: float = 0.0) -> int:

@@ -237,6 +237,10 @@ class RemoteAction(_Remote):
             if sending.accepted:
                 sending.cancel()
 
+    def close(self) -> None:
+        """Let go of the node, which else stays in the graph after it was destroyed."""
+        self._client.destroy()
+
 
 class _Sending:
     """A goal in progress. called_off_s: when its cancellation was first requested, monotonic clock."""

@@ -111,3 +111,18 @@ def test_nodes_end_with_the_launch_that_started_them(tmp_path: Path) -> None:
         child = int(launch.stdout.readline())
         launch.send_signal(signal.SIGKILL)
     until(lambda: gone(child), "the orphan's end")
+
+
+CLIENT = "import os; from eqa_nodes.ros.client import GraphClient\n" \
+         "with GraphClient(os.environ):\n    input()\nos._exit(0)"
+LEASE_S = 20.0  # of Fast DDS: who leaves without a word is listed so long
+
+
+def test_a_client_that_closed_is_not_listed_any_more_though_its_program_ends_without_a_clean_up(ros: Any) -> None:
+    listener, domain = ros.plain("listener"), str(ros.context.get_domain_id())
+    with subprocess.Popen([sys.executable, "-c", CLIENT], stdin=subprocess.PIPE,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "ROS_DOMAIN_ID": domain}) as program:
+        until(lambda: "eqa_client" in listener.get_node_names(), "the client")
+        program.communicate(b"\n", timeout=60.0)
+        assert program.returncode == 0
+    until(lambda: "eqa_client" not in listener.get_node_names(), "the client's end", LEASE_S / 2)
