@@ -49,13 +49,14 @@ def record_topics(options: Record, folder: Path, names: list[str], roles: Mappin
     from eqa_nodes.ros.environment import ensure_ros
 
     ensure_ros()  # the middleware stays as the user has set it: the graph's own profile hears this machine only
-    from eqa_nodes.ros.tap import Tap
+    from eqa_nodes.ros.tap import Tap, as_stream
 
     session = Session()
     with _interrupted() as ended, Tap() as tap:
         with console.status(f"waiting for {', '.join(names)}"):
             found = tap.find(names, options.wait)
-        topics = {name: BagTopic(h.type, h.qos) for name, h in found.items()}
+        found |= {name: as_stream(role, found[name]) for name, role in roles.items()}
+        topics = {name: BagTopic(h.type, h.qos, stream=not h.past) for name, h in found.items()}
         hide = _hider(topics, options.hidden())
         images = {name: role for name, role in roles.items() if role in ("color", "depth")}
         recording = BagRecording(folder, topics, config, images, session, {role: name for name, role in roles.items()})

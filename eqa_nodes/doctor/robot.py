@@ -30,12 +30,11 @@ from eqa_nodes.recordings.reader import Bag
 from eqa_nodes.recordings.roles import ROLES
 from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
 from eqa_nodes.ros.subscriptions import offer_of
-from eqa_nodes.ros.tap import TRANSFORMS, Tap, TappedTopic
+from eqa_nodes.ros.tap import TRANSFORMS, Tap, TappedTopic, as_stream
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
 _OF_ROS = ("/rosout", "/parameter_events")
-_LATCHED = ("tf_static", "map")
 _SETTLE_S = 1.0  # between the first topics of a robot and all of them
 _TF_FIRST_S, _TF_LAST_S = 1.5, 1.0  # to receive transforms before (AMCL dates them 1 s ahead) and after their images
 _STEP_S = 0.2
@@ -138,17 +137,12 @@ def _found(tap: Tap, how: Listening) -> _Received:
         try:
             listener.publishers[role] = tap.node.count_publishers(topic) if topic else 0
             if listener.publishers[role]:
-                listener.offers[role] = _now_on(tap.offer(topic)) if role not in _LATCHED else tap.offer(topic)
+                listener.offers[role] = as_stream(role, tap.offer(topic))
             elif topic in TRANSFORMS:  # may come later
                 listener.offers[role] = TappedTopic(ROLES[role][0], TRANSFORMS[topic])
         except ConfigError as error:
             listener.refused[role] = str(error)
     return listener
-
-
-def _now_on(offer: TappedTopic) -> TappedTopic:
-    """Ask for no messages of the past: they would look late."""
-    return offer._replace(past=False)
 
 
 def _now(tap: Tap, how: Listening) -> _Received:

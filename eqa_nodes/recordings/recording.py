@@ -173,4 +173,4 @@ class BagRecording:
 
     def _stored(self, name: str) -> BagTopic:
         topic = self._topics[name]
-        return BagTopic(COMPRESSED, topic.qos) if name in self._roles else topic
+        return topic._replace(type=COMPRESSED, text="") if name in self._roles else topic

@@ -34,17 +34,21 @@ _KEPT = 200  # static transforms of different frames that are repeated
 
 
 class BagTopic(NamedTuple):
-    """What is recorded under a topic's name. text: the whole definition; empty = of the installed package."""
+    """What is recorded under a topic's name. text: the whole definition; empty = of the installed package.
+
+    stream: each message counts at its own time alone, whatever its publisher keeps, such as an image.
+    """
 
     type: str  # "sensor_msgs/msg/Image"
     qos: Qos | str = Qos()  # or a kind of the graph: frame | latched | event | clock
     text: str = ""
+    stream: bool = False
 
     @property
     def latched(self) -> bool:
         """Whether only its newest message counts, also for late subscribers (depth 0: discovery does not report it)."""
         qos = _profile(self.qos)
-        return qos.durability == "transient_local" and qos.depth <= 1
+        return qos.durability == "transient_local" and qos.depth <= 1 and not self.stream
 
 
 class BagWriter:

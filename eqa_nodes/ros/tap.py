@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.ros.graph import KINDS, Qos, Topic
+from eqa_nodes.ros.graph import KINDS, TOPICS, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.rates import LossCounter
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, offer_of
@@ -35,6 +35,14 @@ class TappedTopic(NamedTuple):
     type: str
     qos: Qos
     past: bool = True
+
+
+def as_stream(role: str, topic: TappedTopic) -> TappedTopic:
+    """Return how to subscribe to a role's topic: of a stream, what its publisher keeps may be minutes old.
+
+    A RealSense keeps its last image and sends none while nobody subscribes.
+    """
+    return topic._replace(past=KINDS[TOPICS[role].qos].durability == "transient_local")
 
 
 class Tap:

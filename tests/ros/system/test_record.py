@@ -94,6 +94,46 @@ def test_a_robot_is_recorded(robot: dict[str, str], tmp_path: Path, compress: st
                                                       "camera_info": INFO, "odom": ODOM}  # read without --remap
 
 
+KEEPING = """
+import select, sys, rclpy
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import Image
+from std_msgs.msg import String
+rclpy.init()
+node = Node("keeping", start_parameter_services=False)
+kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+images, about = (node.create_publisher(kind, name, kept) for kind, name in ((Image, "/kept/color"), (String, "/about")))
+image, number = Image(height=4, width=4, encoding="rgb8", step=12, data=bytes(48)), 1
+image.header.stamp.sec = number
+images.publish(image)
+about.publish(String(data="a robot"))
+print("publishing", flush=True)
+while not select.select([sys.stdin], [], [], 0.05)[0]:
+    if images.get_subscription_count():  # as a RealSense's driver
+        image.header.stamp.sec = number = number + 1
+        images.publish(image)
+"""
+
+
+@pytest.mark.parametrize("compress", ["lz4", "png"])
+def test_an_image_of_before_is_not_recorded_nor_one_twice(environment: dict[str, str], tmp_path: Path,
+                                                          compress: str) -> None:
+    """The driver keeps its last image for who comes late, and sends none while nobody subscribes."""
+    with subprocess.Popen([sys.executable, "-c", KEEPING], env=environment, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "publishing\n"
+        _record(environment, "/about", "--color", "/kept/color", "--out", str(tmp_path / "bag"), "--seconds", "3",
+                "--split-s", "1", "--compress", compress)
+        process.communicate()
+    files = sorted((tmp_path / "bag").glob("*.mcap"))
+    with AnyReader([tmp_path / "bag"]) as reader:
+        read = [(c.topic, reader.deserialize(data, c.msgtype)) for c, _, data in reader.messages()]
+    stamps = [message.header.stamp.sec for topic, message in read if topic.startswith("/kept/color")]
+    assert stamps and 1 not in stamps and len(set(stamps)) == len(stamps)
+    assert len(files) > 1 and sum(topic == "/about" for topic, _ in read) == len(files)  # this one is latched
+
+
 @pytest.mark.parametrize("compress", ["none", "png"])
 def test_what_is_masked_is_black_in_the_bag(robot: dict[str, str], tmp_path: Path, compress: str) -> None:
     done = _record(robot, *ROLES, "--out", str(tmp_path / "bag"), "--seconds", "1", "--compress", compress,
