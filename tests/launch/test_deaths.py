@@ -17,7 +17,7 @@ from eqa_nodes.ros.runner import RESTARTS
 from eqa_nodes.testing.waiting import gone, until
 from tests.fixtures.launched import Launched, launched
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(1000)
 SMALL = {"image": "64x48", "policy": "random"}
 
 

@@ -26,7 +26,7 @@ def generate_launch_description():
 '''
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1000)
 def test_it_follows_the_nodes_with_its_own_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "share" / "nav2_bringup"
     marker = tmp_path / "share" / "ament_index" / "resource_index" / "packages" / "nav2_bringup"

@@ -31,13 +31,14 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import nodes_of
 from tests.fixtures.histories import walk
+from tests.fixtures.launched import WAIT_S
 from tests.fixtures.paths import ROOT
 
 LAUNCH_FILE = ROOT / "launch" / "replay.launch.py"
 
 
 @pytest.mark.launch_test
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1000)
 def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
     """Return the graph of a replay in a domain and a folder of its own, which are held until the last test."""
     held = ExitStack()
@@ -45,7 +46,8 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
     domain_id = str(held.enter_context(free_domain()))
     environment = {"ROS_DOMAIN_ID": domain_id, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     write_bag(walk(5), folder / "walk")
-    arguments = {"source": str(folder / "walk"), "record": "true", "folder": str(folder / "run")}
+    arguments = {"source": str(folder / "walk"), "record": "true", "folder": str(folder / "run"),
+                 "ready_s": str(WAIT_S)}
     source = PythonLaunchDescriptionSource(str(LAUNCH_FILE))
     actions = [SetEnvironmentVariable(name, value) for name, value in environment.items()]
     actions += [IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()]
@@ -58,7 +60,7 @@ class TestReplay(unittest.TestCase):
     def test_it_is_shown_recorded_and_asked_about(self, environment: dict[str, str], folder: Path,
                                                   proc_output: Any) -> None:
         with GraphClient(environment) as client:
-            proc_output.assertWaitFor("eqa: ready", timeout=120.0, stream="stdout")
+            proc_output.assertWaitFor("eqa: ready", timeout=WAIT_S, stream="stdout")
             status = Watch(client.node).until_end(lambda shown: None)
             assert {v.key: v.value for v in status.values} == {"shown": "5", "frames": "5"}
             answer = client.ask(Question("Where is the mug?", may_explore=False))

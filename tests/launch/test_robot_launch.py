@@ -80,7 +80,7 @@ def begin(client: GraphClient) -> None:
             time.sleep(0.2)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_a_robot_is_mapped_recorded_and_asked_by_its_own_names(tmp_path: Path) -> None:
     seen = Seen()
     with launched("robot", tmp_path, **NAMES, answerer="blind", record="true", use_sim_time="true") as run, robot(run):

@@ -35,6 +35,7 @@ from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.waiting import until
+from tests.fixtures.launched import WAIT_S
 from tests.fixtures.paths import ROOT
 
 LAUNCH_FILE = ROOT / "launch" / "sim.launch.py"
@@ -42,11 +43,10 @@ OWN_PARAMETERS = "/**/bridge:\n  ros__parameters:\n    acknowledged_deadline_s: 
 ARGUMENTS = {"policy": "frontier", "answerer": "label", "image": "160x120"}
 PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)
 LIMITS = Limits(steps=60)
-UP_S = 120.0  # eight interpreters start at once
 
 
 @pytest.mark.launch_test
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1500)
 def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
     """Return the graph in a domain and a folder of its own, which are held until the last test."""
     held = ExitStack()
@@ -55,7 +55,7 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
     environment = {"ROS_DOMAIN_ID": domain_id, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     (folder / "own.yaml").write_text(OWN_PARAMETERS)
     arguments = {**ARGUMENTS, "folder": str(folder / "run"), "scene": "toy:room",
-                 "params_file": str(folder / "own.yaml")}
+                 "params_file": str(folder / "own.yaml"), "ready_s": str(WAIT_S)}
     source = PythonLaunchDescriptionSource(str(LAUNCH_FILE))
     actions = [SetEnvironmentVariable(name, value) for name, value in environment.items()]
     actions += [IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()]
@@ -64,7 +64,7 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, Any]]:
 
 def await_episode(proc_output: Any) -> None:
     """Wait until the launch file has begun its episode: before that some node may not be up."""
-    proc_output.assertWaitFor("eqa: episode run has begun", timeout=UP_S, stream="stdout")
+    proc_output.assertWaitFor("eqa: episode run has begun", timeout=WAIT_S, stream="stdout")
 
 
 def pids(proc_info: Any, node: str) -> list[int]:
@@ -75,9 +75,9 @@ def pids(proc_info: Any, node: str) -> list[int]:
 
 def parameter(client: GraphClient, node: str, name: str) -> Any:
     parameters = AsyncParameterClient(client.node, node)
-    assert parameters.wait_for_services(UP_S), f"{node} serves no parameters"
+    assert parameters.wait_for_services(WAIT_S), f"{node} serves no parameters"
     future = parameters.get_parameters([name])
-    until(future.done, f"{node} tells {name}", UP_S)
+    until(future.done, f"{node} tells {name}", WAIT_S)
     return parameter_value_to_python(future.result().values[0])
 
 
@@ -116,8 +116,8 @@ class TestGraph(unittest.TestCase):
         with GraphClient(environment) as client:
             (killed,), before = pids(proc_info, "mapper"), births(client, "mapper")
             os.kill(killed, signal.SIGKILL)
-            until(lambda: len(pids(proc_info, "mapper")) == 2, "the mapper is started again", UP_S)
-            until(lambda: births(client, "mapper") - before, "the new mapper is up", UP_S)
+            until(lambda: len(pids(proc_info, "mapper")) == 2, "the mapper is started again", WAIT_S)
+            until(lambda: births(client, "mapper") - before, "the new mapper is up", WAIT_S)
             client.reset(PLANT.scene, "again", PLANT.start, PLANT.seed)
             assert client.ask(PLANT.as_question(LIMITS)).text
 
