@@ -67,7 +67,7 @@ def robot(environment: dict[str, str]) -> Iterator[dict[str, str]]:
 
 def _record(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "eqa_nodes.cli", "record", *arguments], cwd=ROOT, env=environment,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=240)
 
 
 @pytest.mark.parametrize(("compress", "split"), [("lz4", ()), ("jpeg", ("--split-s", "1"))])
