@@ -104,6 +104,10 @@ class Finish:
     verdicts: tuple[Path, ...] = option((), "verdicts exported from verify.html, one file per reviewer", required=True,
                                         metavar="FILE")
 
+    answers: tuple[Path, ...] = option((), "answers exported from answer.html, one file per validator, at least two: a "
+                                       "question that one of them marked invalid is removed, and their answers become "
+                                       "further accepted answers", metavar="FILE")
+
     def run(self) -> int:
         """Write them."""
         from rich.console import Console
@@ -111,8 +115,15 @@ class Finish:
         from eqa_nodes.generate.results import finish
         from eqa_nodes.generate.values import ACCEPTED
 
-        file, records = finish(self.out, self.verdicts)
+        file, records = finish(self.out, self.verdicts, self.answers)
         passed = sum(record.status == ACCEPTED for record in records)
-        Console().print(f"{passed} of {len(records)} questions passed {len(self.verdicts)} reviewers: {file}",
-                        soft_wrap=True, highlight=False)
+        by = f"{len(self.verdicts)} reviewers" + (f" and {len(self.answers)} validators" if self.answers else "")
+        lines = [f"{passed} of {len(records)} questions passed {by}: {file}"]
+        disputed = [record for record in records if record.disputed]
+        if disputed:
+            lines.append("These answers of validators differ from the reference. Where the reference is wrong, reject "
+                         "the question or change its answer in verify.html, export the verdicts and finish again:")
+        lines += [f"{record.id}  {record.pair.question} {record.pair.answer}  {'; '.join(record.disputed)}"
+                  for record in disputed if record.pair]
+        Console().print("\n".join(lines), soft_wrap=True, highlight=False, markup=False)
         return 0

@@ -16,7 +16,7 @@ from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BudgetSpent
 from eqa_nodes.core.model import Backend, Usage
-from eqa_nodes.generate.page import PAGE
+from eqa_nodes.generate.page import ANSWER_PAGE, PAGE
 from eqa_nodes.generate.pipeline import Cast, GenerationProgress, Job, generate
 from eqa_nodes.generate.results import begin, cost_line, end
 from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
@@ -48,11 +48,13 @@ def make(options: Generate, name: str) -> int:
         begin(out, kind, job, players.names, players.privileged)
         with _GenerationBar(console, job) as bar:
             summary = generate(kind, job, players.cast, out, bar.show)
-    file = end(out, kind, summary)
+    with console.status("pages for people") as status:
+        file = end(out, kind, summary, status.update)
     accepted = sum(record.status == ACCEPTED for record in summary.records)
     console.print(f"{accepted} of {len(summary.records)} attempts accepted, {cost_line(summary.spent)}, privileged: "
-                  f"{', '.join(players.privileged)}\n{file}\nlook through {out / PAGE}, then: eqa generate "
-                  f"finish {out} --verdicts FILE", soft_wrap=True, highlight=False, markup=False)
+                  f"{', '.join(players.privileged)}\n{file}\nlook through {out / PAGE}, and perhaps let two people "
+                  f"answer {out / ANSWER_PAGE}, then: eqa generate finish {out} --verdicts FILE",
+                  soft_wrap=True, highlight=False, markup=False)
     if summary.stopped:
         raise BudgetSpent(f"{summary.stopped}. What was made is kept, and the same command with --out {out} resumes")
     return 0 if accepted >= job.count else 1

@@ -61,7 +61,6 @@ class Filters:
                  seed: int) -> None:
         self._kind, self._solver, self._config = kind, solver, config
         self._embedder, self._paid, self._seed = embedder, paid, seed
-        self._judge = OfflineJudge()
 
     def check(self, key: str, path: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
         """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
@@ -144,10 +143,13 @@ class Filters:
         return self._paid.once(key, Answer, lambda: self._solver.answer(question, items))
 
     def _right(self, pair: QuestionAnswer, answer: Answer) -> bool:
-        if answer.abstained:
-            return False
-        sample = Sample("pair", pair.question, pair.answer, pair.alternatives)
-        return (self._judge.judge(sample, answer.text).sigma or 0.0) >= RIGHT
+        return not answer.abstained and says_the_same(pair, answer.text)
+
+
+def says_the_same(pair: QuestionAnswer, text: str) -> bool:
+    """Return whether the offline judge takes an answer for one of the accepted ones."""
+    sample = Sample("pair", pair.question, pair.answer, pair.alternatives)
+    return (OfflineJudge().judge(sample, text).sigma or 0.0) >= RIGHT
 
 
 def _said(answer: Answer) -> str:

@@ -1,9 +1,9 @@
-"""Files in the folder of a data set: manifest, the benchmark's file, the review page, verdicts."""
+"""Files in the folder of a data set: manifest, the benchmark's file, the pages for people, verdicts and answers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,10 +13,20 @@ from eqa_nodes.bench.running.manifest import git_state, utc_now
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write_bytes, write_json
+from eqa_nodes.generate.film import PathPictures, path_pictures
 from eqa_nodes.generate.formats import write_benchmark
-from eqa_nodes.generate.page import fingerprint, write_page
-from eqa_nodes.generate.pipeline import GenerationResult, Job, read_path, read_records
-from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, QuestionAttempt, benchmark
+from eqa_nodes.generate.page import fingerprint, write_pages
+from eqa_nodes.generate.pipeline import PATHS, GenerationResult, Job, read_path, read_records
+from eqa_nodes.generate.validators import read_validations, validated
+from eqa_nodes.generate.values import (
+    ACCEPTED,
+    REJECTED,
+    Benchmark,
+    QuestionAnswer,
+    QuestionAttempt,
+    ScenePath,
+    benchmark,
+)
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
 _MAY_CHANGE = ("count", "tries")  # more questions may be asked for later
@@ -44,6 +54,7 @@ class DatasetManifest:
     counts: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, int] = field(default_factory=dict)
     reviewers: Sequence[str] = field(default_factory=list)
+    validators: Sequence[str] = field(default_factory=list)
 
 
 def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privileged: Sequence[str]) -> None:
@@ -64,21 +75,29 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
     write_json(out / MANIFEST, now)
 
 
-def end(out: Path, kind: Benchmark, summary: GenerationResult) -> Path:
-    """Write what the accepted records make: the benchmark's file, which is returned, and the page for people."""
+def end(out: Path, kind: Benchmark, summary: GenerationResult, say: Callable[[str], None] = lambda text: None) -> Path:
+    """Write what the accepted records make: the benchmark's file, which is returned, and the pages for people.
+
+    say: takes what is being done, because films of new paths take some seconds each.
+    """
+    def pictures_of(path: ScenePath) -> PathPictures:
+        say(f"film and map of path {path.number}")
+        return path_pictures(out / PATHS, path, kind.recipe.robot)
+
     _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
     path_of = lru_cache(maxsize=1)(partial(read_path, out))  # records of one path come together
     accepted = [record for record in summary.records if record.status == ACCEPTED]
-    write_page(out, kind, accepted, path_of)
+    write_pages(out, kind, accepted, path_of, pictures_of)
     return write_benchmark(kind, accepted, path_of, out)
 
 
-def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[QuestionAttempt]]:
+def finish(out: Path, verdicts: Sequence[Path], answers: Sequence[Path] = ()) -> tuple[Path, list[QuestionAttempt]]:
     """Merge what people said and write the benchmark's file of what all of them let pass.
 
     Returns the file and all reviewed records. A record passes when every reviewer accepted it in the same words (the
     generator's, or what they made of them); one rejection, or different words, rejects it; one whom a reviewer has not
-    looked at is left out. Raises ConfigError for verdicts on another data set, StorageError.
+    looked at is left out. answers: of validators (see validators.py). Raises ConfigError for verdicts or answers on
+    another data set, StorageError.
     """
     kind = benchmark(read_manifest(out).benchmark)
     records = [record for record in read_records(out) if record.status == ACCEPTED]
@@ -86,9 +105,12 @@ def finish(out: Path, verdicts: Sequence[Path]) -> tuple[Path, list[QuestionAtte
     names = Counter(review.reviewer for review in reviews)
     if twice := [name for name, count in names.items() if count > 1]:
         raise ConfigError(f"the reviewer {twice[0]!r} has two files: verdicts are counted by reviewer")
-    merged = [_merged(record, reviews) for record in records]
+    validations = read_validations(answers, records)
+    merged = [validated(_merged(record, reviews), record.pair.question if record.pair else "", validations, kind)
+              for record in records]
     write_bytes(out / VERIFIED, "".join(dumps(record) + "\n" for record in merged).encode())
-    _note(out, merged, reviewers=[review.reviewer for review in reviews])
+    _note(out, merged, reviewers=[review.reviewer for review in reviews],
+          validators=[validation.validator for validation in validations])
     path_of = lru_cache(maxsize=1)(partial(read_path, out))
     return write_benchmark(kind, [r for r in merged if r.status == ACCEPTED], path_of, out), merged
 

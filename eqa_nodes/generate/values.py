@@ -29,7 +29,7 @@ class Benchmark:
 
     instructed: the path is described in words and the question asked at its end (ExploraQA); else the question alone
     must say where its answer is, and is also asked elsewhere in the scene (EXPRESS-Bench). file: the output file.
-    examples: pairs that the generator is shown.
+    examples: pairs that the generator is shown. places: categories that ask where something is.
     """
 
     name: str
@@ -39,6 +39,11 @@ class Benchmark:
     instructed: bool
     file: str
     examples: tuple[QuestionAnswer, ...] = ()
+    places: tuple[str, ...] = ()
+
+    def answers_to(self, category: str) -> int:
+        """Return how many answers a validator is asked for: a place can be described in several ways (OpenEQA, B.3)."""
+        return 2 if category in self.places else 1
 
 
 _EXPRESS = {  # EXPRESS-Bench, figure 3
@@ -72,8 +77,9 @@ _EXPRESS_EXAMPLES = (
 )
 BENCHMARKS: dict[str, Benchmark] = {
     "express": Benchmark("express", RECIPES["express"], _EXPRESS, 1, False, "express-bench.json",
-                         _EXPRESS_EXAMPLES),
-    "exploraqa": Benchmark("exploraqa", RECIPES["exploraqa"], _EXPLORA, 3, True, "exploraqa-train.json"),
+                         _EXPRESS_EXAMPLES, ("location",)),
+    "exploraqa": Benchmark("exploraqa", RECIPES["exploraqa"], _EXPLORA, 3, True, "exploraqa-train.json",
+                           places=("spatial localization",)),
 }
 
 
@@ -138,6 +144,15 @@ class FilterCheck(NamedTuple):
     note: str
 
 
+@dataclass(frozen=True)
+class ValidatorReply:
+    """What a validator replied to a question: verdict answer, with one or two answers, or ambiguous or unanswerable."""
+
+    verdict: str
+    answers: tuple[str, ...] = ()
+    note: str = ""
+
+
 ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 
 
@@ -146,7 +161,8 @@ class QuestionAttempt:
     """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
 
     viewpoints: numbers (from 0) of the path's views that show the answer; reason: why it is not accepted, "" = it is.
-    reviews: what people said of it, by reviewer.
+    reviews: what people said of it, by reviewer; validations: what people answered, by validator; disputed: those of
+    their answers that differ from the reference.
     """
 
     id: str
@@ -160,4 +176,6 @@ class QuestionAttempt:
     viewpoints: tuple[int, ...] = ()
     reason: str = ""
     reviews: Mapping[str, str] | None = None
+    validations: Mapping[str, ValidatorReply] | None = None
+    disputed: tuple[str, ...] = ()
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.generate.page import PAGE
+from eqa_nodes.generate.page import ANSWER_PAGE, PAGE
 from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED
 from tests.fixtures.browser import ARGUMENTS, PHONE, SCREEN, chromium, open_page, overflow
 from tests.fixtures.generating import Model
 from tests.unit.console.test_human import driven, sitting
-from tests.unit.generate.test_pipeline import here, whole
+from tests.unit.generate.test_pipeline import here, verdicts, whole
 
 
 @contextmanager
@@ -90,3 +90,39 @@ def test_verdicts_are_given_kept_and_exported(tmp_path: Path, size: tuple[int, i
     _, records = finish(tmp_path, [tmp_path / "ann.json"])
     assert [r.status for r in records] == [ACCEPTED, ACCEPTED, REJECTED]
     assert [r.pair.answer for r in records if r.pair] == ["a red kettle", "The red kettle.", "a red kettle"]
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_validators_watch_answer_mark_and_export(tmp_path: Path, size: tuple[int, int]) -> None:
+    whole(tmp_path, Model(answer=here), count=3)
+    files = []
+    for name in ("cy", "dee"):
+        with open_page(tmp_path / ANSWER_PAGE, size, tmp_path / name) as page:
+            page.keyboard.press("j")
+            page.wait_for_function("document.querySelector('details[open] [data-part=film]')?.naturalWidth === 64 && "
+                                   "document.querySelector('details[open] [data-part=map]')?.naturalWidth > 0")
+            assert overflow(page) == 0
+            page.keyboard.press("a")
+            page.keyboard.type("the red kettle")
+            page.keyboard.press("Enter")
+            page.keyboard.press("u" if name == "dee" else "a")
+            page.keyboard.type("a red kettle")  # no key is a command in a field, and none marks the next question
+            page.keyboard.press("Escape")
+            place = page.locator("article").nth(2)
+            place.locator("[data-field=answer]").fill("beside the desk")
+            place.locator("[data-field=answer1]").fill("under the mirror")
+            page.reload()
+            assert page.text_content("#count") == "3 of 3 answered"
+            page.keyboard.press("j")
+            page.keyboard.press("j")
+            assert page.locator("details.film[open]").count() == 1  # one film plays at a time
+            page.fill("#reviewer", name)
+            with page.expect_download() as download:
+                page.click("#export")
+            files.append(tmp_path / download.value.suggested_filename)
+            download.value.save_as(files[-1])
+    assert [file.name for file in files] == ["answers-cy.json", "answers-dee.json"]
+    _, records = finish(tmp_path, [verdicts(tmp_path, "ann", r0={}, r1={}, r2={})], files)
+    assert [r.status for r in records] == [ACCEPTED, REJECTED, ACCEPTED]
+    assert [r.pair.alternatives for r in records if r.pair][::2] == [
+        ("the red kettle",), ("beside the desk", "under the mirror")]

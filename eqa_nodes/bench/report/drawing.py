@@ -158,13 +158,14 @@ def _goals(decisions: Sequence[TraceDecision]) -> str:
 
 
 def _cones(evidence: Sequence[Evidence]) -> str:
-    return "".join(_cone(e.pose) for e in evidence[:3])
+    return "".join(cone(e.pose, "the evidence was seen from here") for e in evidence[:3])
 
 
-def _cone(pose: Pose2) -> str:
+def cone(pose: Pose2, title: str) -> str:
+    """Draw from where and in which direction something was seen."""
     left, right = (ahead(pose, _CONE_M, turn) for turn in (_CONE_HALF_RAD, -_CONE_HALF_RAD))
     x, y = pose.x, -pose.y
-    return (f'<g class="cone"><title>the evidence was seen from here</title><path d="M{x:.2f} {y:.2f}L{left[0]:.2f} '
+    return (f'<g class="cone"><title>{title}</title><path d="M{x:.2f} {y:.2f}L{left[0]:.2f} '
             f'{left[1]:.2f}A{_CONE_M} {_CONE_M} 0 0 1 {right[0]:.2f} {right[1]:.2f}Z" fill="#f59e0b"/>'
             f'<circle cx="{x:.2f}" cy="{y:.2f}" r=".1"/></g>')
 
