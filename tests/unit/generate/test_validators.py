@@ -71,7 +71,7 @@ def test_answers_that_agree_are_accepted_too_and_others_go_to_a_person(express: 
     assert [record.disputed for record in records] == [
         ("bob: A green parrot",), (), ("ann: beside the desk", "ann: under it")]
     lines = [json.loads(line) for line in (express / VERIFIED).read_text().splitlines()]
-    assert lines[2]["pair"]["alternatives"] == ["beside the desk", "under it"]  # express-bench.json has no field for them
+    assert lines[2]["pair"]["alternatives"] == ["beside the desk", "under it"]  # the benchmark's file has no field
     assert read_manifest(express).validators == ["ann", "bob"]
 
 
