@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +23,8 @@ from eqa_nodes.cli.groups import (
 from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from eqa_nodes.bench.running.runner import EpisodeResult
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.core.agent.agent import Progress
@@ -45,7 +47,7 @@ class RecordingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """Asks one question and prints the answer with its evidence and its cost."""
+    """Asks one question, prints the answer with its evidence and its cost, and writes a report of one page."""
 
     question: str = argument("the question, in plain English")
     scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
@@ -57,7 +59,7 @@ class Ask:
     reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
     area: str = option("", AREA, metavar="CORNERS")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
-    evidence: Path | None = option(None, "folder for the images that support the answer (default: not written)",
+    evidence: Path | None = option(None, "folder for the images that support the answer (default: evidence in --out)",
                                    metavar="DIR", writes=FOLDER)
     json: bool = flag("print the answer, its cost and the model's name as JSON")
     recording: RecordingOptions = group(RecordingOptions)
@@ -92,23 +94,36 @@ class Ask:
                 result = self._about_history(lambda text: status.update(shown(text)))
             else:
                 result = self._own_graph(show)
-        if self.json:
-            print(dumps({"question": self.question, "model": self._model(), "answer": result.answer}))
+        if self.json:  # a graph that was there before does not tell the name of its model
+            model = "" if self.attach else self.config.model_name
+            print(dumps({"question": self.question, "model": model, "answer": result.answer}))
         else:
             print_answer(console, result.answer)
-        if self.evidence:
-            _write_evidence(result, self.evidence)
+        if not self.attach:
+            self._write(result, console)
         return 1 if result.answer.error else 0
 
-    def _model(self) -> str:
-        """Return the name of the model that is asked; a graph that was there before does not tell its own."""
-        return "" if self.attach else self.config.model_name
+    def _write(self, result: EpisodeResult, console: Console) -> None:
+        """Write the report of the question and the images that prove its answer, and print where they are."""
+        from eqa_nodes.bench.report.page import write_report
+        from eqa_nodes.bench.running.kept import KeptRun
+
+        place = "" if self.recording.history else self.scene or SCENE
+        with KeptRun(self.config.folder, self.config.model_name) as kept:
+            kept.keep(self.question, place, result)
+        written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
+                   write_report(self.config.folder)]
+        for path in written:
+            console.print(f"  written: {path}", soft_wrap=True, highlight=False, markup=False)
 
     @cached_property
     def config(self) -> RunConfig:
-        """The configuration of the run."""
+        """The configuration of the run; its folder is made when something is written to it."""
+        from eqa_nodes.cli.paths import run_folder
+
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
-                                 show=self.show, reconstruct=self.reconstruct)
+                                 show=self.show, reconstruct=self.reconstruct,
+                                 folder=Path() if self.attach else run_folder(self.out))
 
     def _check(self) -> None:
         from eqa_nodes.core.errors import ConfigError
@@ -138,19 +153,18 @@ class Ask:
         check_answerer(self.config)
         cache = cache_folder(self.recording.views.cache)
         check_folder(cache)
-        with closing(open_history_runner(self.config, lambda sample: source, cache, say)) as runner:
+        config = replace(self.config, folder=cache)  # captions serve the next question too
+        with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
             return runner.run(Sample("question", self.question, ""))
 
     def _own_graph(self, show: Callable[[Progress], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
-        from eqa_nodes.cli.paths import run_folder
         from eqa_nodes.runners.opening import open_runner
         from eqa_nodes.runners.ready import check_chain
 
-        config = replace(self.config, folder=run_folder(self.out))
         scene = self.scene or SCENE
-        check_chain(config, scene)
-        with closing(open_runner(config, show)) as runner:
+        check_chain(self.config, scene)
+        with closing(open_runner(self.config, show)) as runner:
             return runner.run(Sample("question", self.question, "", scene=scene))
 
     def _attached(self, show: Callable[[Progress], None]) -> Answer:
@@ -178,10 +192,11 @@ def check_attached(attach: bool, namespace: str, remap: tuple[str, ...]) -> None
         raise ConfigError("--namespace and --remap are of a graph that runs already: they need --attach")
 
 
-def _write_evidence(result: EpisodeResult, folder: Path) -> None:
-    """Write the images that prove the answer, by rank and place, and the map where something was measured."""
-    from rich.console import Console
+def _write_evidence(result: EpisodeResult, folder: Path) -> Iterator[Path]:
+    """Write the images that prove the answer, by rank and place, and the map where something was measured.
 
+    Yields their paths. A view that is not kept any more has none.
+    """
     from eqa_nodes.bench.report.drawing import map_css, map_svg
     from eqa_nodes.bench.report.measured import measured_picture
     from eqa_nodes.core.storage.codec import write_bytes
@@ -190,9 +205,10 @@ def _write_evidence(result: EpisodeResult, folder: Path) -> None:
     images = {k.id: k for k in result.trace.keyframes} if result.trace is not None else {}
     for rank, e in enumerate(result.answer.evidence, start=1):
         path = folder / (f"{rank}-frame-{e.frame:06d}.jpg" if e.frame >= 0 else f"{rank}-view-{e.keyframe_id:06d}.jpg")
-        write_bytes(path, measured_picture(images[e.keyframe_id], e.note))
-        Console().print(f"  written: {path}", soft_wrap=True)
+        if e.keyframe_id in images:
+            write_bytes(path, measured_picture(images[e.keyframe_id], e.note))
+            yield path
     if result.trace is not None and any(measures_of(e.note) for e in result.answer.evidence):
         path = folder / "measured-from-above.svg"
         write_bytes(path, map_svg(result.trace, None, None, css=map_css()).encode())
-        Console().print(f"  written: {path}", soft_wrap=True)
+        yield path

@@ -73,19 +73,21 @@ class ServeConsole:
     def _serve(self) -> None:
         from rich.console import Console as Terminal
 
+        from eqa_nodes.bench.running.kept import KeptRun
         from eqa_nodes.cli.paths import run_folder
         from eqa_nodes.console.feed import Feed
-        from eqa_nodes.console.kept import KeptRun
+        from eqa_nodes.console.kept import keeping
         from eqa_nodes.console.past import Past
         from eqa_nodes.console.questions import Options, Questions
         from eqa_nodes.core.types.questions import Question
 
         terminal = Terminal()
         with ExitStack() as stack:
-            kept = stack.enter_context(closing(KeptRun(run_folder(self.out))))
+            model = "" if self.robot.attach else self.config.model_name
+            kept = stack.enter_context(KeptRun(run_folder(self.out), model))
             template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
             feed = Feed()
-            questions = Questions(feed, Options(template, kept.keep))
+            questions = Questions(feed, Options(template, keeping(kept)))
             page, server = self.page.serve(stack, kept.out, feed, questions, Past(self.runs, kept.out))
             terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
                            highlight=False, markup=False)

@@ -61,18 +61,20 @@ class ServeAssistant:
     def _serve(self, stack: ExitStack) -> None:
         from eqa_nodes.assistant.server import RobotServer
         from eqa_nodes.assistant.tools import RobotTools
+        from eqa_nodes.bench.running.kept import KeptRun
         from eqa_nodes.cli.paths import run_folder
         from eqa_nodes.console.feed import Feed
-        from eqa_nodes.console.kept import KeptRun
+        from eqa_nodes.console.kept import keeping
         from eqa_nodes.console.questions import Options, Questions
         from eqa_nodes.console.server import listening
         from eqa_nodes.core.types.questions import Question
 
         listener = stack.enter_context(closing(listening(self.host, self.port))) if self.http else None
-        kept = stack.enter_context(closing(KeptRun(run_folder(self.out))))
+        model = "" if self.robot.attach else self.config.model_name
+        kept = stack.enter_context(KeptRun(run_folder(self.out), model))
         feed = Feed()
         template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
-        questions = Questions(feed, Options(template, kept.keep))
+        questions = Questions(feed, Options(template, keeping(kept)))
         _say("starting the robot")
         robot = self.robot.open(stack, self.config, kept.out, feed)
         stack.enter_context(closing(questions))

@@ -64,10 +64,8 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
     """
-    commit, dirty = git_state()
-    now = RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}),
-                   eqa_nodes.__version__, commit, dirty, platform.python_version(), np.__version__,
-                   platform.platform(), list(sys.argv), utc_now(), task=task, run=dict(run or {}), asked=asked)
+    now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}), task=task,
+                           run=dict(run or {}), asked=asked))
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in _SAME if _meant(getattr(before, name)) != _meant(getattr(now, name))]
@@ -76,9 +74,24 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
             raise ConfigError(f"{out} holds a run with another {', '.join(changed)}: resume it as it was, "
                               "or choose a new directory")
         now.started, now.sessions = before.started, before.sessions + 1
-        now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != commit else [])]
+        now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != now.commit else [])]
     write_json(out / MANIFEST, now)
     return now
+
+
+def state_manifest(out: Path, dataset: str, samples: Sequence[Sample], model: str = "") -> None:
+    """Write the manifest of a run whose questions come one after the other, with those that it has by now."""
+    now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), 0, model, {}, asked=model))
+    started = read_manifest(out).started if (out / MANIFEST).exists() else now.started
+    write_json(out / MANIFEST, replace(now, started=started, finished=now.started))
+
+
+def _now(manifest: RunManifest) -> RunManifest:
+    """Return a manifest with what this process runs on, and when it began."""
+    commit, dirty = git_state()
+    return replace(manifest, version=eqa_nodes.__version__, commit=commit, dirty=dirty,
+                   python=platform.python_version(), numpy=np.__version__, platform=platform.platform(),
+                   command=list(sys.argv), started=utc_now())
 
 
 def _meant(value: object) -> object:

@@ -87,7 +87,7 @@ def test_commands_that_need_frames_say_what_to_do(tmp_path: Path, capsys: pytest
     assert main(["history", "export", folder, str(tmp_path / "out")]) == 2
     assert "without depth" in capsys.readouterr().err
     assert main(["ask", "--history", folder, "--answerer", "label", "--frames", "recalled", "Is there a cup?",
-                 "--cache", str(tmp_path / "cache")]) == 2
+                 "--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "run")]) == 2
     assert "multi-frame" in capsys.readouterr().err
 
 

@@ -64,7 +64,9 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
     monkeypatch.setattr(ready, "check_model", lambda config: None)
     monkeypatch.setenv("EQA_CACHE", str(tmp_path))
-    assert main(["ask", f"Is there a {seen_on(open_history(tour))}?", "--history", str(tour), "--agent", name]) == 0
+    out = ("--out", str(tmp_path / "run"))
+    question = f"Is there a {seen_on(open_history(tour))}?"
+    assert main(["ask", question, "--history", str(tour), "--agent", name, *out]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     knows = ANSWERERS.traits(AGENTS[name].answerer).labels
     assert printed.startswith(("yes", "no")) and ("privileged: " in printed) == knows
@@ -72,13 +74,14 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
     blind = AGENTS[name].frames == "none"
     assert ("seen at" in printed) == (not blind or name == "label") and ("it is there" in printed) == (
         not blind and name not in MODELLESS)
+    assert "report.html" in printed and (tmp_path / "run" / "report.html").exists()
     described = sum(prompt.startswith("You describe") for prompt in prompts(backend))
     assert bool(described) == ("socratic" in name)
     asked = len(backend.requests)
-    main(["ask", "Is there a sofa?", "--history", str(tour), "--agent", name])
+    main(["ask", "Is there a sofa?", "--history", str(tour), "--agent", name, *out])
     if name.startswith("socratic"):
         assert len(backend.requests) - asked <= described // 2  # what was described is kept in the cache
-        main(["ask", "Is there a sofa?", "--history", str(tour), "--agent", name])
+        main(["ask", "Is there a sofa?", "--history", str(tour), "--agent", name, *out])
         assert prompts(backend)[-1].startswith("You answer") and len(backend.requests) <= asked + described + 2
 
 

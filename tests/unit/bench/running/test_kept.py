@@ -1,0 +1,53 @@
+"""Questions that come one after the other are a run directory that the report, and the next session, can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.running.kept import ASKED, KeptRun
+from eqa_nodes.bench.running.manifest import begin_manifest, read_manifest
+from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.runner import SAMPLES, EpisodeResult
+from eqa_nodes.bench.samples import read_samples
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace
+
+GREY, UNSEEN = Answer("grey", 0.75), Answer("", 0.0, abstained=True, message="nothing of the kind was seen")
+
+
+def _result(answer: Answer) -> EpisodeResult:
+    pose = Pose2(1.0, 2.0, 0.0)
+    return EpisodeResult("", answer, pose, EpisodeTrace("?", poses=[(0, pose)], answer=answer))
+
+
+def test_questions_are_added_and_reported(tmp_path: Path) -> None:
+    with KeptRun(tmp_path, "a-model") as kept:
+        assert kept.keep("What colour is the sofa?", "house:7", _result(GREY)) == 0
+    alone = write_report(tmp_path).read_text()
+    assert "What colour is the sofa?" in alone and "<h1>A question</h1>" in alone
+    assert "What it cost" not in alone and "<dt>reference</dt>" not in alone and "unmarked" not in alone
+    with KeptRun(tmp_path, "a-model") as kept:
+        assert kept.keep("Is the oven on?", "house:7", EpisodeResult("", UNSEEN)) == 1
+    manifest = read_manifest(tmp_path)
+    assert (manifest.dataset, manifest.questions, manifest.model) == (ASKED, 2, "a-model")
+    assert [sample.question for sample in read_samples(tmp_path / SAMPLES)] == ["What colour is the sofa?",
+                                                                                "Is the oven on?"]
+    assert [p.answer for p in read_predictions(tmp_path).predictions.values()] == [GREY, UNSEEN]
+    both = write_report(tmp_path).read_text()
+    assert "What it cost" in both and "nothing of the kind was seen" in both
+
+
+def test_the_folder_of_a_benchmark_is_left_alone(tmp_path: Path) -> None:
+    begin_manifest(tmp_path, "house", [])
+    with pytest.raises(StorageError, match="holds a run of house: choose a new directory"):
+        KeptRun(tmp_path)
+
+
+def test_two_cannot_write_at_once(tmp_path: Path) -> None:
+    with KeptRun(tmp_path), pytest.raises(StorageError):
+        KeptRun(tmp_path)
