@@ -18,8 +18,9 @@ from eqa_nodes.ros.graph import CLEARING, MANAGED, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 
-# Nav2's costs (0..255) as cells: what touches something and what is shut stay apart, as in its own OccupancyGrid.
+ASK_S = 0.02  # between two looks at whose answer has come
 KEEP_OUT = 0  # type of a CostmapFilterInfo: keep-out zones and preferred lanes
+# Nav2's costs (0..255) as cells: what touches something and what is shut stay apart, as in its own OccupancyGrid.
 _CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.int8)
 
 
@@ -44,16 +45,35 @@ class Nav2Services:
         return node.create_client(interface(port.type), port.name, callback_group=node.call_group)
 
     def missing(self, wait_s: float) -> str:
-        """Return which managed nodes of Nav2 are not there or not active, after waiting so long; "" = none."""
+        """Return which managed nodes of Nav2 are not there or not active, after waiting so long; "" = none.
+
+        Those that do not answer come first: Nav2's lifecycle manager deactivates all others once one is gone.
+        """
+        asked = self._ask_all(wait_s)
+        done = {name: future for name, future in asked.items() if future is not None and future.done()}
+        states = {name: future.result().current_state.label for name, future in done.items()}
+        absent = ", ".join(self._states[name].srv_name for name, future in asked.items() if future is None)
+        silent = ", ".join(self._states[name].srv_name for name, future in asked.items()
+                           if future is not None and name not in states)
+        idle = (f"{name} of Nav2 is {state}, not active" for name, state in states.items() if state != "active")
+        silent = silent and f"{silent} did not answer within {wait_s:g} s: does Nav2 hang?"
+        return "; ".join(filter(None, (absent and f"no server for {absent}: is Nav2 up?", silent, *idle)))
+
+    def _ask_all(self, wait_s: float) -> dict[str, Any]:
+        """Ask every managed node for its state at once; None for one that serves none, else its future, done or not."""
+        asked: dict[str, Any] = dict.fromkeys(self._states)
         end = time.monotonic() + wait_s
-        for name, client in self._states.items():
-            try:
-                state = _called(client, max(0.0, end - time.monotonic())).current_state.label
-            except NodeLost as error:
-                return str(error)
-            if state != "active":
-                return f"{name} of Nav2 is {state}, not active"
-        return ""
+        while True:
+            for name, client in self._states.items():
+                if asked[name] is None and client.service_is_ready():
+                    asked[name] = client.call_async(client.srv_type.Request())
+            if all(future and future.done() for future in asked.values()) or time.monotonic() >= end:
+                break
+            time.sleep(ASK_S)
+        for name, future in asked.items():
+            if future and not future.done():
+                self._states[name].remove_pending_request(future)
+        return asked
 
     def costmap(self, wait_s: float) -> GridMap:
         """See Commander.costmap."""

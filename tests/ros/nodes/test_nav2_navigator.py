@@ -306,6 +306,14 @@ def test_a_nav2_that_is_not_active_goes_away_and_comes_back(rig: Rig) -> None:
         until(lambda: rig.go().code is NavCode.SUCCEEDED)
 
 
+def test_the_server_that_is_gone_is_named_before_those_that_the_lifecycle_manager_deactivated(rig: Rig) -> None:
+    rig.node(wait__active_s=1.0)
+    others = dict.fromkeys(("bt_navigator", "controller_server", "behavior_server"), "inactive")
+    with ScriptedNav2(rig.domain, states=others):
+        until(lambda: rig.go().message.startswith("no server for planner_server/get_state: is Nav2 up?; "
+                                                  "bt_navigator of Nav2 is inactive, not active; "))
+
+
 def test_results_of_humble_have_neither_code_nor_message() -> None:
     humble = SimpleNamespace(result=None)
     assert end_of(GoalStatus.STATUS_ABORTED, humble) == TaskEnd(TaskState.ABORTED)
