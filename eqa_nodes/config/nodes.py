@@ -73,7 +73,7 @@ class MapperSettings(Settings):
     node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
     robot: RobotModel = setting(RobotModel(), reads=(
         "radius_m", "height_m", "camera.width", "camera.height", "camera.hfov_deg", "camera.height_m",
-        "camera.tilt_down_deg"))
+        "camera.tilt_down_deg", "climb_m", "stairs"))
     map: MapperConfig = setting(MapperConfig(), live=EPISODE)
     relocated: str = setting(NEW, "What happens to the map when localisation jumps: new (start a new map) | keep.")
 
@@ -143,7 +143,7 @@ class ReconstructorSettings(Settings):
 class ExplorerSettings(Settings):
     """Parameters of the explorer node."""
 
-    robot: RobotModel = setting(RobotModel(), reads=("radius_m",))
+    robot: RobotModel = setting(RobotModel(), reads=("radius_m", "stairs"))
     policy: str = setting(DEFAULT_POLICY,
         "Exploration policy: random | frontier | goal | fine | snapshot | topo | best | express, a name that an "
         "installed package registers, or package.module:Class.", live=QUESTION)

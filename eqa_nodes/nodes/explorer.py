@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from eqa_nodes.config.nodes import ExplorerSettings
-from eqa_nodes.core.mapping.storeys import FloorPolicy
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.registry.policies import make_policy
@@ -36,7 +36,7 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or self.policy is None:
             policy = make_policy(self.config.policy, self.config.params, self.config.robot)
-            self.policy = FloorPolicy(policy, request.question.seed)
+            self.policy = FloorPolicy(policy, request.question.seed, self.config.robot)
         grid = messages.grid_of(seen["map"], seen["explored"])
         situation = Situation(
             messages.question_of(request.question), messages.goal_of(request.robot), grid,

@@ -11,11 +11,12 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
-from eqa_nodes.core.mapping.storeys import FloorPolicy, Storeys
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.observing import Observing, Remembering
 from eqa_nodes.core.perception.tracking import Perceiver
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.floor import (
@@ -30,6 +31,7 @@ from eqa_nodes.core.types.floor import (
 )
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.registry.answerers import answerer_of
@@ -92,8 +94,8 @@ class Body:
 class LocalExplorer:
     """A policy on the body's own map; notes every decision."""
 
-    def __init__(self, policy: Policy, body: Body) -> None:
-        self._policy, self._body = policy, body
+    def __init__(self, policy: Policy, body: Body, robot: RobotModel = RobotModel()) -> None:
+        self._policy, self._body, self._robot = policy, body, robot
         self._asked: Question | None = None
 
     def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:
@@ -114,7 +116,7 @@ class LocalExplorer:
     def _situation(self, question: Question, assessments: Sequence[ViewAssessment],
                    regions: Sequence[RankedRegion] = (), advice: Sequence[WeighedOption] = ()) -> Situation:
         if question is not self._asked:
-            self._asked, self._here = question, FloorPolicy(self._policy, question.seed)
+            self._asked, self._here = question, FloorPolicy(self._policy, question.seed, self._robot)
         floors = self._body.floors
         return Situation(question, self._body.last()[1], floors.grid(), floors.frontiers(), assessments, regions,
                          advice)
@@ -193,7 +195,7 @@ class InProcessRunner:
         navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, own.robot, now=body.now,
                                    pose=lambda: body.last()[1], travelled=body.travelled)
         explores = self._settings.explorer
-        explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.robot), body)
+        explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.robot), body, explores.robot)
         return Ports(navigator, explorer, body.memory, self._answerer, body)
 
 

@@ -52,7 +52,7 @@ class HouseMultiReader:
 class HouseFloorsReader:
     """Questions about built-in homes of two storeys, each from its own floor and from the other one."""
 
-    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-floors")
+    traits = ReaderTraits(robot="climber", files=False, task=ACTIVE, command="eqa bench run --dataset house-floors")
 
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""

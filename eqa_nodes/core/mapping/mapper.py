@@ -10,13 +10,15 @@ from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.mapping import voxels
 from eqa_nodes.core.mapping.config import HEAD_ROOM_M, MapperConfig, blind_m, check_body
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.types.floor import Frontier, GridMap
+from eqa_nodes.core.mapping.stairs import Sheet, body_of, laid_over, sheet_of
+from eqa_nodes.core.types.floor import Frontier, GridMap, Staircase
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
 
 _GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
 _PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge
 _SAMPLES = 3  # measured points per voxel and image axis at the maximal range: fewer would tear holes into walls
+_STAIRS_M = 3.3  # stairs are mapped up to so far above and below the floor
 _ENOUGH = 0.2  # of the points that a wall gives there make a voxel solid: single stray points do not
 
 
@@ -31,7 +33,10 @@ class Mapper:
         """Raises ConfigError for a robot whose height does not fit the map's heights."""
         self.config, self.robot = config or MapperConfig(), robot or RobotModel()
         check_body(self.config, self.robot)
-        self._blind_m = blind_m(self.config, self.robot)
+        c, self._blind_m = self.config, blind_m(self.config, self.robot)
+        below_m = max(c.floor_below_m, _STAIRS_M) if self.robot.stairs else c.floor_below_m
+        self._below = math.ceil((c.obstacle_min_m + below_m) / c.voxel_m - 1e-9)  # layers below obstacle_min_m
+        self._body = body_of(self.robot.climb_m, self.robot.height_m + HEAD_ROOM_M, self.robot.radius_m, c.voxel_m)
         self.reset()
 
     def reset(self) -> None:
@@ -42,8 +47,10 @@ class Mapper:
         self._stamp_ns = -1
         self._layout: voxels.VoxelLayout | None = None
         c = self.config
-        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
-        layers = below + math.ceil((c.ceiling_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
+        self._aloft: tuple[float, float, float] | None = None  # where the base is, when it stands on stairs
+        self._sheet: Sheet | None = None  # of the present map, computed when it is asked for
+        up_m = max(c.ceiling_m, _STAIRS_M + self.robot.height_m + HEAD_ROOM_M) if self.robot.stairs else c.ceiling_m
+        layers = self._below + math.ceil((up_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
         self._voxels = np.zeros((0, 0, layers), np.int8)
         self._clear = np.zeros((0, 0), np.bool_)
         self._explored = np.zeros((0, 0), np.bool_)
@@ -65,7 +72,13 @@ class Mapper:
         if first:
             self.floor_z = frame.map_from_base.xyz[2]
         self._see(np.require(depth_m, np.float32, ("C", "W")), view, window)
-        self._stand(frame, first)
+        self._sheet, base = None, frame.map_from_base.xyz
+        on_stairs = self.robot.stairs and abs(base[2] - self.floor_z) > self.config.obstacle_min_m
+        self._aloft = base if on_stairs else None
+        if on_stairs:
+            self._tread(base)
+        else:
+            self._stand(frame, first)
 
     def set_back(self, stamp_ns: int) -> None:
         """Take frames from this stamp on: the clock was set back. Nothing changes before the first frame."""
@@ -83,16 +96,54 @@ class Mapper:
             raise
         self._stamp_ns = frame.stamp_ns
 
+    def look_back(self, frame: Frame) -> None:
+        """Carry what an older frame shows into the map: one from the way to this floor. Not for the first frame."""
+        view = self._view(frame)
+        window = self._reserve(self._require_layout(), view, frame.intrinsics)
+        self._see(np.require(clean_depth(frame.depth_m)[0], np.float32, ("C", "W")), view, window)
+        self._sheet = None
+
     def grid(self) -> GridMap:
         """Return a snapshot of the 2D map. Raises StaleData before the first frame."""
         layout = self._require_layout()
         voxel = self.config.voxel_m
         origin = (layout.gx * voxel, layout.gy * voxel)
-        return GridMap(self._stamp_ns, voxel, origin, self._cells.copy(), self._explored.copy(), self.floor_z)
+        if not self.robot.stairs:
+            return GridMap(self._stamp_ns, voxel, origin, self._cells.copy(), self._explored.copy(), self.floor_z)
+        sheet = self._stairs()
+        return GridMap(self._stamp_ns, voxel, origin,
+                       laid_over(sheet, self._voxels, self._cells, layout.floor, self._body),
+                       self._explored | sheet.stairs, self.floor_z)
 
     def frontiers(self) -> list[Frontier]:
-        """Return the frontiers of the present map. Raises StaleData before the first frame."""
-        return find_frontiers(self.grid())
+        """Return the frontiers of the present map, none of them on stairs. Raises StaleData before the first frame."""
+        grid = self.grid()
+        found = find_frontiers(grid)
+        if not self.robot.stairs:
+            return found
+        stairs, (x0, y0), voxel = self._stairs().stairs, grid.origin, grid.resolution_m
+        return [f for f in found if not stairs[math.floor((f.y - y0) / voxel), math.floor((f.x - x0) / voxel)]]
+
+    def staircases(self) -> list[Staircase]:
+        """Return the stairs that were seen from this floor as far as they are known; none unless the robot climbs."""
+        if not self.robot.stairs or self._stamp_ns < 0:
+            return []
+        layout, voxel, found = self._require_layout(), self.config.voxel_m, list[Staircase]()
+        for climb in self._stairs().climbs:
+            foot, end = (((layout.gx + ix + 0.5) * voxel, (layout.gy + iy + 0.5) * voxel, self.floor_z + rise)
+                         for (iy, ix), rise in ((climb.foot, 0.0), (climb.end, climb.rise_m)))
+            found.append(Staircase(foot, end) if climb.rise_m > 0 else Staircase(end, foot))
+        return found
+
+    def _stairs(self) -> Sheet:
+        if self._sheet is None:
+            layout, voxel, aloft = self._require_layout(), self.config.voxel_m, None
+            if self._aloft is not None:
+                x, y, z = self._aloft
+                aloft = (math.floor(y / voxel) - layout.gy, math.floor(x / voxel) - layout.gx,
+                         math.floor((z - layout.z0) / voxel))
+            self._sheet = sheet_of(self._voxels, self._cells, layout.floor, voxel, self._body, aloft)
+        return self._sheet
 
     def explored_share(self) -> float:
         """Return which part (0..1) of the known free floor is explored; 0 before the first frame."""
@@ -121,7 +172,7 @@ class Mapper:
     def _first_layout(self, frame: Frame) -> voxels.VoxelLayout:
         """Place the volume. A layer begins at obstacle_min_m, and so the floor lies inside a layer, not on its face."""
         c, (x, y, floor) = self.config, frame.map_from_base.xyz
-        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
+        below = self._below
         z0 = floor + c.obstacle_min_m - below * c.voxel_m
         return voxels.VoxelLayout(
             gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0,
@@ -166,6 +217,21 @@ class Mapper:
         rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, self._blind_m,
                                    c.explored_range_m, c.explored_width)
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
+
+    def _tread(self, base: tuple[float, float, float]) -> None:
+        """Mark what the robot stands on as a surface, with air above it: the camera does not see it."""
+        layout, (x, y, z), radius = self._require_layout(), base, self._body.radius
+        voxel, layer = self.config.voxel_m, math.floor((z - layout.z0) / self.config.voxel_m)
+        if not 0 <= layer < self._voxels.shape[2]:
+            return
+        cx, cy = x / voxel - layout.gx, y / voxel - layout.gy
+        for iy in range(math.floor(cy - radius), math.ceil(cy + radius)):
+            for ix in range(math.floor(cx - radius), math.ceil(cx + radius)):
+                if math.hypot(ix + 0.5 - cx, iy + 0.5 - cy) <= radius:
+                    column = self._voxels[iy, ix]
+                    column[layer] = self.config.bound
+                    np.minimum(column[layer + 1:layer + 1 + self._body.height], -1,
+                               out=column[layer + 1:layer + 1 + self._body.height])
 
     def _stand(self, frame: Frame, first: bool) -> None:
         """Mark the robot's own footprint as free, and by assumption the surroundings of its start."""

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.driving.planning import index_of
-from eqa_nodes.core.errors import BadFrame, BadPose
-from eqa_nodes.core.mapping.area import fenced
+from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types.floor import Decision, Frontier, GridMap, Option, Staircase
-from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.floor import Frontier, GridMap, Staircase
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
 
 _LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
 _LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
 _SAME_STAIRS_M = 1.5  # staircases of two floors whose ends lie so near to each other are one
-_THIS_FLOOR_M = 1.0  # a view was taken on this floor when the base was so near to its height
+_CLIMB_FRAMES = 40  # so many of the way between two floors are shown to the map of the floor that is entered
 
 
 class _Ground(NamedTuple):
@@ -51,7 +46,8 @@ class Storeys:
     def reset(self) -> None:
         """Forget everything."""
         self.rejected = self.between = 0
-        self.staircases: tuple[Staircase, ...] = ()
+        self._used: tuple[Staircase, ...] = ()
+        self._climb: list[Frame] = []  # what was seen since the floor was left
         self._here = Mapper(self.config, self.robot)
         self._floors = [self._here]
         self._began = False
@@ -67,6 +63,12 @@ class Storeys:
     def bad_pixels(self) -> int:
         """Depth pixels of all floors that were NaN, inf, negative or beyond reach."""
         return sum(floor.bad_pixels for floor in self._floors)
+
+    @property
+    def staircases(self) -> tuple[Staircase, ...]:
+        """Stairs that were taken, and those that a robot that takes stairs has seen from this floor."""
+        seen = [s for s in self._here.staircases() if not any(_same_stairs(s, used) for used in self._used)]
+        return (*self._used, *seen)
 
     def integrate(self, frame: Frame) -> None:
         """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
@@ -102,14 +104,21 @@ class Storeys:
         self._ground = _Ground((x, y, z), x, y)
 
     def _elsewhere(self, frame: Frame) -> None:
-        """Take in a frame off the present floor."""
-        self._here.skip(frame)  # checks it too
+        """Take in a frame off the present floor; stairs that the robot takes are mapped with the floor last left."""
+        if self.robot.stairs:
+            self._here.integrate(frame)
+            self._climb = [*self._climb[1 - _CLIMB_FRAMES:], frame]
+        else:
+            self._here.skip(frame)  # checks it too
         self._step(*frame.map_from_base.xyz)
         floor = self._entered(frame.map_from_base.xyz[2])
         if floor is None:
-            self.between += 1
+            self.between += not self.robot.stairs
             return
         floor.integrate(frame)
+        for seen in self._climb:
+            floor.look_back(seen)
+        self._climb = []
         if floor not in self._floors:
             self._floors.append(floor)
         self._note_stairs(floor)
@@ -137,51 +146,11 @@ class Storeys:
         ends = (self._left, (*self._ground.since[:2], floor.floor_z))
         low, high = sorted(ends, key=lambda end: end[2])
         if not any(math.dist(low, j.low) < _SAME_STAIRS_M and math.dist(high, j.high) < _SAME_STAIRS_M
-                   for j in self.staircases):
-            self.staircases += (Staircase(low, high),)
+                   for j in self._used):
+            self._used += (Staircase(low, high),)
 
 
-class FloorPolicy:
-    """A policy that is asked for one question about the floor that the robot is on, within the question's area.
-
-    Views of other floors are left out: their places are not on this map.
-    """
-
-    def __init__(self, policy: Policy, seed: int) -> None:
-        self._policy = policy
-        policy.reset(seed)
-
-    def options(self, situation: Situation) -> list[Option] | None:
-        """Return where the policy could go; None for one that lists no options."""
-        listed: Callable[[Situation], list[Option]] | None = getattr(self._policy, "options", None)
-        return None if listed is None else listed(on_this_floor(situation))
-
-    def decide(self, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
-        """Return where to look next; confirm: where to look again before an answer is given."""
-        grid, here = situation.grid, on_this_floor(situation)
-        decision = self._policy.confirm(here) if confirm else _with_stairs(self._next(here), grid, staircases)
-        return decision._replace(explored=grid.explored_share())
-
-    def _next(self, situation: Situation) -> Decision:
-        try:
-            index_of(situation.grid, situation.pose.x, situation.pose.y)
-        except BadPose as error:
-            return Decision(None, f"nowhere to go: {error}")
-        return self._policy.decide(situation)
-
-
-def on_this_floor(situation: Situation) -> Situation:
-    """Return what a policy decides on: views of other floors are left out, and what lies outside the area is shut."""
-    z = situation.grid.z
-    return fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
-
-
-def _with_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase]) -> Decision:
-    """Name the other floors in a decision without a goal, because the robot does not drive there on its own."""
-    ends = [(here, there) for j in staircases for here, there in (j, j[::-1]) if abs(here[2] - grid.z) <= _THIS_FLOOR_M]
-    if decision.goal is not None or not ends:
-        return decision
-    stairs = ", ".join(f"({x:.1f}, {y:.1f}) to the floor {abs(to[2] - grid.z):.1f} m "
-                       f"{'above' if to[2] > grid.z else 'below'}" for (x, y, _), to in ends)
-    return decision._replace(reason=f"{decision.reason}; what was asked about may be on another floor, and this robot "
-                                    f"does not take stairs automatically: stairs at {stairs}")
+def _same_stairs(seen: Staircase, used: Staircase) -> bool:
+    """Return whether stairs that were seen from one end, perhaps not to the other, are those that were taken."""
+    return (math.dist(seen.low, used.low) < _SAME_STAIRS_M or math.dist(seen.high, used.high) < _SAME_STAIRS_M
+            or math.dist(seen.low[:2], used.high[:2]) + math.dist(seen.high[:2], used.low[:2]) < _SAME_STAIRS_M)

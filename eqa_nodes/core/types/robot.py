@@ -78,6 +78,9 @@ class RobotModel:
     step_s: Positive = setting(0.5, "Simulated time of one action in seconds.")
     climb_m: NotNegative = setting(0.2, "Highest step that the robot can drive over, in metres.")
     slope_deg: NotNegative = setting(45.0, "Steepest floor that the robot can drive on, in degrees.")
+    stairs: bool = setting(False,
+        "The robot takes stairs whose steps are not higher than climb_m. If false stairs are obstacles, as robots with"
+        " wheels need it.")
     slide: bool = setting(True, "Slide along obstacles in simulation. If false the robot stops in front of them.")
     camera: CameraModel = CameraModel()
     base: BaseLimits = setting(BaseLimits(), live=NOW)

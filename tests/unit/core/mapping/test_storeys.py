@@ -23,9 +23,10 @@ from eqa_nodes.core.driving.atomic import AtomicNavigator
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.mapping.storeys import FloorPolicy, Storeys
+from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment

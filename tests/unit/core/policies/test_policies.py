@@ -15,7 +15,7 @@ from eqa_nodes.core.driving.planning import distance_field, index_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.mapping.storeys import FloorPolicy
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled

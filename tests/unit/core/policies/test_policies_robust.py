@@ -20,7 +20,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.mapping.storeys import FloorPolicy
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment

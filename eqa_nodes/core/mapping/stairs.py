@@ -1,0 +1,255 @@
+"""Stairs from depth: which surfaces of the voxel map are joined to the floor by steps that the robot can climb.
+
+The map of a floor is a plan, and each of its columns shows one surface. A flood begins on the free floor, or under a
+robot that stands on stairs, and goes on from cell to cell where the next surface is at most a step higher or lower and
+the robot fits above it. What is joined to the floor so, and rises or falls by more than furniture does, is stairs.
+
+A camera on a robot does not see the steps right below it. So the flood also crosses unseen cells to a lower surface (or
+back to the floor) that lies no deeper than steep stairs would lead; those cells get heights in between.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage
+
+from eqa_nodes.core.kernels import njit
+
+NONE, UNSEEN = -1000, -2000  # the level of a column without a joined surface, and of one that shows nothing
+_RISE_M = 0.5  # stairs rise or fall by at least this: three steps
+_AREA_M2 = 0.3  # and take at least so much of the plan
+_STOREY_M = 1.5  # this far above or below the floor, only so much level ground is joined ...
+_LANDING_M = 1.5  # ... because beyond it lies another storey, which has a map of its own
+_GAP_M = 2.0  # so many unseen metres are crossed at most
+_UP = 4  # unseen voxels that are crossed upwards
+_STEEP = 1.5  # metres down for each unseen metre, beside one step
+_SPAN_M = 0.3  # what was seen of stairs down has to span so much height: a lower floor alone is no stairs
+_THICK, _WALL = 6, 4  # a surface with so many solid voxels of those below it is no step
+_AIR = 3  # in one of so many voxels above a surface air must have been seen
+
+
+class Climb(NamedTuple):
+    """Stairs that were seen from a floor: where they begin and how far they are known, cells (row, column) and metres.
+
+    rise_m: of the end above the floor, negative below it.
+    """
+
+    foot: tuple[int, int]
+    end: tuple[int, int]
+    rise_m: float
+
+
+class Sheet(NamedTuple):
+    """A floor with its stairs. level: (rows, columns) int16, voxels above the floor, NONE = neither; stairs: bool.
+
+    seen: bool, where a surface was seen, and is not inferred from what is around.
+    """
+
+    level: np.ndarray
+    seen: np.ndarray
+    stairs: np.ndarray
+    climbs: tuple[Climb, ...]
+
+
+class Body(NamedTuple):
+    """The robot in voxels: the highest step, its height, and its radius in cells."""
+
+    step: int
+    height: int
+    radius: float
+
+
+def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, body: Body,
+             aloft: tuple[int, int, int] | None) -> Sheet:
+    """Return the floor and the stairs that are joined to it.
+
+    voxels: (rows, columns, layers) int8, above 0 = solid; cells: (rows, columns) int8, the floor's plan; floor: its
+    layer. aloft: row, column and layer of a robot that stands on stairs.
+    """
+    level, seen = np.full(cells.shape, NONE, np.int16), np.zeros(cells.shape, bool)
+    start = np.full(3, -1, np.int64) if aloft is None else np.array(aloft)
+    rules = np.array([floor, body.step, body.height, round(_STOREY_M / voxel_m), round(_LANDING_M / voxel_m),
+                      round(_GAP_M / voxel_m)])
+    flood(voxels, cells, rules, start, body.radius, level, seen)
+    stairs, climbs = np.zeros(cells.shape, bool), list[Climb]()
+    for sign in (1, -1):
+        raised = (level != NONE) & (cells != 0 if aloft is None else np.abs(level) > 1) & (sign * level > 0)
+        groups, _ = ndimage.label(raised, np.ones((3, 3)))
+        for number, box in enumerate(ndimage.find_objects(groups), 1):
+            here = np.zeros(cells.shape, bool)
+            here[box] = groups[box] == number
+            measured = sign * level[here & seen]
+            if (not len(measured) or measured.max() * voxel_m < _RISE_M - 1e-9
+                    or np.ptp(measured) * voxel_m < _SPAN_M - 1e-9
+                    or np.count_nonzero(here) * voxel_m ** 2 < _AREA_M2):
+                continue
+            stairs |= here
+            climbs.append(_climb(level, here & seen, sign, voxel_m))
+    return Sheet(level, seen, stairs, tuple(climbs))
+
+
+def _climb(level: np.ndarray, here: np.ndarray, sign: int, voxel_m: float) -> Climb:
+    """Return where stairs begin, and of their highest (lowest) cells the middle of those farthest on."""
+    rows, columns = np.nonzero(here)
+    risen = sign * level[rows, columns]
+    low = int(risen.argmin())
+    top = np.flatnonzero(risen >= risen.max() - 1)
+    away = np.hypot(rows[top] - rows[low], columns[top] - columns[low])
+    far = top[away >= away.max() - 2]
+    middle = far[int(np.hypot(rows[far] - rows[far].mean(), columns[far] - columns[far].mean()).argmin())]
+    return Climb((int(rows[low]), int(columns[low])), (int(rows[middle]), int(columns[middle])),
+                 sign * int(risen.max()) * voxel_m)
+
+
+def laid_over(sheet: Sheet, voxels: np.ndarray, cells: np.ndarray, floor: int, body: Body) -> np.ndarray:
+    """Return the plan with its stairs free, and beside them occupied what stands in the way up there."""
+    laid = cells.copy()
+    laid[sheet.stairs] = 0
+    beside(voxels, sheet.level, sheet.seen, sheet.stairs, floor, body.step, body.height, laid)
+    return laid
+
+
+def body_of(climb_m: float, height_m: float, radius_m: float, voxel_m: float) -> Body:
+    """Return a robot in voxels."""
+    return Body(math.ceil(climb_m / voxel_m - 1e-9), math.ceil(height_m / voxel_m - 1e-9), radius_m / voxel_m)
+
+
+@njit()
+def flood(voxels: np.ndarray, cells: np.ndarray, rules: np.ndarray, start: np.ndarray, radius: float,
+          level: np.ndarray, seen: np.ndarray) -> None:
+    """Fill `level`, and `seen` where a surface was. start: row, column, layer of the robot on stairs, or -1.
+
+    rules: layer of the floor; step and height of the robot, height of a storey in voxels; the longest stretch of level
+    ground far from the floor, and of unseen cells.
+    """
+    floor, step, height, storey, landing, most = rules
+    rows, columns = cells.shape
+    size = rows * columns
+    queue, flat, gap = np.empty(3 * size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.int32)
+    origin, tail, head = np.full(size, -1, np.int64), 0, 0
+    if start[0] >= 0:
+        reach = int(np.ceil(radius))
+        for iy in range(max(0, start[0] - reach), min(rows, start[0] + reach + 1)):
+            for ix in range(max(0, start[1] - reach), min(columns, start[1] + reach + 1)):
+                if (iy - start[0]) ** 2 + (ix - start[1]) ** 2 <= radius * radius:
+                    level[iy, ix] = start[2] - floor
+                    queue[tail] = iy * columns + ix
+                    tail += 1
+    for _ in range(2):
+        while head < tail:
+            at = queue[head]
+            head += 1
+            iy, ix = at // columns, at % columns
+            crossing = level[iy, ix] == NONE
+            behind = at
+            while crossing and gap[behind] > 0 and level[behind // columns, behind % columns] == NONE:
+                behind = origin[behind]
+            here = level[behind // columns, behind % columns]
+            for k in range(4):
+                ny, nx = iy + (1, -1, 0, 0)[k], ix + (0, 0, 1, -1)[k]
+                if not (0 <= ny < rows and 0 <= nx < columns) or level[ny, nx] != NONE:
+                    continue
+                there, free = ny * columns + nx, cells[ny, nx] == 0
+                found = surface(voxels[ny, nx], free, floor, floor + here, step, height)
+                if found == NONE or crossing:
+                    found = across(voxels[ny, nx], free, floor, floor + here, step, height, gap[at] + 1)
+                    if found == NONE:
+                        continue
+                if found == UNSEEN:
+                    if gap[at] < most and gap[there] == 0 and not (free and start[0] < 0):
+                        gap[there], origin[there] = gap[at] + 1, at
+                        queue[tail] = there
+                        tail += 1
+                    continue
+                on = flat[behind] + 1 if found == here and abs(found) >= storey else 0
+                if on > landing:
+                    continue
+                level[ny, nx], flat[there] = found, on
+                seen[ny, nx] = surface(voxels[ny, nx], False, floor, floor + found, 0, height) != NONE
+                queue[tail] = there
+                tail += 1
+                if crossing:
+                    back, length = at, gap[at] + 1
+                    while level[back // columns, back % columns] == NONE:
+                        level[back // columns, back % columns] = round(here + (found - here) * gap[back] / length)
+                        back = origin[back]
+        for iy in range(rows):  # the free floor, all of it at once
+            for ix in range(columns):
+                if cells[iy, ix] == 0 and level[iy, ix] == NONE:
+                    level[iy, ix] = max(surface(voxels[iy, ix], True, floor, floor, step, height), -step)
+                    seen[iy, ix] = surface(voxels[iy, ix], False, floor, floor, step, height) != NONE
+                    queue[tail] = iy * columns + ix
+                    tail += 1
+
+
+@njit()
+def across(column: np.ndarray, free: bool, floor: int, near: int, step: int, height: int, gap: int) -> int:
+    """Return the level of the surface that is met after crossing unseen cells; UNSEEN where none was seen here either.
+
+    Upwards it can only be near or the floor; NONE: what was seen here is no way on.
+    """
+    reach = step + int(_STEEP * gap)
+    for layer in range(min(near + height, len(column) - 1), -1, -1):
+        if column[layer] <= 0:
+            continue
+        if layer >= near:
+            if free and abs(layer - floor) <= step and layer - near <= reach:
+                return layer - floor
+            near_by = gap <= _UP and layer - near <= step + gap
+            return surface(column, False, floor, layer, 0, height) if near_by else NONE
+        if near - layer > reach:
+            return NONE
+        return surface(column, free, floor, layer, 0, height)
+    return UNSEEN
+
+
+@njit()
+def surface(column: np.ndarray, free: bool, floor: int, near: int, step: int, height: int) -> int:
+    """Return the level of the surface of a column that can be stepped on from a layer; NONE where there is none.
+
+    Free floor of which no surface was seen is level.
+    """
+    for layer in range(min(near + step, len(column) - 1), max(near - step, 0) - 1, -1):
+        if column[layer] <= 0:
+            continue
+        if layer + height >= len(column):  # it is not known what hangs over it
+            return NONE
+        seen = False
+        for above in range(layer + 1, min(layer + 1 + height, len(column))):
+            if column[above] > 0:
+                return NONE
+            seen |= above <= layer + _AIR and column[above] < 0
+        under = 0
+        for below in range(max(0, layer - _THICK), layer):
+            under += column[below] > 0
+        if under >= _WALL:  # the upper end of what was seen of a wall
+            return NONE
+        return layer - floor if seen or free else NONE
+    return 0 if free and abs(near - floor) <= step else NONE
+
+
+@njit()
+def beside(voxels: np.ndarray, level: np.ndarray, seen: np.ndarray, stairs: np.ndarray, floor: int, step: int,
+           height: int, laid: np.ndarray) -> None:
+    """Mark cells beside stairs that the robot's body would meet, and edges of the stairs that it would fall over."""
+    rows, columns = laid.shape
+    for iy in range(rows):
+        for ix in range(columns):
+            if not stairs[iy, ix]:
+                continue
+            for ny in range(max(0, iy - 1), min(rows, iy + 2)):
+                for nx in range(max(0, ix - 1), min(columns, ix + 2)):
+                    if stairs[ny, nx]:
+                        continue
+                    if level[ny, nx] != NONE and laid[ny, nx] == 0:
+                        if seen[ny, nx] and abs(level[ny, nx] - level[iy, ix]) > 2 * step:
+                            laid[iy, ix] = 100
+                        continue
+                    low = floor + level[iy, ix] + step + 1
+                    for layer in range(max(low, 0), min(low + height - step, voxels.shape[2])):
+                        if voxels[ny, nx, layer] > 0:
+                            laid[ny, nx] = 100
+                            break
