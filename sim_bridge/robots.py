@@ -8,7 +8,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 
 DEFAULT = "default"  # this project's own, which drives in the built-in houses
-_BODY = RobotModel(radius_m=0.1, height_m=1.5, stairs=True)  # Habitat's own agent: what no paper says is as it was
+_BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's own agent: what the papers do not say they left as it was
 
 # openeqa: the camera of OpenEQA's histories (supplement B.1). express: EXPRESS-Bench, 3.2. hm-eqa: Ren et al., RSS
 # 2024; how it steps between its stops is not said. exploraqa: VLN-CE, whose camera is 1.25 m up. embodied-eval: stands

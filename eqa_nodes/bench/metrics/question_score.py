@@ -23,6 +23,9 @@ from eqa_nodes.core.types.questions import Answer
 Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
 
 
+_OTHER_FLOOR_M = 1.0  # a map whose floor is so much higher or lower than the start is of another floor
+
+
 class SceneFacts(Protocol):
     """What only the scorer may know of a scene. Raises EqaError."""
 
@@ -175,22 +178,25 @@ def _groups(targets: object) -> list[Sequence[int]]:
 
 
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: SceneFacts | None) -> _Arrival:
-    """Measure the final distance, whether the robot passed near the target, and whether it is reachable."""
+    """Measure the final distance, whether the robot passed near the target, and whether it is reachable.
+
+    The path is measured as if it stayed on the floor of the start: of a robot that takes stairs the end counts alone.
+    """
     if (published := prediction.target_m) is not None:
         return _Arrival(published, None, True, "")
     start, end, targets = sample.start, prediction.final_pose, _targets(sample)
     if facts is None or not targets:
         return _Arrival(None, None, None, "")
 
-    def away(x: float, y: float) -> float:  # the robot does not use stairs, so it is on the floor of its start
-        here = (x, y) if sample.start_height_m is None else (x, y, sample.start_height_m)
+    def away(x: float, y: float, floor_m: float | None = sample.start_height_m) -> float:
+        here = (x, y) if floor_m is None else (x, y, floor_m)
         return min(facts.geodesic(sample.scene, here, target) for target in targets)
 
     def straight(x: float, y: float) -> float:
         return min(math.dist((x, y), target[:2]) for target in targets)
 
     try:
-        final = None if end is None else metrics.reachable(away(end.x, end.y))
+        final = None if end is None else metrics.reachable(away(end.x, end.y, _floor(out, sample, prediction)))
         if final is not None and metrics.arrived(final):
             return _Arrival(final, True, True, "")
         begin = start or end
@@ -203,6 +209,15 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Sc
         return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
     except EqaError as error:
         return _Arrival(None, None, None, f"; no distance to the target: {error}")
+
+
+def _floor(out: Path | None, sample: Sample, prediction: Prediction) -> float | None:
+    """Return the height of the floor on which the robot ended: that of its start, unless it took stairs."""
+    start = sample.start_height_m
+    if start is None or not out or not prediction.trace:
+        return start
+    grid = load_trace(inside(out, prediction.trace)).grid
+    return start if grid is None or abs(grid.z - start) < _OTHER_FLOOR_M else grid.z
 
 
 def _poses(out: Path | None, prediction: Prediction) -> _Poses:

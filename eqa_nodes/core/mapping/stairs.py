@@ -23,6 +23,7 @@ _RISE_M = 0.5  # stairs rise or fall by at least this: three steps
 _AREA_M2 = 0.3  # and take at least so much of the plan
 _STOREY_M = 1.5  # this far above or below the floor, only so much level ground is joined ...
 _LANDING_M = 1.5  # ... because beyond it lies another storey, which has a map of its own
+_TALL_M, _FLAT = 1.2, 0.5  # lower than this, and with more than this share at one height, it is furniture
 _GAP_M = 2.0  # so many unseen metres are crossed at most
 _UP = 4  # unseen voxels that are crossed upwards
 _STEEP = 1.5  # metres down for each unseen metre, beside one step
@@ -84,24 +85,30 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
             measured = sign * level[here & seen]
             if (not len(measured) or measured.max() * voxel_m < _RISE_M - 1e-9
                     or np.ptp(measured) * voxel_m < _SPAN_M - 1e-9
-                    or np.count_nonzero(here) * voxel_m ** 2 < _AREA_M2):
+                    or np.count_nonzero(here) * voxel_m ** 2 < _AREA_M2 or _is_furniture(measured, voxel_m)):
                 continue
             stairs |= here
-            climbs.append(_climb(level, here & seen, sign, voxel_m))
+            climbs.append(_climb(level, here, seen, sign, voxel_m))
     return Sheet(level, seen, stairs, tuple(climbs))
 
 
-def _climb(level: np.ndarray, here: np.ndarray, sign: int, voxel_m: float) -> Climb:
-    """Return where stairs begin, and of their highest (lowest) cells the middle of those farthest on."""
+def _is_furniture(risen: np.ndarray, voxel_m: float) -> bool:
+    """Return whether what was seen of a surface is low, and most of it at one height: a bed that a box stands at."""
+    return bool(risen.max() * voxel_m < _TALL_M and np.bincount(np.maximum(risen, 0)).max() > _FLAT * len(risen))
+
+
+def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, voxel_m: float) -> Climb:
+    """Return where stairs begin, and of their highest (lowest) seen cells the middle of those farthest on."""
     rows, columns = np.nonzero(here)
     risen = sign * level[rows, columns]
-    low = int(risen.argmin())
+    foot = int(rows[risen.argmin()]), int(columns[risen.argmin()])
+    on = seen[rows, columns]
+    rows, columns, risen = rows[on], columns[on], risen[on]
     top = np.flatnonzero(risen >= risen.max() - 1)
-    away = np.hypot(rows[top] - rows[low], columns[top] - columns[low])
+    away = np.hypot(rows[top] - foot[0], columns[top] - foot[1])
     far = top[away >= away.max() - 2]
     middle = far[int(np.hypot(rows[far] - rows[far].mean(), columns[far] - columns[far].mean()).argmin())]
-    return Climb((int(rows[low]), int(columns[low])), (int(rows[middle]), int(columns[middle])),
-                 sign * int(risen.max()) * voxel_m)
+    return Climb(foot, (int(rows[middle]), int(columns[middle])), sign * int(risen.max()) * voxel_m)
 
 
 def laid_over(sheet: Sheet, voxels: np.ndarray, cells: np.ndarray, floor: int, body: Body) -> np.ndarray:
@@ -198,7 +205,7 @@ def across(column: np.ndarray, free: bool, floor: int, near: int, step: int, hei
         if layer >= near:
             if free and abs(layer - floor) <= step and layer - near <= reach:
                 return layer - floor
-            near_by = gap <= _UP and layer - near <= step + gap
+            near_by = gap <= _UP and layer - near <= step + gap // 2
             return surface(column, False, floor, layer, 0, height) if near_by else NONE
         if near - layer > reach:
             return NONE

@@ -17,6 +17,7 @@ from eqa_nodes.core.types.views import Frame
 _LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
 _LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
 _SAME_STAIRS_M = 1.5  # staircases of two floors whose ends lie so near to each other are one
+_STAIRS_WIDE_M = 1.0  # length of the frontier at the end of stairs
 _CLIMB_FRAMES = 40  # so many of the way between two floors are shown to the map of the floor that is entered
 
 
@@ -67,8 +68,10 @@ class Storeys:
     @property
     def staircases(self) -> tuple[Staircase, ...]:
         """Stairs that were taken, and those that a robot that takes stairs has seen from this floor."""
-        seen = [s for s in self._here.staircases() if not any(_same_stairs(s, used) for used in self._used)]
-        return (*self._used, *seen)
+        return (*self._used, *self._seen())
+
+    def _seen(self) -> list[Staircase]:
+        return [s for s in self._here.staircases() if not any(_same_stairs(s, used) for used in self._used)]
 
     def integrate(self, frame: Frame) -> None:
         """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
@@ -87,8 +90,15 @@ class Storeys:
         return self._here.grid()
 
     def frontiers(self) -> list[Frontier]:
-        """Return the frontiers of the present floor. Raises StaleData before the first frame."""
-        return self._here.frontiers()
+        """Return the frontiers of the present floor, and where stairs end that were seen and not taken.
+
+        Raises StaleData before the first frame.
+        """
+        found = self._here.frontiers()
+        for stairs in self._seen():
+            near, far = sorted(stairs, key=lambda end: abs(end[2] - self._here.floor_z))
+            found.append(Frontier(far[0], far[1], math.atan2(far[1] - near[1], far[0] - near[0]), _STAIRS_WIDE_M))
+        return found
 
     def explored_share(self) -> float:
         """Return which part (0..1) of the present floor's free cells is explored; 0 before the first frame."""
@@ -152,5 +162,13 @@ class Storeys:
 
 def _same_stairs(seen: Staircase, used: Staircase) -> bool:
     """Return whether stairs that were seen from one end, perhaps not to the other, are those that were taken."""
-    return (math.dist(seen.low, used.low) < _SAME_STAIRS_M or math.dist(seen.high, used.high) < _SAME_STAIRS_M
-            or math.dist(seen.low[:2], used.high[:2]) + math.dist(seen.high[:2], used.low[:2]) < _SAME_STAIRS_M)
+    return all(_beside(end, used) < _SAME_STAIRS_M for end in seen)
+
+
+def _beside(end: tuple[float, float, float], stairs: Staircase) -> float:
+    """Return the distance on the plan from a point to the straight line between the ends of stairs, metres."""
+    (ax, ay, _), (bx, by, _) = stairs
+    length2 = (bx - ax) ** 2 + (by - ay) ** 2
+    along = ((end[0] - ax) * (bx - ax) + (end[1] - ay) * (by - ay)) / length2 if length2 > 0 else 0.0
+    along = min(max(along, 0.0), 1.0)
+    return math.hypot(end[0] - ax - along * (bx - ax), end[1] - ay - along * (by - ay))

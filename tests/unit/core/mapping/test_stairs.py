@@ -1,0 +1,163 @@
+"""Stairs from depth: up and down in built-in homes, on toy maps, and not at all for robots with wheels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
+from eqa_nodes.core.mapping.mapper import Mapper
+from eqa_nodes.core.mapping.stairs import NONE, body_of, laid_over, sheet_of
+from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
+from eqa_nodes.core.types.floor import Action, Decision, Travelled
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Question, Situation
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from sim_bridge.house.simulator import HouseSimulator, storeyed
+from sim_bridge.simulator import EpisodeSetup, Step
+
+SEED, SCENE = 1000, "house:1000@2"
+ROBOT = RobotModel(stairs=True, camera=CameraModel(width=160, height=120, color=False))
+BODY = body_of(0.2, 1.4, 0.18, 0.1)
+FLOOR = 34  # layer
+AIR, SOLID = -3, 3
+
+
+class Idle:
+    """A policy that has nothing left to explore."""
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return no goal."""
+        return Decision(None, "nothing left")
+
+    def confirm(self, situation: Situation) -> Decision:
+        """Accept the answer."""
+        return Decision(None, "the answer stands")
+
+
+class Visit:
+    """A robot in a home of two storeys, with its own maps only."""
+
+    def __init__(self, start: Pose2, height_m: float, robot: RobotModel = ROBOT) -> None:
+        self.simulator, self.storeys = HouseSimulator(), Storeys(robot=robot)
+        self.take(self.simulator.reset(EpisodeSetup(SCENE, start=start, start_height_m=height_m, robot=robot)))
+        self.navigator = AtomicNavigator(
+            self.act, self.storeys.grid, robot=robot, now=lambda: self.step.frame.stamp_ns / 1e9,
+            pose=lambda: self.step.frame.pose, travelled=lambda: Travelled(self.step.steps, self.step.metres))
+        self.policy = FloorPolicy(Idle(), 0, robot)
+
+    def take(self, step: Step) -> None:
+        self.step = step
+        self.storeys.integrate(step.frame)
+
+    def act(self, action: Action) -> ActOutcome:
+        self.take(self.simulator.act(action))
+        return ActOutcome(self.step.frame.pose, self.step.collided)
+
+    def decide(self) -> Decision:
+        here = Situation(Question("?"), self.step.frame.pose, self.storeys.grid(), self.storeys.frontiers())
+        return self.policy.decide(here, self.storeys.staircases, False)
+
+    def climb(self) -> list[str]:
+        """Enter the stairwell, look round and follow the policy until it has nowhere to go; return its reasons."""
+        for _ in range(5):
+            self.act(Action.MOVE_FORWARD)
+        self.navigator.look_around(1e9)
+        reasons = list[str]()
+        for _ in range(12):
+            decision = self.decide()
+            reasons.append(decision.reason)
+            if decision.goal is None:
+                break
+            self.navigator.go_to(decision.goal, 1e9)
+        return reasons
+
+
+def _before_the_stairs(up: bool) -> tuple[Pose2, float]:
+    stairs = storeyed(SEED).stairs
+    y = stairs.y0 - 0.65 if up else stairs.y1 + 0.65
+    return Pose2(stairs.middle[0] - 1.3, y, 0.0), 0.0 if up else stairs.rise_m
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_a_robot_takes_the_stairs_and_keeps_both_maps(up: bool) -> None:
+    start, height_m = _before_the_stairs(up)
+    visit, rise = Visit(start, height_m), storeyed(SEED).stairs.rise_m
+    first = visit.storeys.grid()
+    reasons = visit.climb()
+    assert f"takes the stairs {'up' if up else 'down'}" in reasons[0]
+    now = visit.storeys.grid()
+    assert abs(now.z - first.z) == pytest.approx(rise, abs=0.02)
+    assert visit.step.metres < 8.0  # the shortest way from corridor to landing is 6.2 m
+    assert reasons[-1] == "nothing left"  # both floors have nothing left: it does not go back and forth
+    assert visit.storeys.between == 0 and len(visit.storeys.staircases) == 1
+
+
+def test_a_robot_with_wheels_keeps_off_the_stairs() -> None:
+    start, height_m = _before_the_stairs(up=True)
+    robot = RobotModel(camera=ROBOT.camera)
+    visit = Visit(start, height_m, robot)
+    assert visit.climb() == ["nothing left"]
+    assert visit.storeys.staircases == () and visit.step.frame.map_from_base.xyz[2] == 0.0
+    stairs, grid = storeyed(SEED).stairs, visit.storeys.grid()
+    iy, ix = (math.floor((v - o) / grid.resolution_m) for v, o in
+              ((stairs.y0 + 1.0, grid.origin[1]), (stairs.middle[0], grid.origin[0])))
+    assert grid.cells[iy, ix] == 100
+
+
+def test_where_there_are_no_stairs_a_robot_that_takes_them_has_the_same_map() -> None:
+    grids = []
+    for robot in (ROBOT, RobotModel(camera=ROBOT.camera)):
+        simulator, mapper = HouseSimulator(), Mapper(robot=robot)
+        mapper.integrate(simulator.reset(EpisodeSetup("house:1000", robot=robot)).frame)
+        for _ in range(12):
+            mapper.integrate(simulator.act(Action.TURN_LEFT).frame)
+        grids.append(mapper.grid())
+    assert (grids[0].cells == grids[1].cells).mean() > 0.995 and grids[0].origin == grids[1].origin
+
+
+def _world(*heights: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return voxels and plan of a strip 10 cells wide: two cells of each height (layers above the floor) in turn."""
+    columns = 6 + 2 * len(heights)
+    voxels, cells = np.full((10, columns, 90), AIR, np.int8), np.full((10, columns), -1, np.int8)
+    cells[:, :6], voxels[:, :6, FLOOR] = 0, SOLID
+    for number, height in enumerate(heights):
+        here = slice(6 + 2 * number, 8 + 2 * number)
+        voxels[:, here, FLOOR + height] = SOLID
+        cells[:, here] = 100 if height > 1 else -1
+    return voxels, cells
+
+
+def test_steps_are_stairs_and_furniture_is_not() -> None:
+    voxels, cells = _world(2, 4, 6, 8, 10)
+    sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+    climb, = sheet.climbs
+    assert climb.rise_m == pytest.approx(1.0) and climb.foot[1] < climb.end[1]
+    assert (laid_over(sheet, voxels, cells, FLOOR, BODY) == 0).all()
+    for heights in ((2, 2, 2, 2), (2, 4, 4, 4), (4, 8, 8, 8), (5, 5, 5, 5)):  # a step, a stool, and what is too high
+        voxels, cells = _world(*heights)
+        sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+        assert sheet.climbs == () and (laid_over(sheet, voxels, cells, FLOOR, BODY) == cells).all()
+
+
+def test_steps_under_something_low_are_no_way() -> None:
+    voxels, cells = _world(2, 4, 6, 8, 10)
+    voxels[:, 10:, FLOOR + 16] = SOLID
+    level = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).level
+    assert (level[:, 8] == 4).all() and (level[:, 10:] == NONE).all()
+
+
+def test_steps_down_are_found_behind_the_edge_that_hides_the_first_ones() -> None:
+    voxels, cells = _world(-2, -4, -6, -8, -10, -12, -14, -16)
+    voxels[:, 6:12] = 0  # nobody has seen the first three steps
+    climb, = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).climbs
+    assert climb.rise_m == pytest.approx(-1.6)
+    deep, plan = _world(*[-14] * 8)  # a drop to a lower floor
+    deep[:, 6:12] = 0
+    assert sheet_of(deep, plan, FLOOR, 0.1, BODY, None).climbs == ()
