@@ -43,12 +43,13 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
             messages.frontiers_of(seen["frontiers"]),
             [messages.assessment_of(a) for a in request.assessments],
             [messages.ranked_region_of(r) for r in request.regions], messages.weighed_of(request))
+        staircases = messages.staircases_of(seen["stairs"])
         if request.list_options:
-            options = self.policy.options(situation)
+            options = self.policy.options(situation, staircases)
             response.has_options = options is not None
             response.options = [convert.option_msg(option) for option in options or ()]
             return response
-        decision = self.policy.decide(situation, messages.staircases_of(seen["stairs"]), request.confirm)
+        decision = self.policy.decide(situation, staircases, request.confirm)
         self._show(situation, decision)
         response.has_goal = decision.goal is not None
         if decision.goal is not None:

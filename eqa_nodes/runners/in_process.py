@@ -101,7 +101,7 @@ class LocalExplorer:
     def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:
         """Return where the policy could go on the map of the last observation."""
         situation = self._situation(question, assessments)
-        return self._here.options(situation)
+        return self._here.options(situation, self._body.floors.staircases)
 
     def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
                advice: Sequence[WeighedOption] = ()) -> Decision:

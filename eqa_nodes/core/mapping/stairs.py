@@ -23,8 +23,8 @@ _RISE_M = 0.5  # stairs rise or fall by at least this: three steps
 _AREA_M2 = 0.3  # and take at least so much of the plan
 _STOREY_M = 1.5  # this far above or below the floor, only so much level ground is joined ...
 _LANDING_M = 1.5  # ... because beyond it lies another storey, which has a map of its own
-_TALL_M, _FLAT = 1.2, 0.5  # lower than this, and with more than this share at one height, it is furniture
-_GAP_M = 2.0  # so many unseen metres are crossed at most
+_TALL_M, _TREAD = 1.2, 0.25  # up to this height each step shows at least this share of what steps show on average
+_GAP_M = 3.2  # so many unseen metres are crossed at most: what a camera 1.2 m up does not see of stairs at its feet
 _UP = 4  # unseen voxels that are crossed upwards
 _STEEP = 1.5  # metres down for each unseen metre, beside one step
 _SPAN_M = 0.3  # what was seen of stairs down has to span so much height: a lower floor alone is no stairs
@@ -46,12 +46,14 @@ class Climb(NamedTuple):
 class Sheet(NamedTuple):
     """A floor with its stairs. level: (rows, columns) int16, voxels above the floor, NONE = neither; stairs: bool.
 
-    seen: bool, where a surface was seen, and is not inferred from what is around.
+    seen: bool, where a surface was seen, and is not inferred from what is around; holes: bool, where the plan says free
+    and only what lies below the floor was seen.
     """
 
     level: np.ndarray
     seen: np.ndarray
     stairs: np.ndarray
+    holes: np.ndarray
     climbs: tuple[Climb, ...]
 
 
@@ -71,6 +73,8 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
     layer. aloft: row, column and layer of a robot that stands on stairs.
     """
     level, seen = np.full(cells.shape, NONE, np.int16), np.zeros(cells.shape, bool)
+    holes = _holes(voxels, cells, floor, body.step)
+    cells = np.where(holes, np.int8(-1), cells)
     start = np.full(3, -1, np.int64) if aloft is None else np.array(aloft)
     rules = np.array([floor, body.step, body.height, round(_STOREY_M / voxel_m), round(_LANDING_M / voxel_m),
                       round(_GAP_M / voxel_m)])
@@ -85,16 +89,32 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
             measured = sign * level[here & seen]
             if (not len(measured) or measured.max() * voxel_m < _RISE_M - 1e-9
                     or np.ptp(measured) * voxel_m < _SPAN_M - 1e-9
-                    or np.count_nonzero(here) * voxel_m ** 2 < _AREA_M2 or _is_furniture(measured, voxel_m)):
+                    or np.count_nonzero(here) * voxel_m ** 2 < _AREA_M2
+                    or (sign > 0 and _is_furniture(measured, body.step, voxel_m))):
                 continue
             stairs |= here
             climbs.append(_climb(level, here, seen, sign, voxel_m))
-    return Sheet(level, seen, stairs, tuple(climbs))
+    return Sheet(level, seen, stairs, holes & ~stairs, tuple(climbs))
 
 
-def _is_furniture(risen: np.ndarray, voxel_m: float) -> bool:
-    """Return whether what was seen of a surface is low, and most of it at one height: a bed that a box stands at."""
-    return bool(risen.max() * voxel_m < _TALL_M and np.bincount(np.maximum(risen, 0)).max() > _FLAT * len(risen))
+def _holes(voxels: np.ndarray, cells: np.ndarray, floor: int, step: int) -> np.ndarray:
+    """Return where the plan says free only because the camera looked over it: it looked deeper than a step there.
+
+    (rows, columns) bool. Near the robot the plan takes floor for free that lies below the image.
+    """
+    rows, columns = np.nonzero(cells == 0)
+    free, low = voxels[rows, columns], max(floor - step, 0)
+    holes = np.zeros(cells.shape, bool)
+    holes[rows, columns] = (free[:, :low] != 0).any(axis=1) & ~(free[:, low:floor + step + 1] > 0).any(axis=1)
+    return holes
+
+
+def _is_furniture(risen: np.ndarray, step: int, voxel_m: float) -> bool:
+    """Return whether what was seen of a surface has no steps from the floor on, as a bed or a sofa has none."""
+    top = min(int(risen.max()), round(_TALL_M / voxel_m))
+    cells = np.bincount(risen[risen > 0], minlength=top + 1)[1:top + 1]
+    steps = np.convolve(cells, np.ones(step), "valid")
+    return bool(steps.min() < _TREAD * steps.mean())
 
 
 def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, voxel_m: float) -> Climb:
@@ -114,7 +134,7 @@ def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, vox
 def laid_over(sheet: Sheet, voxels: np.ndarray, cells: np.ndarray, floor: int, body: Body) -> np.ndarray:
     """Return the plan with its stairs free, and beside them occupied what stands in the way up there."""
     laid = cells.copy()
-    laid[sheet.stairs] = 0
+    laid[sheet.stairs], laid[sheet.holes] = 0, -1
     beside(voxels, sheet.level, sheet.seen, sheet.stairs, floor, body.step, body.height, laid)
     return laid
 
@@ -179,10 +199,7 @@ def flood(voxels: np.ndarray, cells: np.ndarray, rules: np.ndarray, start: np.nd
                 queue[tail] = there
                 tail += 1
                 if crossing:
-                    back, length = at, gap[at] + 1
-                    while level[back // columns, back % columns] == NONE:
-                        level[back // columns, back % columns] = round(here + (found - here) * gap[back] / length)
-                        back = origin[back]
+                    bridge(level, origin, gap, at, here, found)
         for iy in range(rows):  # the free floor, all of it at once
             for ix in range(columns):
                 if cells[iy, ix] == 0 and level[iy, ix] == NONE:
@@ -190,6 +207,38 @@ def flood(voxels: np.ndarray, cells: np.ndarray, rules: np.ndarray, start: np.nd
                     seen[iy, ix] = surface(voxels[iy, ix], False, floor, floor, step, height) != NONE
                     queue[tail] = iy * columns + ix
                     tail += 1
+    between(level, gap, step, most)
+
+
+@njit()
+def between(level: np.ndarray, gap: np.ndarray, step: int, most: int) -> None:
+    """Give unseen cells that were crossed heights between those of the surfaces on both sides of them, in a line."""
+    rows, columns = level.shape
+    for line in range(rows + columns):
+        along_row = line < rows
+        length, last, run = columns if along_row else rows, NONE, 0
+        for i in range(length):
+            iy, ix = (line, i) if along_row else (i, line - rows)
+            if level[iy, ix] == NONE:
+                run += 1
+                if gap[iy * columns + ix] == 0 or run > most:
+                    last = NONE
+                continue
+            fall = level[iy, ix] - last
+            if run > 0 and last != NONE and step <= abs(fall) <= step + int(_STEEP * (run + 1)):
+                for back in range(1, run + 1):
+                    by, bx = (iy, ix - back) if along_row else (iy - back, ix)
+                    level[by, bx] = round(level[iy, ix] - fall * back / (run + 1))
+            last, run = level[iy, ix], 0
+
+
+@njit()
+def bridge(level: np.ndarray, origin: np.ndarray, gap: np.ndarray, at: int, here: int, found: int) -> None:
+    """Give the unseen cells of a path, which ends at a cell, heights between those of the surfaces at its ends."""
+    columns, length = level.shape[1], gap[at] + 1
+    while level[at // columns, at % columns] == NONE:
+        level[at // columns, at % columns] = round(here + (found - here) * gap[at] / length)
+        at = origin[at]
 
 
 @njit()

@@ -17,7 +17,6 @@ from eqa_nodes.core.types.views import Frame
 _LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
 _LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
 _SAME_STAIRS_M = 1.5  # staircases of two floors whose ends lie so near to each other are one
-_STAIRS_WIDE_M = 1.0  # length of the frontier at the end of stairs
 _CLIMB_FRAMES = 40  # so many of the way between two floors are shown to the map of the floor that is entered
 
 
@@ -90,15 +89,8 @@ class Storeys:
         return self._here.grid()
 
     def frontiers(self) -> list[Frontier]:
-        """Return the frontiers of the present floor, and where stairs end that were seen and not taken.
-
-        Raises StaleData before the first frame.
-        """
-        found = self._here.frontiers()
-        for stairs in self._seen():
-            near, far = sorted(stairs, key=lambda end: abs(end[2] - self._here.floor_z))
-            found.append(Frontier(far[0], far[1], math.atan2(far[1] - near[1], far[0] - near[0]), _STAIRS_WIDE_M))
-        return found
+        """Return the frontiers of the present floor. Raises StaleData before the first frame."""
+        return self._here.frontiers()
 
     def explored_share(self) -> float:
         """Return which part (0..1) of the present floor's free cells is explored; 0 before the first frame."""

@@ -5,97 +5,223 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from eqa_nodes.core.driving.planning import index_of
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.mapping.area import fenced
 from eqa_nodes.core.policies.steering import FAR_SNAP_M, Reach, ReachablePose
+from eqa_nodes.core.policies.storey_belief import chance_elsewhere, chance_there, shows_stairs
 from eqa_nodes.core.protocols import Policy
-from eqa_nodes.core.types.floor import Candidate, Decision, GridMap, Option, Staircase
-from eqa_nodes.core.types.questions import Situation
+from eqa_nodes.core.types.floor import STAIRS, Candidate, Decision, GridMap, Option, Staircase, WeighedOption
+from eqa_nodes.core.types.questions import Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
 Point3 = tuple[float, float, float]  # x, y and height, map frame, metres
 _THIS_FLOOR_M = 1.0  # what was seen or begins so near to a floor's height is of this floor
 _SAME_END_M, _TRIES = 0.5, 3  # an end of stairs is tried so often, also when it was first seen a little off
+_SAME_FOOT_M = 2.0  # stairs that begin so near to where the robot entered stairs are those
+_LEAVE, _RETURN = 0.6, 0.75  # chance that the answer is on a floor from which the robot goes there; if it was there
+_SURE_M = 1.0  # stairs are known so far up or down before a floor is left for them on which something is left
+_LOOKS, _LOOKED_M, _WELL_M = 3, 1.0, 1.5  # drives to see stairs on a floor; so near was looked; size of a stairwell
+_FIXED_M = 2.0  # cost of a drive beside its path, where a model weighs stairs against other places
+
+
+@dataclass
+class _Floor:
+    """A floor that the robot has been on: what decides there, and how far it is explored."""
+
+    z: float
+    policy: Policy
+    explored_m2: float = 0.0
+    finished: bool = False  # the policy has nothing left there
+    entered: bool = False  # the robot has looked round where it came to
+    looked: int = 0  # how often it went to see stairs that a view had only named
+
+
+class _Way(NamedTuple):
+    """Stairs that the robot could take now: where they begin, how far they are known, and the chance of the answer."""
+
+    near: Point3
+    far: Point3
+    place: ReachablePose
+    chance: float
+    known: bool  # the robot has been where they lead
+
+    @property
+    def up(self) -> bool:
+        return self.far[2] > self.near[2]
+
+    @property
+    def direction(self) -> str:
+        return "up" if self.up else "down"
 
 
 class FloorPolicy:
     """A policy that is asked for one question about the floor that the robot is on, within the question's area.
 
-    Views of other floors are left out: their places are not on this map. Where the policy has nothing left on a floor,
-    a robot that takes stairs goes to another one.
+    Views of other floors are left out: their places are not on this map. A robot that takes stairs goes to another
+    floor where the policy has nothing left, where the answer is likelier there (`chance_there`), or where a model that
+    weighs the options says so. Stairs that it has begun it takes to their end, which comes into view only on the way.
     """
 
     def __init__(self, policy: Policy, seed: int, robot: RobotModel = RobotModel()) -> None:
         self._policy, self._seed, self._robot = policy, seed, robot
         self._fresh = copy.deepcopy(policy) if robot.stairs else policy  # what it learns of one floor, it keeps there
-        self._floors: list[tuple[float, Policy]] = []  # heights, metres, and what decides there
-        self._explored: list[float] = []  # heights of the floors on which the policy has nothing left, metres
+        self._floors: list[_Floor] = []
         self._climbed: list[Point3] = []  # where the robot was sent on stairs
+        self._looked: list[tuple[float, float]] = []  # where it went to see stairs
+        self._begun: tuple[Point3, bool] | None = None  # foot of the stairs that it is on, and whether they go up
         policy.reset(seed)
 
-    def options(self, situation: Situation) -> list[Option] | None:
-        """Return where the policy could go; None for one that lists no options."""
-        listed: Callable[[Situation], list[Option]] | None = getattr(self._on(situation.grid), "options", None)
-        return None if listed is None else listed(on_this_floor(situation))
+    def options(self, situation: Situation, staircases: Sequence[Staircase] = ()) -> list[Option] | None:
+        """Return where the policy could go, and the stairs; None for a policy that lists no options."""
+        floor = self._on(situation.grid)
+        listed: Callable[[Situation], list[Option]] | None = getattr(floor.policy, "options", None)
+        if listed is None:
+            return None
+        return [*listed(on_this_floor(situation)),
+                *(_option(way) for way in self._ways(situation, staircases, floor))]
 
     def decide(self, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
         """Return where to look next; confirm: where to look again before an answer is given."""
-        grid, here = situation.grid, on_this_floor(situation)
-        decision = self._on(grid).confirm(here) if confirm else self._next(here)
-        if decision.goal is None and not confirm:
-            self._explored.append(grid.z)
-            climb = self._climb(here, staircases) if self._robot.stairs else None
-            decision = climb or _with_stairs(decision, grid, staircases, self._robot.stairs)
+        grid, floor = situation.grid, self._on(situation.grid)
+        decision = floor.policy.confirm(on_this_floor(situation)) if confirm else (
+            self._elsewhere(situation, staircases, floor) or self._here(situation, staircases, floor))
         return decision._replace(explored=grid.explored_share())
 
-    def _next(self, situation: Situation) -> Decision:
+    def _here(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision:
+        """Return what the policy of this floor decides or, where it has nothing left, the way to another floor."""
         try:
             index_of(situation.grid, situation.pose.x, situation.pose.y)
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
-        return self._on(situation.grid).decide(situation)
+        decision = floor.policy.decide(on_this_floor(situation))
+        if decision.goal is not None:
+            return decision
+        ways = self._ways(situation, staircases, floor)
+        if not ways and (look := self._to_named_stairs(situation, staircases, floor)):
+            return look
+        floor.finished = True
+        if not ways:
+            return _with_stairs(decision, situation.grid, staircases, self._robot.stairs)
+        return self._take(min(ways, key=lambda way: way.place.distance_m), "nothing is left on this floor")
 
-
-    def _on(self, grid: GridMap) -> Policy:
-        """Return the policy of a floor: one of its own for each, where the robot takes stairs."""
+    def _elsewhere(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
+        """Return a drive over stairs, also those that the robot is on, or the first look at a floor; else None."""
         if not self._robot.stairs:
-            return self._policy
-        found = next((policy for z, policy in self._floors if abs(z - grid.z) <= _THIS_FLOOR_M), None)
-        if found is None:
-            found = copy.deepcopy(self._fresh) if self._floors else self._policy
-            if self._floors:
-                found.reset(self._seed)
-            self._floors.append((grid.z, found))
-        return found
+            return None
+        floor.explored_m2 = _explored_m2(situation.grid)
+        if not floor.entered:
+            floor.entered, self._begun = True, None
+            return Decision(situation.pose, "looks round on the floor that it came to", look_around=True)
+        ways = self._ways(situation, staircases, floor)
+        on = [way for way in ways if self._begun and way.up == self._begun[1]
+              and math.dist(way.near[:2], self._begun[0][:2]) <= _SAME_FOOT_M]
+        self._begun = None
+        if on:
+            return self._take(min(on, key=lambda way: way.place.distance_m), "it has begun them")
+        if situation.advice:
+            way = _advised(situation.advice, ways)
+            return self._take(way, "best by the model's word") if way else None
+        likely = [way for way in ways if way.chance >= (_RETURN if way.known else _LEAVE)
+                  and abs(way.far[2] - way.near[2]) >= _SURE_M]
+        if not likely:
+            chance = chance_elsewhere(situation.regions, _rooms(situation.assessments, floor.z), floor.explored_m2)
+            return self._to_named_stairs(situation, staircases, floor) if chance >= _LEAVE else None
+        best = max(likely, key=lambda way: way.chance)
+        return self._take(best, f"with {100 * best.chance:.0f} % the answer is there")
 
-    def _climb(self, situation: Situation, staircases: Sequence[Staircase]) -> Decision | None:
-        """Return the end of the nearest stairs that lead to what is not explored; None where there are none."""
-        grid, pose = situation.grid, situation.pose
+    def _to_named_stairs(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
+        """Return a drive into the nearest place that views call stairs; None where the map knows stairs."""
+        if not self._robot.stairs or floor.looked >= _LOOKS or _from_here(staircases, floor.z):
+            return None
         try:
-            reach = Reach(grid, pose, self._robot.radius_m)
+            reach = Reach(situation.grid, situation.pose, self._robot.radius_m)
         except BadPose:
             return None
-        found = list[tuple[ReachablePose, Point3]]()
-        for near, far in _from_here(staircases, grid.z):
-            heading = math.atan2(far[1] - near[1], far[0] - near[0])
-            place = reach.place(far[0], far[1], heading, FAR_SNAP_M)
-            tried = sum(math.dist(far, other) < _SAME_END_M for other in self._climbed)
-            if place is not None and tried < _TRIES and not self._leads_to_explored(far, grid.z):
-                found.append((place, far))
+        named = [place for a in on_this_floor(situation).assessments for place in a.places if shows_stairs(place.label)]
+        found = [spot for place in named if all(math.dist((place.x, place.y), at) > _LOOKED_M for at in self._looked)
+                 and (spot := reach.place(place.x, place.y, situation.pose.yaw)) is not None]
         if not found:
             return None
-        place, far = min(found, key=lambda one: one[0].distance_m)
-        self._climbed.append(far)
-        rise = far[2] - grid.z
-        way, side = ("up", "above") if rise > 0 else ("down", "below")
-        return Decision(place.pose, f"nothing is left on this floor: takes the stairs {way} to ({far[0]:.1f}, "
-                        f"{far[1]:.1f}), {abs(rise):.1f} m {side} it",
-                        (Candidate(place.pose.x, place.pose.y, 1.0, "stairs"),))
+        nearest = min(one.distance_m for one in found)
+        spot = max((one for one in found if one.distance_m <= nearest + _WELL_M), key=lambda one: one.distance_m)
+        floor.looked += 1
+        self._looked.append(spot.pose[:2])
+        return Decision(spot.pose, f"looks for stairs {spot.distance_m:.1f} m away, where a view shows them",
+                        (Candidate(spot.pose.x, spot.pose.y, 1.0, "stairs"),), look_around=True)
 
-    def _leads_to_explored(self, end: Point3, floor_m: float) -> bool:
-        return abs(end[2] - floor_m) > _THIS_FLOOR_M and any(abs(end[2] - z) <= _THIS_FLOOR_M for z in self._explored)
+    def _take(self, way: _Way, why: str) -> Decision:
+        self._climbed.append(way.far)
+        self._begun = way.near, way.up
+        rise, pose = way.far[2] - way.near[2], way.place.pose
+        return Decision(pose, f"{why}: takes the stairs {way.direction} to ({way.far[0]:.1f}, {way.far[1]:.1f}), "
+                        f"{abs(rise):.1f} m {'above' if rise > 0 else 'below'} it",
+                        (Candidate(pose.x, pose.y, 1.0, "stairs"),))
+
+    def _on(self, grid: GridMap) -> _Floor:
+        """Return the present floor; each has a policy of its own, where the robot takes stairs."""
+        if not self._floors:
+            self._floors.append(_Floor(grid.z, self._policy, entered=True))
+        near = (floor for floor in self._floors if not self._robot.stairs or abs(floor.z - grid.z) <= _THIS_FLOOR_M)
+        found = next(near, None)
+        if found is None:
+            found = _Floor(grid.z, copy.deepcopy(self._fresh))
+            found.policy.reset(self._seed)
+            self._floors.append(found)
+        return found
+
+    def _ways(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> list[_Way]:
+        """Return the stairs that lead from here to floors on which something is left."""
+        ends = _from_here(staircases, situation.grid.z) if self._robot.stairs else []
+        if not ends:
+            return []
+        try:
+            reach = Reach(situation.grid, situation.pose, self._robot.radius_m)
+        except BadPose:
+            return []
+        found = [self._way(situation, reach, floor, near, far) for near, far in ends]
+        return [way for way in found if way is not None]
+
+    def _way(self, situation: Situation, reach: Reach, floor: _Floor, near: Point3, far: Point3) -> _Way | None:
+        place = reach.place(far[0], far[1], math.atan2(far[1] - near[1], far[0] - near[0]), FAR_SNAP_M)
+        tried = sum(math.dist(far, other) < _SAME_END_M for other in self._climbed)
+        other = next((f for f in self._floors if f is not floor and abs(f.z - far[2]) <= _THIS_FLOOR_M), None)
+        if place is None or tried >= _TRIES or (other is not None and other.finished):
+            return None
+        chance = chance_there(situation.regions, far[2] > near[2], _rooms(situation.assessments, near[2]),
+                              _rooms(situation.assessments, far[2]), floor.explored_m2,
+                              0.0 if other is None else other.explored_m2)
+        return _Way(near, far, place, chance, other is not None)
+
+
+def _explored_m2(grid: GridMap) -> float:
+    return int(np.count_nonzero(grid.explored & (grid.cells == 0))) * grid.resolution_m ** 2
+
+
+def _rooms(assessments: Sequence[ViewAssessment], floor_m: float) -> set[str]:
+    """Return the names of the rooms that views from a floor show."""
+    here = [a for a in assessments if abs(a.z - floor_m) <= _THIS_FLOOR_M]
+    return {name for a in here for name in (a.region, *(place.label for place in a.places)) if name}
+
+
+def _option(way: _Way) -> Option:
+    """Return stairs as an option: where they begin."""
+    (x, y, _), (end_x, end_y, _) = way.near, way.far
+    return Option(x, y, math.atan2(end_y - y, end_x - x), f"{STAIRS} {way.direction} to another floor",
+                  way.place.distance_m, "", way.chance)
+
+
+def _advised(advice: Sequence[WeighedOption], ways: Sequence[_Way]) -> _Way | None:
+    """Return the stairs that a model weighs most per metre of all it weighed; None where another place is better."""
+    best = max(advice, key=lambda one: one.weight / (one.option.distance_m + _FIXED_M))
+    if not best.option.kind.startswith(STAIRS) or best.weight <= 0:
+        return None
+    return next((way for way in ways if _option(way)[:2] == best.option[:2]), None)
 
 
 def _from_here(staircases: Sequence[Staircase], floor_m: float) -> list[tuple[Point3, Point3]]:

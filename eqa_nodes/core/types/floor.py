@@ -83,6 +83,7 @@ class Candidate(NamedTuple):
 
 CLOSER = "a closer look at"  # how the kind of an option begins that looks at something again
 LOOK_ROUND = "a look round from where the robot stands"  # the kind of an option that goes nowhere
+STAIRS = "stairs"  # how the kind of an option begins that leads to another floor
 POINTED = "a place that the model points at"  # the kind of an option that a model adds
 
 
