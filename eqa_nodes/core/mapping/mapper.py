@@ -141,7 +141,7 @@ class Mapper:
             if self._aloft is not None:
                 x, y, z = self._aloft
                 aloft = (math.floor(y / voxel) - layout.gy, math.floor(x / voxel) - layout.gx,
-                         math.floor((z - layout.z0) / voxel))
+                         layout.base + math.floor((z - layout.z0) / voxel))
             self._sheet = sheet_of(self._voxels, self._cells, layout.floor, voxel, self._body, aloft)
         return self._sheet
 
@@ -156,7 +156,7 @@ class Mapper:
         index = np.argwhere(self._voxels > 0)
         corner = np.array([layout.gx, layout.gy, 0.0])
         centres = (index[:, [1, 0, 2]] + corner + 0.5) * self.config.voxel_m
-        centres[:, 2] += layout.z0
+        centres[:, 2] += layout.z0 - layout.base * self.config.voxel_m
         return centres.astype(np.float32)
 
     def _check(self, frame: Frame) -> None:
@@ -172,12 +172,14 @@ class Mapper:
     def _first_layout(self, frame: Frame) -> voxels.VoxelLayout:
         """Place the volume. A layer begins at obstacle_min_m, and so the floor lies inside a layer, not on its face."""
         c, (x, y, floor) = self.config, frame.map_from_base.xyz
-        below = self._below
-        z0 = floor + c.obstacle_min_m - below * c.voxel_m
+        below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
+        above = math.ceil((c.ceiling_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
+        z0, base = floor + c.obstacle_min_m - below * c.voxel_m, self._below - below
         return voxels.VoxelLayout(
-            gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0,
-            floor=math.floor((floor - z0) / c.voxel_m), low=math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1,
-            band0=below, band1=math.ceil((floor + self.robot.height_m + HEAD_ROOM_M - z0) / c.voxel_m - 1e-9))
+            gx=math.floor(x / c.voxel_m), gy=math.floor(y / c.voxel_m), voxel_m=c.voxel_m, z0=z0, base=base,
+            top=self._below + above, floor=base + math.floor((floor - z0) / c.voxel_m),
+            low=base + math.ceil((floor + c.low_m - z0) / c.voxel_m - 1e-9) - 1, band0=self._below,
+            band1=base + math.ceil((floor + self.robot.height_m + HEAD_ROOM_M - z0) / c.voxel_m - 1e-9))
 
     def _view(self, frame: Frame) -> voxels.CameraView:
         m, k = frame.map_from_camera(), frame.intrinsics
@@ -221,7 +223,7 @@ class Mapper:
     def _tread(self, base: tuple[float, float, float]) -> None:
         """Mark what the robot stands on as a surface, with air above it: the camera does not see it."""
         layout, (x, y, z), radius = self._require_layout(), base, self._body.radius
-        voxel, layer = self.config.voxel_m, math.floor((z - layout.z0) / self.config.voxel_m)
+        voxel, layer = self.config.voxel_m, layout.base + math.floor((z - layout.z0) / self.config.voxel_m)
         if not 0 <= layer < self._voxels.shape[2]:
             return
         cx, cy = x / voxel - layout.gx, y / voxel - layout.gy

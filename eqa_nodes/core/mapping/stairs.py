@@ -23,7 +23,8 @@ _RISE_M = 0.5  # stairs rise or fall by at least this: three steps
 _AREA_M2 = 0.3  # and take at least so much of the plan
 _STOREY_M = 1.5  # this far above or below the floor, only so much level ground is joined ...
 _LANDING_M = 1.5  # ... because beyond it lies another storey, which has a map of its own
-_TALL_M, _TREAD = 1.2, 0.25  # up to this height each step shows at least this share of what steps show on average
+_TALL_M = 1.2  # furniture is lower. Up to this height stairs show each step: at least ...
+_TREAD, _FLAT = 0.25, 0.6  # ... this share of what steps show on average, and no height more than this share of all
 _GAP_M = 3.2  # so many unseen metres are crossed at most: what a camera 1.2 m up does not see of stairs at its feet
 _UP = 4  # unseen voxels that are crossed upwards
 _STEEP = 1.5  # metres down for each unseen metre, beside one step
@@ -111,10 +112,11 @@ def _holes(voxels: np.ndarray, cells: np.ndarray, floor: int, step: int) -> np.n
 
 def _is_furniture(risen: np.ndarray, step: int, voxel_m: float) -> bool:
     """Return whether what was seen of a surface has no steps from the floor on, as a bed or a sofa has none."""
-    top = min(int(risen.max()), round(_TALL_M / voxel_m))
-    cells = np.bincount(risen[risen > 0], minlength=top + 1)[1:top + 1]
+    tall, top = round(_TALL_M / voxel_m), int(risen.max())
+    cells = np.bincount(risen[risen > 0], minlength=top + 1)[1:]
     steps = np.convolve(cells, np.ones(step), "valid")
-    return bool(steps.min() < _TREAD * steps.mean())
+    flat = top < tall and steps.max() > _FLAT * cells.sum()
+    return bool(flat or steps[:tall].min() < _TREAD * steps[:tall].mean())
 
 
 def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, voxel_m: float) -> Climb:

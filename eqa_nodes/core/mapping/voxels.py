@@ -37,12 +37,17 @@ class CameraView(NamedTuple):
 
 
 class VoxelLayout(NamedTuple):
-    """Position of the volume. z0: lower face of layer 0, metres; floor, low, band0, band1: layer numbers."""
+    """Position of the volume. base, top: layers that the plan is made of, half open; those beyond them show stairs.
+
+    z0: lower face of layer base, metres; floor, low, band0, band1: layer numbers.
+    """
 
     gx: int
     gy: int
     voxel_m: float
     z0: float
+    base: int
+    top: int
     floor: int
     low: int
     band0: int
@@ -87,7 +92,7 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
                 continue
             ix = int(np.floor(x * per_m)) - layout.gx - window.x0
             iy = int(np.floor(y * per_m)) - layout.gy - window.y0
-            layer = int(np.floor((t[2] + d * (r[2, 0] * a + bz) - layout.z0) * per_m))
+            layer = int(np.floor((t[2] + d * (r[2, 0] * a + bz) - layout.z0) * per_m)) + layout.base
             if (0 <= ix < hits.shape[1] and 0 <= iy < hits.shape[0] and 0 <= layer < hits.shape[2]
                     and hits[iy, ix, layer] < enough):
                 hits[iy, ix, layer] += 1
@@ -136,16 +141,16 @@ def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: Fus
     r = view.rotation
     dz = layout.z0 + 0.5 * layout.voxel_m - view.position[2]
     x, y, z = _to_camera(r, dx, dy, dz)
-    top = len(column) - 1
-    if _outside(x, y, z, *_to_camera(r, dx, dy, dz + top * layout.voxel_m), view, depth.shape[1]):
-        for layer in range(top + 1):
+    height = (layout.top - layout.base - 1) * layout.voxel_m
+    if _outside(x, y, z, *_to_camera(r, dx, dy, dz + height), view, depth.shape[1]):
+        for layer in range(len(column)):
             if hits[layer] >= rules.enough:
                 column[layer] = min(column[layer] + rules.hit, rules.bound)
         return False, 0.0
     decided, clear, where = False, False, -1.0
     floor_hit, band_hit = False, False
-    for layer in range(top + 1):
-        rise = layer * layout.voxel_m
+    for layer in range(len(column)):
+        rise = (layer - layout.base) * layout.voxel_m
         zc = z + rise * r[2, 2]
         surface = hits[layer] >= rules.enough
         if surface:
@@ -163,7 +168,7 @@ def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: Fus
         beyond = d - zc
         if d > 0.0 and beyond > rules.truncation_m and not surface:
             column[layer] = max(column[layer] - rules.miss, -rules.bound)
-        if decided or layer < layout.floor:
+        if decided or layer < layout.floor or layer >= layout.top:
             continue
         decided, where = True, u
         if layer == layout.floor:

@@ -82,7 +82,7 @@ def test_a_data_set_brings_its_robot_and_options_win() -> None:
     assert chosen("--dataset", "hm-eqa", "--robot", "express") == ROBOTS["express"]
     small = chosen("--dataset", "express", "--image", "64x48")
     assert (small.camera.width, small.camera.height, small.camera.height_m) == (64, 48, 1.5)
-    with pytest.raises(ConfigError, match="unknown robot 'tank': known are default, embodied-eval"):
+    with pytest.raises(ConfigError, match="unknown robot 'tank': known are climber, default, embodied-eval"):
         chosen("--robot", "tank")
 
 

@@ -140,10 +140,31 @@ def test_steps_are_stairs_and_furniture_is_not() -> None:
     climb, = sheet.climbs
     assert climb.rise_m == pytest.approx(1.0) and climb.foot[1] < climb.end[1]
     assert (laid_over(sheet, voxels, cells, FLOOR, BODY) == 0).all()
-    for heights in ((2, 2, 2, 2), (2, 4, 4, 4), (4, 8, 8, 8), (5, 5, 5, 5)):  # a step, a stool, and what is too high
-        voxels, cells = _world(*heights)
-        sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
-        assert sheet.climbs == () and (laid_over(sheet, voxels, cells, FLOOR, BODY) == cells).all()
+
+
+@pytest.mark.parametrize("heights", [
+    pytest.param((2, 2, 2, 2), id="a step"), pytest.param((2, 4, 4, 4), id="a stool"),
+    pytest.param((4, 8, 8, 8), id="a table and a shelf"), pytest.param((5, 5, 5, 5), id="the edge of a bed"),
+    pytest.param((0, 2, 4, 5, 6, 5, 5, 6, 5, 6, 6, 5), id="a box before a bed")])
+def test_furniture_is_no_stairs(heights: tuple[int, ...]) -> None:
+    voxels, cells = _world(*heights)
+    sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+    assert sheet.climbs == () and (laid_over(sheet, voxels, cells, FLOOR, BODY) == cells).all()
+
+
+def test_a_bed_whose_edge_was_not_seen_is_no_stairs() -> None:
+    voxels, cells = _world(0, 2, 4, 4, 5, 4, 5, 5, 4)
+    voxels[:, 8:11] = 0  # the flood crosses unseen cells to a surface that lies a little higher
+    sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+    assert (sheet.level[:, 12:] > 0).any() and sheet.climbs == ()
+
+
+def test_a_ramp_leads_up_like_stairs() -> None:
+    voxels, cells = _world(*range(1, 15))
+    climb, = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).climbs
+    assert climb.rise_m == pytest.approx(1.4)
+    steep, plan = _world(*range(3, 45, 3))  # every half metre 75 cm higher: too much for the robot
+    assert sheet_of(steep, plan, FLOOR, 0.1, BODY, None).climbs == ()
 
 
 def test_steps_under_something_low_are_no_way() -> None:
@@ -158,6 +179,21 @@ def test_steps_down_are_found_behind_the_edge_that_hides_the_first_ones() -> Non
     voxels[:, 6:12] = 0  # nobody has seen the first three steps
     climb, = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).climbs
     assert climb.rise_m == pytest.approx(-1.6)
+    sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+    assert sheet.stairs[:, 12:].all()
+    assert sheet.stairs[:, 8:12].all()  # all of their width, so that the robot fits
     deep, plan = _world(*[-14] * 8)  # a drop to a lower floor
     deep[:, 6:12] = 0
     assert sheet_of(deep, plan, FLOOR, 0.1, BODY, None).climbs == ()
+
+
+def test_floor_that_was_only_looked_over_is_no_floor() -> None:
+    voxels, cells = _world(-2, -4, -6, -8, -10, -12, -14, -16)
+    cells[:, 6:10], voxels[:, 6:10] = 0, 0
+    voxels[:, 6:10, FLOOR - 4:FLOOR + 20] = AIR  # below the image when the robot came near: its map says free
+    sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+    assert (sheet.level[:, 7:10] < 0).all() and sheet.stairs[:, 8:].all()
+    alone = voxels.copy()
+    alone[:, 10:], alone[:, :6, FLOOR - 8:FLOOR] = 0, 0  # and nothing was seen of stairs
+    sheet = sheet_of(alone, cells, FLOOR, 0.1, BODY, None)
+    assert sheet.climbs == () and (laid_over(sheet, alone, cells, FLOOR, BODY)[:, 6:10] == -1).all()
