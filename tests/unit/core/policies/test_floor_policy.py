@@ -1,0 +1,129 @@
+"""Which floor a robot that takes stairs explores, and that stairs that it has begun are taken to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from eqa_nodes.core.policies.floor_policy import FloorPolicy
+from eqa_nodes.core.policies.storey_belief import chance_elsewhere, chance_there, shows_stairs
+from eqa_nodes.core.types.floor import Candidate, Decision, GridMap, Option, Staircase, WeighedOption
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
+from eqa_nodes.core.types.robot import RobotModel
+
+CLIMBER, WHEELS = RobotModel(stairs=True), RobotModel()
+UP = Staircase((4.0, 1.0, 0.0), (8.0, 1.0, 2.8))
+KITCHEN, BEDROOM = (RankedRegion("kitchen", 1.0),), (RankedRegion("bedroom", 1.0),)
+ELSEWHERE = Pose2(1.0, 3.0, 0.0)
+
+
+class Explores:
+    """A policy that lists one option and goes elsewhere as long as something is left."""
+
+    def __init__(self, left: bool = True) -> None:
+        self.left = left
+
+    def reset(self, seed: int) -> None:
+        """Begin a new question."""
+
+    def options(self, situation: Situation) -> list[Option]:
+        """Return one option."""
+        return [Option(*ELSEWHERE, "frontier", 2.0)]
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return its one goal."""
+        return Decision(ELSEWHERE if self.left else None, "explores")
+
+    def confirm(self, situation: Situation) -> Decision:
+        """Accept the answer."""
+        return Decision(None, "the answer stands")
+
+
+def at(x: float, z: float = 0.0, regions: Sequence[RankedRegion] = (), names: Sequence[str] = (),
+       advice: Sequence[WeighedOption] = ()) -> Situation:
+    """Return a robot on a free floor of 10 m x 4 m whose views name places, each in the middle of the floor."""
+    shape = (40, 100)
+    grid = GridMap(1, 0.1, (0.0, 0.0), np.zeros(shape, np.int8), np.zeros(shape, np.bool_), z)
+    places = tuple(Candidate(5.0, 2.0, 1.0, name) for name in names)
+    views = [ViewAssessment(1, 1, 0.0, 0.0, pose=Pose2(x, 1.0, 0.0), places=places, z=z)]
+    return Situation(Question("?"), Pose2(x, 1.0, 0.0), grid, (), views, regions, advice)
+
+
+def test_it_leaves_a_floor_for_one_where_the_answer_is_likelier_and_for_no_other() -> None:
+    decision = FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0, regions=BEDROOM), (UP,), False)
+    assert decision.goal is not None and decision.goal.x == pytest.approx(8.0, abs=0.1)
+    assert "85 % the answer is there: takes the stairs up" in decision.reason
+    for robot, asked in ((CLIMBER, KITCHEN), (WHEELS, BEDROOM)):
+        assert FloorPolicy(Explores(), 0, robot).decide(at(1.0, regions=asked), (UP,), False).goal == ELSEWHERE
+
+
+def test_a_low_piece_of_stairs_is_no_reason_to_leave_but_a_way_out_where_nothing_is_left() -> None:
+    piece = Staircase(UP.low, (4.6, 1.0, 0.6))
+    here = at(1.0, regions=BEDROOM)
+    assert FloorPolicy(Explores(), 0, CLIMBER).decide(here, (piece,), False).goal == ELSEWHERE
+    assert "nothing is left" in FloorPolicy(Explores(left=False), 0, CLIMBER).decide(here, (piece,), False).reason
+
+
+def test_stairs_that_it_has_begun_it_takes_to_the_end_that_moves_away() -> None:
+    policy, begun = FloorPolicy(Explores(), 0, CLIMBER), at(1.0, regions=BEDROOM)
+    policy.decide(begun, (Staircase(UP.low, (6.0, 1.0, 1.4)),), False)
+    on = policy.decide(at(6.0, regions=KITCHEN), (UP,), False)
+    assert "it has begun them" in on.reason and on.goal is not None and on.goal.x == pytest.approx(8.0, abs=0.1)
+    arrived = policy.decide(at(8.0, 2.8, BEDROOM), (UP,), False)
+    assert arrived.look_around and arrived.goal == Pose2(8.0, 1.0, 0.0)
+    assert policy.decide(at(8.0, 2.8, BEDROOM), (UP,), False).goal == ELSEWHERE
+
+
+def test_stairs_on_which_it_does_not_get_on_are_given_up() -> None:
+    policy = FloorPolicy(Explores(), 0, CLIMBER)
+    goals = [policy.decide(at(1.0, regions=BEDROOM), (UP,), False).goal for _ in range(5)]
+    assert ELSEWHERE not in goals[:3] and goals[3:] == [ELSEWHERE, ELSEWHERE]
+
+
+def test_two_floors_with_nothing_left_are_the_end() -> None:
+    policy = FloorPolicy(Explores(left=False), 0, CLIMBER)
+    assert policy.decide(at(1.0), (UP,), False).goal is not None
+    assert policy.decide(at(8.0, 2.8), (UP,), False).look_around
+    assert policy.decide(at(8.0, 2.8), (UP,), False).goal is None
+
+
+def test_it_goes_to_see_stairs_that_views_name() -> None:
+    policy = FloorPolicy(Explores(), 0, CLIMBER)
+    upper = at(1.0, 2.8, KITCHEN, ("main bedroom", "stairwell"))
+    decision = policy.decide(upper, (), False)
+    assert decision.look_around and decision.goal is not None
+    assert decision.goal.distance(Pose2(5.0, 2.0, 0.0)) < 0.2
+    assert policy.decide(upper, (), False).goal == ELSEWHERE  # it has looked there
+    for robot, asked in ((WHEELS, KITCHEN), (CLIMBER, BEDROOM)):
+        names = at(1.0, 2.8, asked, ("main bedroom", "stairwell"))
+        assert FloorPolicy(Explores(), 0, robot).decide(names, (), False).goal == ELSEWHERE
+
+
+def test_a_model_weighs_stairs_beside_other_places() -> None:
+    policy, here = FloorPolicy(Explores(), 0, CLIMBER), at(1.0)
+    listed = policy.options(here, (UP,))
+    assert listed is not None and [option.kind for option in listed] == ["frontier", "stairs up to another floor"]
+    for weights, taken in (((0.1, 0.9), True), ((0.9, 0.1), False), ((0.0, 0.0), False)):
+        advice = [WeighedOption(option, weight) for option, weight in zip(listed, weights, strict=True)]
+        decision = FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0, advice=advice), (UP,), False)
+        assert ("takes the stairs up" in decision.reason) == taken
+    assert [o.kind for o in FloorPolicy(Explores(), 0, WHEELS).options(here, (UP,)) or ()] == ["frontier"]
+
+
+def test_what_was_explored_without_an_answer_speaks_for_the_other_floor() -> None:
+    chances = [chance_there((), True, (), (), m2, 0.0) for m2 in (0.0, 20.0, 60.0)]
+    assert chances[0] == 0.5 and chances == sorted(chances) and chances[-1] > 0.8
+    assert chance_there((), True, (), (), 30.0, 30.0) == pytest.approx(0.5)
+    assert chance_there(KITCHEN, True, (), (), 0.0, 0.0) == pytest.approx(0.05)
+    assert chance_there(KITCHEN, False, ("kitchen",), (), 0.0, 0.0) < 0.3 < chance_there(
+        KITCHEN, True, (), ("kitchen",), 0.0, 0.0)
+
+
+def test_the_rooms_that_were_seen_tell_which_storey_it_is() -> None:
+    assert chance_elsewhere(KITCHEN, ("main bedroom", "closet"), 0.0) > 0.8
+    assert chance_elsewhere(BEDROOM, ("kitchen", "living room"), 0.0) > 0.8
+    assert chance_elsewhere(KITCHEN, ("living room", "garage"), 0.0) < 0.2
+    assert shows_stairs("Stairwell") and shows_stairs("upstairs staircase") and not shows_stairs("stair cupboard")
