@@ -52,7 +52,7 @@ def chance_there(regions: Sequence[RankedRegion], up: bool, here: Collection[str
 
 def _prior(region: RankedRegion, up: bool, here: Collection[str], there: Collection[str]) -> float:
     """Return the chance that a kind of room is at the other end of the stairs rather than on this floor."""
-    above = _ABOVE.get(region.name, _EVEN)
+    above = next((share for kind, share in _ABOVE.items() if rank_of(region.name, [RankedRegion(kind, 1.0)])), _EVEN)
     chance = above if up else 1.0 - above
     seen_here, seen_there = _seen(region, here), _seen(region, there)
     if seen_here == seen_there:

@@ -22,16 +22,18 @@ from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.core.mapping.area import is_inside
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.registry import DEFAULT_POLICY, POLICIES
 from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.faults import Faults
+from sim_bridge.house.simulator import storeyed
 
-LIMITS = Limits(steps=40)
+LIMITS, CLIMB = Limits(steps=40), Limits(steps=125)
 SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),
            Sample("house", "What color is the sofa in the living room?", "", scene="house:1001", seed=4)]
 
@@ -153,6 +155,19 @@ def test_every_policy_goes_the_same_way_through_the_graph(policy: str, tmp_path:
     with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", chosen), LIMITS)) as runner:
         assert course(runner.run(SAMPLES[1])) == here
     assert len(here.decisions) > 1
+
+
+def test_stairs_are_taken_the_same_way_through_the_graph(tmp_path: Path) -> None:
+    stairs, robot = storeyed(1000).stairs, RobotModel(stairs=True, camera=CameraModel(width=160, height=120))
+    below = Pose2(stairs.middle[0], stairs.y0 - 0.5 * stairs.landing_m, math.pi / 2)
+    sample = Sample("stairs", "Is the bed in the main bedroom made?", "", scene="house:1000@2", start=below, seed=4,
+                    start_height_m=0.0)
+    with closing(InProcessRunner(parameters(tmp_path / "here", of_robot(robot)), CLIMB)) as runner:
+        here = course(runner.run(sample))
+    with closing(GraphRunner(tmp_path / "there", parameters(tmp_path / "there", of_robot(robot)), CLIMB)) as runner:
+        assert course(runner.run(sample)) == here
+    assert any("takes the stairs up" in reason for _, _, reason, _ in here.decisions)
+    assert max(base.xyz[2] for _, base, _ in here.keyframes) == pytest.approx(stairs.rise_m)
 
 
 @pytest.mark.parametrize("slow", [

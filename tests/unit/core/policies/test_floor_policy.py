@@ -118,6 +118,7 @@ def test_what_was_explored_without_an_answer_speaks_for_the_other_floor() -> Non
     assert chances[0] == 0.5 and chances == sorted(chances) and chances[-1] > 0.8
     assert chance_there((), True, (), (), 30.0, 30.0) == pytest.approx(0.5)
     assert chance_there(KITCHEN, True, (), (), 0.0, 0.0) == pytest.approx(0.05)
+    assert chance_there((RankedRegion("main bedroom", 1.0),), True, (), (), 0.0, 0.0) == pytest.approx(0.85)
     assert chance_there(KITCHEN, False, ("kitchen",), (), 0.0, 0.0) < 0.3 < chance_there(
         KITCHEN, True, (), ("kitchen",), 0.0, 0.0)
 
