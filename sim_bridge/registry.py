@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eqa_nodes.core.errors import UnknownScene
+from eqa_nodes.core.errors import UnknownScene, did_you_mean
 from eqa_nodes.core.registry import Registry, is_class
 from eqa_nodes.core.traits import SimulatorTraits
 
@@ -26,8 +26,8 @@ def open_simulator(scene: str) -> Simulator:
     """Return a simulator for scenes of this kind ("house:7"), not yet reset. Raises UnknownScene for another prefix."""
     name = simulator_of(scene)
     if not has_simulator(scene):
-        known = ", ".join(f"{name}:<scene>" for name in SIMULATORS)
-        raise UnknownScene(f"unknown scene {scene!r}: known are {known}, and package.module:Class:<scene>")
+        known, meant = ", ".join(f"{one}:<scene>" for one in SIMULATORS), did_you_mean(name, SIMULATORS)
+        raise UnknownScene(f"unknown scene {scene!r}{meant}: known are {known}, and package.module:Class:<scene>")
     simulator: Simulator = SIMULATORS.make(name)
     return simulator
 

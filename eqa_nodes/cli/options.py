@@ -21,7 +21,9 @@ import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from eqa_nodes.core.errors import did_you_mean
 
 FOLDER, FILE = "folder", "file"  # what an option's path is written to as
 _KEY = "option"
@@ -93,19 +95,19 @@ def _field(default: Any, declared: Declared) -> Any:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name the successor of a renamed option."""
+    """A parser whose errors name the successor of a renamed option, and options that are like an unknown one."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; options that are unknown because they were renamed end it with the new name."""
+        """Parse; an unknown option that was renamed, or is like a known one, ends it with that name."""
         known, left = super().parse_known_args(args, namespace)
         renamed: dict[str, str] = self.get_default("renamed") or {}
-        for word in left:
-            if (new := renamed.get(word.partition("=")[0])) is not None:
-                self._renamed(word.partition("=")[0], new)
+        options = [name for action in self._actions for name in action.option_strings]
+        for word in (word.partition("=")[0] for word in left):
+            if (new := renamed.get(word)) is not None:
+                self.error(f"{word} is called {new}")
+            if word.startswith("--") and (meant := did_you_mean(word, options)):
+                self.error(f"unknown option {word}{meant}")
         return known, left
-
-    def _renamed(self, old: str, new: str) -> NoReturn:
-        self.error(f"{old} is called {new}")
 
 
 def add_options(parser: argparse.ArgumentParser, cls: type[Any]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from eqa_nodes import __version__
 from eqa_nodes.cli.options import Command, Parser, add_options, typed
+from eqa_nodes.core.errors import unknown
 
 
 class Verb(NamedTuple):
@@ -88,6 +89,7 @@ VERBS = (
     Verb("completion", "print the shell completion script", "completion:PrintCompletion"),
 )
 
+DESCRIPTION = "Ask a robot about the place it is in."
 EXAMPLES = """examples:
   eqa demo                                   five questions in the built-in house, with table and report
   eqa ask "Is the lamp in the bedroom on?"   one question in a house; --scene house:7 chooses which
@@ -99,13 +101,14 @@ EXAMPLES = """examples:
   eqa serve MODEL                            a local model as an endpoint for --answerer vlm
   eqa doctor                                 what works on this machine, and the remedy for what does not
 
+eqa --help lists all verbs, eqa VERB --help their options.
 exit codes: 0 done, 1 the program failed or a check did not pass, 2 wrong use or a named error, 130 interrupted
 """
 
 
 def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line. words: only the verbs that they name get options; None: all do."""
-    top = Parser(prog="eqa", description="Ask a robot about the place it is in.", epilog=EXAMPLES,
+    top = Parser(prog="eqa", description=DESCRIPTION, epilog=EXAMPLES,
                  formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--version", action="version", version=f"eqa {__version__}")
     _add_verbs(top, VERBS, words, "VERB")
@@ -113,15 +116,20 @@ def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
 
 def command_of(argv: Sequence[str]) -> Command:
-    """Return the command of a command line. Ends the program (SystemExit) for wrong words and for --help."""
+    """Return the command of a command line. Ends the program (SystemExit) for wrong words, for none, and for --help."""
+    if not argv:
+        print(f"{DESCRIPTION}\n\n{EXAMPLES}", end="")
+        raise SystemExit(0)
     namespace = parser(argv).parse_args(argv)
     return typed(_loaded(namespace.command), namespace)
 
 
-def _add_verbs(parent: argparse.ArgumentParser, verbs: Iterable[Verb], words: Sequence[str] | None,
+def _add_verbs(parent: argparse.ArgumentParser, verbs: Sequence[Verb], words: Sequence[str] | None,
                metavar: str) -> None:
     below = parent.add_subparsers(required=True, metavar=metavar, dest="verb")
-    named, left = _named(words)
+    (named, left), names = _named(words), [verb.name for verb in verbs]
+    if named and named not in names:
+        parent.error(unknown("verb", named, names))
     for verb in verbs:
         own = below.add_parser(verb.name, help=verb.help, epilog=verb.epilog or None)
         if named not in (None, verb.name):

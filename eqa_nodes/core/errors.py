@@ -135,5 +135,14 @@ class MissingExtra(EqaError):
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """One line for an unknown name: says which names there are."""
-    return f"unknown {what} {name!r}: known are {', '.join(sorted(known))}"
+    """One line for an unknown name: says which names there are, and first those that are like it."""
+    names = sorted(known)
+    return f"unknown {what} {name!r}{did_you_mean(name, names)}: known are {', '.join(names)}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean a or b?)" with the known names that are like a name; "" where none is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=2)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, did_you_mean
 from eqa_nodes.core.traits import Traits
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class Registry(MutableMapping[str, Any], Generic[T]):
     def unknown(self, name: str) -> str:
         """Return one line for an unknown name: the known ones, and the pip extra of those that lack a library."""
         known = ", ".join(f"{known}{self._missing(known)}" for known in self)
-        return (f"unknown {self.kind} {name!r}: known are {known}; a class of your own is named as package.module:Class"
-                " (docs/extending.md)")
+        return (f"unknown {self.kind} {name!r}{did_you_mean(name, self)}: known are {known}; a class of your own is "
+                "named as package.module:Class (docs/extending.md)")
 
     def _missing(self, name: str) -> str:
         """Return the pip command of a built-in component whose library is absent, in brackets."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.cli.options import FOLDER, Parser, add_options, argument, flag, group, option, typed, written_paths
-from eqa_nodes.cli.verbs import VERBS, Verb
+from eqa_nodes.cli.verbs import VERBS, Verb, command_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +73,26 @@ def test_a_renamed_option_names_its_successor(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["generate", "express", "--per-way", "3"])
     assert "--per-way is called --per-path" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["askk", "Where?"], "unknown verb 'askk' (did you mean ask?): known are ask, "),
+    (["bench", "runn"], "unknown verb 'runn' (did you mean run?): known are "),
+    (["bench", "run", "--datset=house"], "unknown option --datset (did you mean --dataset or --data?)"),
+    (["bench", "run", "--xyzzy"], "unrecognized arguments: --xyzzy"),
+    (["ask"], "the following arguments are required: question")])
+def test_a_wrong_word_is_answered_with_one_like_it(words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+                                                   ) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command_of(words)
+    assert said in capsys.readouterr().err
+
+
+def test_no_word_is_answered_with_a_short_guide(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        command_of([])
+    said = capsys.readouterr().out
+    assert "eqa demo" in said and "eqa --help lists all verbs" in said and said.count("\n") < 20
 
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)

@@ -194,7 +194,7 @@ def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
         open_history(tmp_path)
     with pytest.raises(StorageError, match="there is no .*nowhere"):
         open_history(tmp_path / "nowhere")
-    with pytest.raises(StorageError, match="unknown format of episode histories 'bags': known are bag, coda, images"):
+    with pytest.raises(StorageError, match=r"histories 'bags' \(did you mean bag\?\): known are bag, coda, images"):
         open_history(tmp_path, "bags")
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):
