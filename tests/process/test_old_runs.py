@@ -35,7 +35,8 @@ def test_a_run_of_an_earlier_version_is_resumed_and_scored(run: Path, monkeypatc
     monkeypatch.setattr(asking, "open_dataset", as_then)  # the house asks other questions today
     line = resume(run)
     assert main([*line, "--max-steps", "4"]) == 2
-    assert "holds a run with another config" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "holds a run with another config" in said and "limits.steps was 3, is 4" in said
     assert main([*line, "--max-steps", "3"]) == 0
     assert "0 asked, 2 asked before" in capsys.readouterr().out
     manifest = read_manifest(run)

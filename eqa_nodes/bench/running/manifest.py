@@ -71,12 +71,32 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
         changed = [name for name in _SAME if _meant(getattr(before, name)) != _meant(getattr(now, name))]
         changed += ["asked"] if before.asked and before.asked != asked else []
         if changed:
-            raise ConfigError(f"{out} holds a run with another {', '.join(changed)}: resume it as it was, "
-                              "or choose a new directory")
+            named = "; ".join(f"{name} was {old}, is {new}" for name, old, new in differing_settings(before, now))
+            raise ConfigError(f"{out} holds a run with another {', '.join(changed)}{named and f' ({named})'}: resume "
+                              "it as it was, or choose a new directory")
         now.started, now.sessions = before.started, before.sessions + 1
         now.earlier_commits = [*before.earlier_commits, *([before.commit] if before.commit != now.commit else [])]
     write_json(out / MANIFEST, now)
     return now
+
+
+def differing_settings(one: RunManifest, two: RunManifest) -> list[tuple[str, str, str]]:
+    """Return the settings that differ between two runs: name, and how either run has it."""
+    a, b = ({**_flat(run.config), "model": run.asked or run.model} for run in (one, two))
+    return [(name, a.get(name, "default"), b.get(name, "default")) for name in sorted(a.keys() | b.keys())
+            if a.get(name) != b.get(name)]
+
+
+def _flat(config: Mapping[str, object]) -> dict[str, str]:
+    """Return the settings by whole names, "explorer.policy"; those of all nodes have the names alone."""
+    flat = dict[str, str]()
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= {inner if name in ("nodes", "/**") else f"{name}.{inner}": own
+                     for inner, own in _flat(value).items()}
+        else:
+            flat[name] = str(value)
+    return flat
 
 
 def state_manifest(out: Path, dataset: str, samples: Sequence[Sample], model: str = "") -> None:

@@ -20,11 +20,13 @@ from eqa_nodes.bench.metrics.compare import compare
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report.compare_tables import ComparisonTable, markdown
+from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
+from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.questions import Answer, Receipt
 
 DIFFERENCES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=9)
@@ -84,6 +86,17 @@ def test_different_judges_are_refused_unless_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"different judges, by number .* and another .*--any-judge"):
         compare(a, b)
     assert "different judges" in compare(a, b, any_judge=True).notes[0]
+
+
+def test_settings_and_commits_that_differ_are_named(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "55"), played(tmp_path / "b", "35")
+    for run, policy, commit in ((a, "best", "1" * 40), (b, "frontier", "2" * 40)):
+        config = {"nodes": {"/**": {"robot.radius_m": 0.2}, "explorer": {"policy": policy}}, "force_guess": False}
+        write_json(run / MANIFEST, replace(read_manifest(run), config=config, commit=commit, dirty=run == b))
+    found = compare(a, b)
+    assert "explorer.policy: best in A, frontier in B" in found.notes
+    assert "commit: 1111111111 in A, 2222222222 with changes in B" in found.notes
+    assert not any("radius" in note or "force" in note for note in found.notes)
 
 
 def test_other_selections_are_compared_on_what_both_asked(tmp_path: Path) -> None:
