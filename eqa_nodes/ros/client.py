@@ -69,7 +69,7 @@ class GraphClient:
         if self._context.ok():
             rclpy.try_shutdown(context=self._context)
             self._thread.join(2.0)
-            if not self._thread.is_alive():
+            if not self._thread.is_alive() and not self._ask.running:  # whoever still waits uses the node
                 self._ask.close()
                 self.node.destroy_node()  # else a program that ends at once is listed for 20 s more
 

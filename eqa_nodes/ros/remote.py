@@ -237,6 +237,11 @@ class RemoteAction(_Remote):
             if sending.accepted:
                 sending.cancel()
 
+    @property
+    def running(self) -> bool:
+        """Whether somebody waits for the end of a goal."""
+        return self._newest is not None
+
     def close(self) -> None:
         """Let go of the node, which else stays in the graph after it was destroyed."""
         self._client.destroy()
