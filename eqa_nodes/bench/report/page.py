@@ -45,6 +45,7 @@ EMBED_UP_TO = 40  # episodes; more would make one page too heavy for a browser
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
 _OUTLINES = 6  # objects outlined in an evidence image
+_EDGE, _SMALL = 0.5, 0.5  # percent: so near to an edge an object is cut off; of the image's area
 
 
 class Outline(NamedTuple):
@@ -56,6 +57,12 @@ class Outline(NamedTuple):
     width: float
     height: float
 
+    @property
+    def cut(self) -> bool:
+        """Whether it reaches an edge of the image, which then shows a part of it at most."""
+        return (min(self.left, self.top) < _EDGE or self.left + self.width > 100 - _EDGE
+                or self.top + self.height > 100 - _EDGE)
+
 
 @dataclass(frozen=True)
 class CardImage:
@@ -65,6 +72,15 @@ class CardImage:
     caption: str
     proves: bool
     outlines: tuple[Outline, ...] = ()
+
+    @property
+    def weak(self) -> str:
+        """Return what a reader should know who takes the image for a proof; "" = nothing."""
+        if self.outlines and all(one.cut for one in self.outlines):
+            return "only a part of it is in the picture"
+        if self.outlines and max(one.width * one.height / 100 for one in self.outlines) < _SMALL:
+            return "it is small in the picture"
+        return ""
 
 
 @dataclass(frozen=True)
