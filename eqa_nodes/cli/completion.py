@@ -35,4 +35,5 @@ def complete() -> None:
     from eqa_nodes.cli.verbs import parser
 
     line = os.environ.get("COMP_LINE", "")[:int(os.environ.get("COMP_POINT", "0"))]
-    argcomplete.autocomplete(parser(line.split()[1:]))
+    finished = line.split()[1:] if line.endswith(" ") else line.split()[1:-1]  # without the word that is typed
+    argcomplete.autocomplete(parser(finished))

@@ -144,5 +144,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " (did you mean a or b?)" with the known names that are like a name; "" where none is."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), n=2)
+    near = get_close_matches(name, list(known), n=2, cutoff=0.65)
     return f" (did you mean {' or '.join(near)}?)" if near else ""

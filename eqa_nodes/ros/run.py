@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import re
 import signal
 import socket
 from collections.abc import Mapping
@@ -114,7 +113,15 @@ def _holders(address: str) -> list[int]:
         inodes = {line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if line.endswith(shown)}
         links = {f"socket:[{inode}]" for inode in inodes}
         for folder in Path("/proc").glob("[0-9]*/fd"):
-            with suppress(OSError):
-                if any(os.readlink(fd) in links for fd in folder.iterdir()):
-                    found.append(int(re.sub(r"\D", "", folder.parent.name)))
+            with suppress(OSError):  # the process ended, or is another user's
+                if any(_link(fd) in links for fd in folder.iterdir()):
+                    found.append(int(folder.parent.name))
     return sorted(found)
+
+
+def _link(fd: Path) -> str:
+    """Return where a link under /proc leads, "" for one that is gone: other threads open and close files meanwhile."""
+    try:
+        return os.readlink(fd)
+    except OSError:
+        return ""
