@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eqa_nodes.config.nodes import Nav2NavigatorSettings
-from eqa_nodes.core.driving.driver import Driver, Interrupt
+from eqa_nodes.core.driving.driver import MAY_DRIVE, Driver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
@@ -40,7 +40,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         self._busy, self._turn = threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
-        self.subscribe("stop", lambda message: self.gates.set_stop(message.data))
+        self.subscribe("stop", self._on_stop)
         self.subscribe("battery", self._on_battery)
         self.subscribe("localisation", self._on_localisation)
         deadline = self.config.leg_deadline_s
@@ -56,6 +56,17 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
 
     def release(self) -> None:
         self._commander.close()
+
+    def _on_stop(self, message: Any) -> None:
+        self.gates.set_stop(message.data)
+        if message.data:  # also what others told Nav2, and what nobody watches any more
+            threading.Thread(target=self._halt, name="halt", daemon=True).start()
+
+    def _halt(self) -> None:
+        silent = self._commander.halt(self.config.driving.wait.cancel_s).silent
+        if silent:
+            self.count("stop that Nav2 did not confirm")
+            self.get_logger().error(f"{', '.join(silent)} of Nav2 did not confirm the operator's stop: {MAY_DRIVE}")
 
     def _on_battery(self, message: Any) -> None:
         try:

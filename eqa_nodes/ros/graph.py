@@ -159,11 +159,17 @@ ACTIONS: dict[str, Port] = {
     "spin": Port("spin", "nav2_msgs/action/Spin"),
 }
 
+# Actions of Nav2 that lead to motion: of those that send goals on, and of those that move the base.
+GOAL_SENDERS = ("follow_waypoints", "navigate_through_poses", "navigate_to_pose")
+MOVERS = ("follow_path", "spin", "backup", "drive_on_heading", "assisted_teleop", "dock_robot", "undock_robot")
+CANCELING = {f"cancel_{name}": Port(f"{name}/_action/cancel_goal", "action_msgs/srv/CancelGoal")
+             for name in (*GOAL_SENDERS, *MOVERS)}
+SERVICES |= CANCELING
 # Nav2's managed nodes and the service that tells their state; what empties its costmaps; all that it serves for us.
 MANAGED = {"bt_navigator": "bt_navigator_state", "planner_server": "planner_state",
            "controller_server": "controller_state", "behavior_server": "behavior_state", "amcl": "amcl_state"}
 CLEARING = ("clear_global_costmap", "clear_local_costmap")
-NAV2_SERVES = ("navigate_to_pose", "spin", "get_global_costmap", *CLEARING, *MANAGED.values())
+NAV2_SERVES = ("navigate_to_pose", "spin", "get_global_costmap", *CLEARING, *MANAGED.values(), *CANCELING)
 
 
 class NodeSpec(NamedTuple):

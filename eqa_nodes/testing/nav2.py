@@ -1,6 +1,7 @@
 """Stands in for Nav2, which is no wheel: its action servers, states and costmap, driving by cmd_vel on the map.
 
-A planner on the grid and a pursuit of its path; as Nav2's, they know the robot by tf and send TwistStamped.
+A planner on the grid and a pursuit of its path; as Nav2's, they know the robot by tf and send TwistStamped. The BT
+navigator is a process of its own there and a context of its own here: without it the controller drives on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes.core.driving.keep_out_mask import with_mask
-from eqa_nodes.core.driving.planning import along, forbidden, plan
+from eqa_nodes.core.driving.planning import forbidden, plan
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2, pose2_of, wrap
@@ -30,67 +31,114 @@ from eqa_nodes.ros.graph import ACTIONS, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.tf_buffer import TfBuffer
-from eqa_nodes.testing.scripted_nav2 import MANAGED, serve_costmaps, serve_states
+from eqa_nodes.testing.nav2_controller import NEAR_M, Controller, Failed
+from eqa_nodes.testing.scripted_nav2 import MANAGED, serve_cancels, serve_costmaps, serve_states
 
-RADIUS_M, NEAR_M, AHEAD_M, YAW_RAD = 0.18, 0.25, 0.4, 0.15
+RADIUS_M, YAW_RAD = 0.18, 0.15
 LOST_S = 60.0  # without a transform of the robot the drive ends; wall clock
 REPLAN_S, PATIENCE_S = 1.0, 300.0  # simulated
 NO_PATH, TF_ERROR, TIMEOUT = 208, 9002, 9003  # as Nav2's planner and navigator number them
+NAVIGATOR = MANAGED[0]
 
 
-class Failed(Exception):
-    """Ends a drive; its arguments are Nav2's code and message."""
+class Part:
+    """One of Nav2's processes: a context, a node, and a thread that spins it. servers: of actions, for its end."""
+
+    def __init__(self, name: str, domain: int, threads: int = 4) -> None:
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node, self.group = Node(name, context=self.context), ReentrantCallbackGroup()
+        self.servers: list[Any] = []
+        self._executor = MultiThreadedExecutor(threads, context=self.context)
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
+
+    def serve(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> None:
+        """Serve an action; every goal and every cancel is accepted."""
+        self.servers.append(ActionServer(self.node, kind, name, execute, callback_group=self.group,
+                                         cancel_callback=lambda _: CancelResponse.ACCEPT))
+
+    def start(self) -> None:
+        """Begin to spin."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """End as a killed process does, in the middle of a goal too; a second time does nothing."""
+        if not self.context.ok():
+            return
+        rclpy.try_shutdown(context=self.context)
+        self._thread.join(5.0)
+        for server in self.servers:
+            server.destroy()
+        self.node.destroy_node()  # one that is only stopped is still discovered
 
 
 class StandIn:
     """Serves navigate_to_pose and spin in a graph's domain; use with `with`.
 
-    sent: how many velocities; goals: how many it carried out; by_topic: how many of those came by goal_pose.
+    sent: how many velocities; goals: how many it carried out; by_topic: how many of those came by goal_pose; halted:
+    how often all goals of the controller were canceled from outside.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self.sent = self.goals = self.by_topic = 0
+        self.sent = self.goals = self.by_topic = self.halted = 0
         self._newest: dict[Any, Any] = {}  # action -> its goal that came last
-        self._context = Context()
-        rclpy.init(context=self._context, domain_id=int(environment["ROS_DOMAIN_ID"]))
-        self._node = Node("nav2", context=self._context)
+        domain = int(environment["ROS_DOMAIN_ID"])
+        self._rest, self._navigator = Part("nav2", domain), Part(NAVIGATOR, domain)
         self._tf, self._now_ns = TfBuffer(), 0
         self._grid: GridMap | None = None
         self._mask: GridMap | None = None  # of the keepout filter
         self._changed = threading.Condition()
-        group = ReentrantCallbackGroup()
-        serve_states(self._node, dict.fromkeys(MANAGED, "active"), group)
-        serve_costmaps(self._node, self._costs, group)
-        self._out = self._node.create_publisher(TwistStamped, TOPICS["cmd_vel"].name, 1)
+        node, group = self._rest.node, self._rest.group
+        self._controller = Controller(self._pose, self._send)
+        serve_states(node, dict.fromkeys(MANAGED[1:], "active"), group)
+        serve_costmaps(node, self._costs, group)
+        serve_cancels(node, ("follow_path", "backup", "drive_on_heading", "assisted_teleop"), self._halt, group)
+        self._out = node.create_publisher(TwistStamped, TOPICS["cmd_vel"].name, 1)
         for key, take in (("tf", self._on_tf), ("map", self._on_map), ("keep_out_mask", self._on_mask)):
-            self._node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos),
-                                           callback_group=group)
-        self._servers = [
-            ActionServer(self._node, kind, ACTIONS[key].name,
-                         lambda handle, kind=kind, drive=drive: self._execute(handle, kind, drive),
-                         cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group)
-            for key, kind, drive in (("navigate_to_pose", NavigateToPose, self._go), ("spin", Spin, self._turn))]
-        self._own = ActionClient(self._node, NavigateToPose, ACTIONS["navigate_to_pose"].name, callback_group=group)
-        self._node.create_subscription(PoseStamped, "goal_pose", self._on_goal_pose, 1, callback_group=group)
-        self._executor = MultiThreadedExecutor(4, context=self._context)
-        self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
+            node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos),
+                                     callback_group=group)
+        self._rest.serve(Spin, ACTIONS["spin"].name, lambda handle: self._execute(handle, self._rest, Spin, self._turn))
+        self._serve_navigator(self._navigator)
+
+    def _serve_navigator(self, part: Part) -> None:
+        serve_states(part.node, {NAVIGATOR: "active"}, part.group)
+        name = ACTIONS["navigate_to_pose"].name
+        part.serve(NavigateToPose, name, lambda handle: self._execute(handle, part, NavigateToPose, self._go))
+        own = ActionClient(part.node, NavigateToPose, name, callback_group=part.group)
+        part.servers.append(own)
+        part.node.create_subscription(PoseStamped, "goal_pose", lambda pose: self._on_goal_pose(own, pose), 1,
+                                      callback_group=part.group)
 
     def __enter__(self) -> StandIn:
-        self._thread.start()
+        for part in (self._rest, self._navigator):
+            part.start()
+        self._controller.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        rclpy.try_shutdown(context=self._context)
-        self._thread.join(5.0)
-        for port in (self._own, *self._servers):
-            port.destroy()
-        self._node.destroy_node()  # one that is only stopped is still discovered
+        self._controller.end()
+        for part in (self._navigator, self._rest):
+            part.end()
 
-    def _on_goal_pose(self, pose: Any) -> None:
+    def kill_navigator(self) -> None:
+        """End the BT navigator; nobody tells the controller, which follows its last path to the end."""
+        self._navigator.end()
+
+    @property
+    def following(self) -> bool:
+        """Return whether the controller follows a path."""
+        return self._controller.following
+
+    def _halt(self, name: str) -> None:
+        if name == "follow_path":
+            self.halted += 1
+            self._controller.cancel()
+
+    def _on_goal_pose(self, own: Any, pose: Any) -> None:
         """Drive there, as Nav2 does when RViz says so: no gate of ours stands before this topic."""
         self.by_topic += 1
-        self._own.send_goal_async(NavigateToPose.Goal(pose=pose))
+        own.send_goal_async(NavigateToPose.Goal(pose=pose))
 
     def _on_tf(self, message: Any) -> None:
         with self._changed:
@@ -116,45 +164,57 @@ class StandIn:
         costs[grid.cells == 100], costs[grid.cells == -1] = 254, 255
         return costs.tolist(), grid.resolution_m, grid.origin
 
-    def _execute(self, handle: Any, kind: Any, drive: Any) -> Any:
+    def _execute(self, handle: Any, part: Part, kind: Any, drive: Any) -> Any:
         """Drive; a newer goal of the same action ends this one, which is aborted with neither code nor message."""
         self.goals += 1
         result, self._newest[kind] = kind.Result(), handle
 
         def going_on() -> bool:
-            return not handle.is_cancel_requested and self._newest[kind] is handle
+            if not part.context.ok() or handle.is_cancel_requested or self._newest[kind] is not handle:
+                return False
+            handle.publish_feedback(kind.Feedback())
+            return True
 
-        try:
-            drive(handle.request, going_on)
-        except Failed as failed:
+        failed = self._failed(drive, handle.request, going_on)
+        if not part.context.ok():  # killed: nobody is told
+            return result
+        if failed is not None:
             result.error_code, result.error_msg = failed.args
             handle.abort()
+        elif handle.is_cancel_requested:
+            handle.canceled()
+        elif self._newest[kind] is handle:
+            handle.succeed()
         else:
-            if handle.is_cancel_requested:
-                handle.canceled()
-            elif going_on():
-                handle.succeed()
-            else:
-                handle.abort()
-                return result  # the robot is the newer goal's
+            handle.abort()
+            return result  # the robot is the newer goal's
+        self._controller.cancel()
         self._send(0.0, 0.0)
         return result
 
+    @staticmethod
+    def _failed(drive: Any, request: Any, going_on: Callable[[], bool]) -> Failed | None:
+        try:
+            drive(request, going_on)
+        except Failed as failed:
+            return failed
+        return None
+
     def _go(self, request: Any, going_on: Callable[[], bool]) -> None:
-        """Drive along a path that is planned again each second, then turn to the goal's heading."""
-        goal, planned_ns = messages.goal_of(request.pose), 0
-        path: Any = []
-        pose, began_ns = self._pose(), self._now_ns
+        """Let the controller follow a path that is planned again each second, then turn to the goal's heading."""
+        goal, pose = messages.goal_of(request.pose), self._pose()
+        began_ns, planned_ns = self._now_ns, 0
         while going_on():
             if self._now_ns - began_ns > PATIENCE_S * 1e9:
                 raise Failed(TIMEOUT, f"not there after {PATIENCE_S} s")
-            if not path or self._now_ns - planned_ns > REPLAN_S * 1e9:
+            if not planned_ns or self._now_ns - planned_ns > REPLAN_S * 1e9:
                 path, planned_ns = self._planned(pose, goal), self._now_ns
+                self._controller.follow(path)
             if math.dist(pose[:2], path[-1][:2]) < NEAR_M:
-                break
-            self._pursue(pose, path)
+                self._controller.cancel()
+                self._turn_by(wrap(goal.yaw - pose.yaw), going_on)
+                return
             pose = self._pose()
-        self._turn_by(wrap(goal.yaw - pose.yaw), going_on)
 
     def _planned(self, pose: Pose2, goal: Pose2) -> Any:
         grid: GridMap | None = self._grid
@@ -167,14 +227,6 @@ class StandIn:
         if not path:
             raise Failed(NO_PATH, f"no path to {goal}")
         return path
-
-    def _pursue(self, pose: Pose2, path: Any) -> None:
-        """Send the velocity towards a point some way along the path, from where the path is nearest."""
-        steps = [along(path, 0.05 * i)[0] for i in range(200)]
-        nearest = min(range(200), key=lambda i: math.dist(steps[i][:2], pose[:2]))
-        aim, _ = along(path, 0.05 * nearest + AHEAD_M)
-        off = wrap(math.atan2(aim.y - pose.y, aim.x - pose.x) - pose.yaw)
-        self._send(0.4 if abs(off) < 0.6 else 0.0, max(-1.2, min(1.2, 2.5 * off)))
 
     def _turn(self, request: Any, going_on: Callable[[], bool]) -> None:
         self._turn_by(float(request.target_yaw), going_on)

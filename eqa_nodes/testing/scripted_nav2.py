@@ -8,6 +8,7 @@ from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
 from nav2_msgs.action import NavigateToPose, Spin
 from nav2_msgs.srv import ClearEntireCostmap, GetCostmap
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -63,6 +64,20 @@ def serve_costmaps(node: Any, costs: Any, group: Any = None, map_frame: str = "m
     return cleared
 
 
+def serve_cancels(node: Any, names: Sequence[str], cancel: Any, group: Any = None) -> dict[str, Any]:
+    """Serve the cancel services of actions that the graph only ever cancels; cancel: name -> what is done.
+
+    A server of Nav2 answers also where it has no goal. Returns the services, by name.
+    """
+    def told(name: str, response: Any) -> Any:
+        cancel(name)
+        return response
+
+    return {name: node.create_service(CancelGoal, SERVICES[f"cancel_{name}"].name,
+                                      lambda _, response, name=name: told(name, response), callback_group=group)
+            for name in names}
+
+
 class ScriptedNav2:
     """Serves Nav2's names in a domain, in a context of its own; use with `with`.
 
@@ -71,11 +86,14 @@ class ScriptedNav2:
     rejected until `release`) | (error code, message). The last one goes on for ever. As Nav2 does, it takes goals
     in any frame and gives up those that no transform leads to, and a goal ends the one before it of the same action:
     that is aborted, with neither code nor message.
-    goals: what came; running: set while one is carried out; statuses: how those ended.
+    goals: what came; running: set while one is carried out; statuses: how those ended; halted: whose goals were all
+    canceled. controller: stops | hangs (does not answer until `release`).
     """
 
     def __init__(self, domain: int, script: Sequence[Deed] = ("succeed",), states: dict[str, str] | None = None,
-                 map_frame: str = "map") -> None:
+                 map_frame: str = "map", controller: str = "stops") -> None:
+        self.halted: list[str] = []
+        self._controller = controller
         self._map_frame = map_frame
         self.script, self.states = list(script), states or dict.fromkeys(MANAGED, "active")
         self.goals: list[Pose2 | float] = []
@@ -89,6 +107,7 @@ class ScriptedNav2:
         group = ReentrantCallbackGroup()
         serve_states(node, self.states, group)
         self.cleared = serve_costmaps(node, lambda: self.costs, group, map_frame)
+        serve_cancels(node, ("follow_path", "backup", "drive_on_heading", "assisted_teleop"), self._halt, group)
         self._servers = [
             ActionServer(node, kind, name, lambda handle, kind=kind: self._execute(handle, kind),
                          goal_callback=self._on_goal, cancel_callback=lambda _: CancelResponse.ACCEPT,
@@ -123,6 +142,11 @@ class ScriptedNav2:
     def release(self) -> None:
         """Answer what was not answered."""
         self._released.set()
+
+    def _halt(self, name: str) -> None:
+        if name == "follow_path" and self._controller == "hangs":
+            self._released.wait(WAIT_S)
+        self.halted.append(name)
 
     def _on_goal(self, goal: Any) -> GoalResponse:
         self.goals.append(messages.goal_of(goal.pose) if hasattr(goal, "pose") else float(goal.target_yaw))

@@ -28,6 +28,21 @@ class TaskEnd(NamedTuple):
     message: str = ""
 
 
+class Halted(NamedTuple):
+    """Whether the robot stands after a halt. controller: who follows paths confirmed that it has no goal any more.
+
+    silent: names of servers that move the base, are there, and did not confirm it in time.
+    """
+
+    controller: bool = False
+    silent: tuple[str, ...] = ()
+
+    @property
+    def stands(self) -> bool:
+        """Return whether it is certain that the robot stands."""
+        return self.controller and not self.silent
+
+
 class Commander(Protocol):
     """Nav2 or a stand-in. No call blocks longer than its argument, or than its own short deadline."""
 
@@ -48,6 +63,9 @@ class Commander(Protocol):
 
     def cancel(self) -> None:
         """Ask for the end of the task; `poll` says when it has ended. Does nothing where none runs."""
+
+    def halt(self, wait_s: float) -> Halted:
+        """Cancel every goal of every server that moves the base, whoever sent it, and wait so long for the answers."""
 
     def silent_s(self) -> float:
         """Return the time since the last message about the task, seconds of the wall clock."""

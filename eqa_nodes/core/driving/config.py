@@ -37,7 +37,9 @@ class WaitConfig:
     active_s: NotNegative = setting(20.0, "Time in seconds to wait for Nav2 to be present and active before a goal.")
     answer_s: Positive = setting(10.0, "Time in seconds to wait for Nav2 to accept or reject a goal.")
     cancel_s: Positive = setting(5.0, "Time in seconds to wait for a canceled goal to end.")
-    silent_s: NotNegative = setting(30.0, "Time in seconds without feedback after which a goal fails; 0 sets no limit.")
+    silent_s: NotNegative = setting(10.0,
+        "Time in seconds without feedback from Nav2, which gives it many times a second, after which the robot is "
+        "stopped and its goal fails; 0 sets no limit.")
     service_s: Positive = setting(5.0, "Time in seconds to wait for a costmap.")
     poll_s: Positive = setting(0.1, "Interval in seconds at which the limits are checked while the robot drives.")
     stop_s: NotNegative = setting(0.5,

@@ -24,6 +24,7 @@ _LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
 _PACE_S = 0.15  # between two places that tell how fast the robot is
 _STILL = 0.0, 0.0
 _FASTEST_M_S = 3.0  # faster, localisation has moved the robot on the map
+MAY_DRIVE = "the robot may still drive, use its emergency stop"
 
 
 class Interrupt:
@@ -199,7 +200,9 @@ class _GoalDrive:
         while True:
             end = self._commander.poll(self._config.wait.poll_s)
             if end is not None:
-                return end
+                if end.state is TaskState.CANCELED:  # by a stop, which tells Nav2 at once
+                    self._check()
+                return self._left_standing(end) if end.state is TaskState.LOST else end
             try:
                 self._check()
                 self._watch()
@@ -239,15 +242,29 @@ class _GoalDrive:
                              "at bt_navigator's log")
 
     def _stopped(self, ended: DriveEnded) -> DriveEnded:
-        """Cancel the task and wait until it has ended; an unconfirmed stop is a failure of its own."""
+        """Cancel the task and wait until it has ended; an unconfirmed stop is a failure of its own.
+
+        Where the navigator does not end it, the servers that move the base are told.
+        """
         self._commander.cancel()
         wait = self._config.wait
         for _ in range(math.ceil(wait.cancel_s / wait.poll_s)):
-            if self._commander.poll(wait.poll_s) is not None:
+            end = self._commander.poll(wait.poll_s)
+            if end is not None and end.state is not TaskState.LOST:
                 return ended
+            if end is not None:
+                break
+        if self._commander.halt(wait.cancel_s).stands:
+            return ended
         return DriveEnded(NavCode.FAILED,
                           f"{ended.result.message}; Nav2 did not confirm within {wait.cancel_s:g} s that it "
-                          "stopped: the robot may still drive, use its emergency stop")
+                          f"stopped: {MAY_DRIVE}")
+
+    def _left_standing(self, lost: TaskEnd) -> TaskEnd:
+        """Stop the base where nobody watches the goal any more: its controller follows the last path to the end."""
+        silent = self._commander.halt(self._config.wait.cancel_s).silent
+        return lost if not silent else lost._replace(
+            message=f"{lost.message}; {', '.join(silent)} did not confirm that it stopped: {MAY_DRIVE}")
 
     def _all_tried(self) -> str:
         return "; ".join(self._tried)

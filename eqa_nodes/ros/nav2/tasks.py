@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.core.driving.commander import Halted, TaskEnd, TaskState
+from eqa_nodes.ros.nav2.halting import Halting
 from eqa_nodes.ros.nav2.others import OtherGoals
 from eqa_nodes.ros.nav2.services import Nav2Services
 from eqa_nodes.ros.node import EqaNode
@@ -50,7 +51,7 @@ class TaskCommander(Nav2Services):
 
     def __init__(self, node: EqaNode) -> None:
         super().__init__(node, node.config.managed)
-        self.others = OtherGoals(node)
+        self.others, self._halting = OtherGoals(node), Halting(node)
 
     def poll(self, wait_s: float) -> TaskEnd | None:
         end = self.task.poll(wait_s) if self.task is not None else TaskEnd(TaskState.LOST, 0, "no goal was sent")
@@ -64,6 +65,9 @@ class TaskCommander(Nav2Services):
     def cancel(self) -> None:
         if self.task is not None:
             self.task.cancel()
+
+    def halt(self, wait_s: float) -> Halted:
+        return self._halting.halt(wait_s)
 
     def silent_s(self) -> float:
         return time.monotonic() - self.task.received_s if self.task is not None else 0.0

@@ -31,6 +31,7 @@ from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.core.driving.driver import MAY_DRIVE
 from eqa_nodes.core.types.floor import GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
@@ -268,11 +269,39 @@ def sent(client: Any, pose: Any) -> Any:
     return result.result()
 
 
+def test_a_navigator_that_ignores_a_cancel_does_not_keep_the_controller_from_stopping(rig: Rig) -> None:
+    rig.node()
+    with ScriptedNav2(rig.domain, ["stubborn", "succeed"]) as nav2:
+        drive = rig.begin(rig.go)
+        assert nav2.running.wait(WAIT_S)
+        rig.drive_to_pose.cancel()
+        assert drive().code is NavCode.CANCELED and "follow_path" in nav2.halted
+        nav2.release()
+        until(lambda: len(nav2.ended) == 1)
+        assert rig.go().code is NavCode.SUCCEEDED
+
+
+def test_the_operators_stop_cancels_also_what_others_told_nav2(rig: Rig) -> None:
+    node = rig.node()
+    stop = rig.client.create_publisher(Bool, "stop", 1)
+    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+        until(lambda: not node._commander.missing(1.0))
+        results: list[Any] = []
+        pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
+        other = threading.Thread(target=lambda: results.append(sent(rig.rviz, pose)), daemon=True)
+        other.start()
+        assert nav2.running.wait(WAIT_S)
+        until(lambda: stop.publish(Bool(data=True)) or nav2.canceled() == 1)
+        other.join(WAIT_S)
+        assert results[0].status == GoalStatus.STATUS_CANCELED and "follow_path" in nav2.halted
+
+
 def test_a_nav2_that_does_not_answer_or_stop_is_named(rig: Rig) -> None:
     rig.node(wait__silent_s=3.0)
-    with ScriptedNav2(rig.domain, ["unanswered", "silent", "stubborn", "succeed"]) as nav2:
+    with ScriptedNav2(rig.domain, ["unanswered", "silent", "stubborn", "succeed"], controller="hangs") as nav2:
         result = rig.go()
-        assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 is gone (no answer to the goal within 2 s)")
+        assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 is gone (no answer to the goal within 2 s; "
+                          f"follow_path did not confirm that it stopped: {MAY_DRIVE})")
         nav2.script.pop(0)
         nav2.script.insert(0, "run")  # it is accepted after all, and has to end
         nav2.release()

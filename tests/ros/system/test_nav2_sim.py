@@ -6,6 +6,7 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -18,12 +19,13 @@ from eqa_nodes.config.graph import GraphParameters, driven_by
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.ros.convert import RemoteError
 from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.runners.in_graph import GraphRunner
-from eqa_nodes.testing.nav2 import StandIn
+from eqa_nodes.testing.nav2 import NAVIGATOR, StandIn
+from eqa_nodes.testing.waiting import until
 from tests.ros.system.test_lockstep import parameters
 
 # the plant is round a corner
@@ -78,3 +80,20 @@ def test_a_question_is_answered_while_nav2_drives(runner: GraphRunner) -> None:
     assert went >= results[0].answer.receipt.metres - 0.1 and trace.keyframes and trace.decisions
     stamps = [stamp for result in results for stamp, _ in result.trace.poses]
     assert stamps == sorted(stamps)
+
+
+def test_where_the_navigator_is_killed_the_controller_is_told_to_stop(runner: GraphRunner) -> None:
+    """It would follow its last path to the end without it, as Nav2's does."""
+    client, question = runner.client, PLANT.as_question(Limits(metres=60.0), False)
+    with StandIn(runner.graph.environment) as nav2:
+        client.reset(PLANT.scene, "killed", PLANT.start, 3)
+        answers: list[Answer] = []
+        asked = threading.Thread(target=lambda: answers.append(client.ask(question)), daemon=True)
+        asked.start()
+        until(lambda: nav2.following, within_s=120.0)
+        nav2.kill_navigator()
+        until(lambda: nav2.halted, within_s=120.0)
+        asked.join(300.0)
+        assert not nav2.following
+    assert answers and answers[0].error == ErrorCode.NAVIGATION
+    assert "navigate_to_pose" in answers[0].message or NAVIGATOR in answers[0].message

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from eqa_nodes.core.driving.codes import MEANINGS, meaning_of, result_of
-from eqa_nodes.core.driving.commander import TaskEnd, TaskState
+from eqa_nodes.core.driving.commander import Halted, TaskEnd, TaskState
 from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
 from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of, with_mask
@@ -88,7 +88,7 @@ def test_ends_without_a_known_number_are_named_too() -> None:
 
 def test_a_nav2_that_comes_back_is_asked_again() -> None:
     commander = ScriptedCommander([TaskEnd(TaskState.LOST, 0, "nobody serves it"), DONE])
-    assert drive(commander).code is NavCode.SUCCEEDED and commander.said == [GOAL, GOAL]
+    assert drive(commander).code is NavCode.SUCCEEDED and commander.said == [GOAL, "halt", GOAL]
 
 
 def test_a_nav2_that_is_not_there_is_named() -> None:
@@ -133,9 +133,30 @@ def test_a_drive_is_stopped_at_once(arrange: Arrange, code: NavCode, words: str,
     robot, interrupt = StandingRobot(HERE), Interrupt()
     commander = ScriptedCommander([lambda: arrange(commander, robot, interrupt)], stops=stops)
     result = drive(commander, robot, interrupt=interrupt, zones=["pond: 2.5 1, 3 1, 3 2, 2.5 2"])
-    assert words in result.message and commander.said == [GOAL, "cancel"]
+    assert words in result.message and commander.said == [GOAL, "cancel"] + ["halt"] * (not stops)
     assert result.code is (code if stops else NavCode.FAILED)
     assert ("use its emergency stop" in result.message) is not stops
+
+
+@pytest.mark.parametrize(("halted", "stands"), [
+    (Halted(controller=True), True), (Halted(controller=True, silent=("spin",)), False), (Halted(), False)])
+def test_where_the_navigator_confirms_no_cancel_the_controller_is_told_to_stop(halted: Halted, stands: bool) -> None:
+    interrupt = Interrupt()
+    commander = ScriptedCommander([lambda: interrupt.set("canceled")], stops=False)
+    commander.halted = halted
+    result = drive(commander, interrupt=interrupt)
+    assert commander.said == [GOAL, "cancel", "halt"]
+    assert result.code is (NavCode.CANCELED if stands else NavCode.FAILED)
+    assert ("use its emergency stop" in result.message) is not stands
+
+
+def test_where_the_navigator_is_gone_the_controller_is_told_to_stop_before_anything_else() -> None:
+    commander = ScriptedCommander([TaskEnd(TaskState.LOST, 0, "no server for navigate_to_pose")] * 2)
+    commander.halted = Halted(silent=("follow_path",))
+    result = drive(commander)
+    assert commander.said[:2] == [GOAL, "halt"] and result.code is NavCode.FAILED
+    assert "no server for navigate_to_pose; follow_path did not confirm that it stopped" in result.message
+    assert "use its emergency stop" in result.message
 
 
 @pytest.mark.parametrize("during", [False, True])
