@@ -20,11 +20,13 @@ _SMALL = ("plant", "bed")  # what a model, and a robot in real time, are asked
 _LAST_OBSERVATION = 25  # all questions take longer
 OUTAGES = ("away", "hang", "slow", "http 500", "http 429", "rubbish", "half a reply", "cut off")
 ABORTS = {"no path": 308, "controller failed": 100, "no progress": 105, "tf error": 9002, "timeout": 9003}
+KILLED, HANGS = "navigator killed", "navigator hangs"  # how Nav2's BT navigator fails, while its controller drives on
+NAV2_FAILURES = (*ABORTS, KILLED, HANGS)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. victim: a node, a folder, how a model fails, or Nav2's code; "" where all nodes are hit.
+    """One fault. victim: a node, a folder, how a model or Nav2 fails; "" where all nodes are hit.
 
     at: the observation of the episode that it comes after; 0 = before the episode begins. Of a model: the call that it
     begins with, of Nav2: the drive. amount: seconds of a pause or delay, share of messages, calls, drives.
@@ -98,4 +100,4 @@ def _fault(kind: str, dice: random.Random) -> Fault:
             "late tf": lambda: Fault(kind, amount=dice.choice((0.2, 0.5))),
             "disk full": lambda: Fault(kind, dice.choice(("bags", "memory")), at),
             "model": lambda: Fault(kind, dice.choice(OUTAGES), dice.randrange(4), many),
-            "nav2": lambda: Fault(kind, dice.choice(list(ABORTS)), dice.randrange(3), many)}[kind]()
+            "nav2": lambda: Fault(kind, dice.choice(NAV2_FAILURES), dice.randrange(3), many)}[kind]()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.chaos.disk import Disk
 from benchmarks.chaos.model import Model
-from benchmarks.chaos.nav2 import Aborting
+from benchmarks.chaos.nav2 import Failing
 from benchmarks.chaos.schedule import Fault
 from benchmarks.chaos.tap import Tap
 from eqa_nodes.bench.samples import Sample
@@ -40,7 +40,7 @@ class World:
         self.kind, self.folder, self._more = kind, folder, more
         self.tap = Tap(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
         self.model = Model()
-        self.nav2: Aborting | None = None
+        self.nav2: Failing | None = None
         self._faults = folder / "faults.json"
         self.wrong: list[str] = []  # what a drill could not do
         self._exit = contextlib.ExitStack()
@@ -64,7 +64,7 @@ class World:
                                                           isolate=True, start_s=_UP_S))
             self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
             if self.kind == "nav2":
-                self.nav2 = Aborting(self.graph.environment)
+                self.nav2 = Failing(self.graph.environment)
                 stack.enter_context(self.nav2)
             self.tap.ready()
             self._exit = stack.pop_all()

@@ -83,8 +83,8 @@ class StandIn:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.sent = self.goals = self.by_topic = self.halted = 0
         self._newest: dict[Any, Any] = {}  # action -> its goal that came last
-        domain = int(environment["ROS_DOMAIN_ID"])
-        self._rest, self._navigator = Part("nav2", domain), Part(NAVIGATOR, domain)
+        self._domain = int(environment["ROS_DOMAIN_ID"])
+        self._rest = Part("nav2", self._domain)
         self._tf, self._now_ns = TfBuffer(), 0
         self._grid: GridMap | None = None
         self._mask: GridMap | None = None  # of the keepout filter
@@ -99,9 +99,10 @@ class StandIn:
             node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos),
                                      callback_group=group)
         self._rest.serve(Spin, ACTIONS["spin"].name, lambda handle: self._execute(handle, self._rest, Spin, self._turn))
-        self._serve_navigator(self._navigator)
+        self._navigator = self._new_navigator()
 
-    def _serve_navigator(self, part: Part) -> None:
+    def _new_navigator(self) -> Part:
+        part = Part(NAVIGATOR, self._domain)
         serve_states(part.node, {NAVIGATOR: "active"}, part.group)
         name = ACTIONS["navigate_to_pose"].name
         part.serve(NavigateToPose, name, lambda handle: self._execute(handle, part, NavigateToPose, self._go))
@@ -109,6 +110,7 @@ class StandIn:
         part.servers.append(own)
         part.node.create_subscription(PoseStamped, "goal_pose", lambda pose: self._on_goal_pose(own, pose), 1,
                                       callback_group=part.group)
+        return part
 
     def __enter__(self) -> StandIn:
         for part in (self._rest, self._navigator):
@@ -124,6 +126,12 @@ class StandIn:
     def kill_navigator(self) -> None:
         """End the BT navigator; nobody tells the controller, which follows its last path to the end."""
         self._navigator.end()
+
+    def start_navigator(self) -> None:
+        """Start a new BT navigator where the last one was killed."""
+        if not self._navigator.context.ok():
+            self._navigator = self._new_navigator()
+            self._navigator.start()
 
     @property
     def following(self) -> bool:
