@@ -16,19 +16,18 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.asking import FAILED, ask
 from benchmarks.bench_soak import COMPRESSED, ROBOT, rss_mb
 from benchmarks.nav2_servers import Driver, Nav2, StandInForNav2, installed
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import driven_by, merged, of_robot
 from eqa_nodes.config.nodes import NAV2
-from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.types.questions import ErrorCode, Limits
+from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.runner import RunningGraph
 
-MINUTES, WARM_S, WANTED, RIGHT = 100, 600.0, 1.05, 4
+MINUTES, WARM_S, WANTED = 100, 600.0, 1.05
 NOISY = Path(__file__).resolve().parents[1] / "launch" / "params" / "noisy.yaml"
 LIMITS = Limits(metres=40.0, seconds=240.0)
 
@@ -58,7 +57,7 @@ class Soak:
     """Asks, and measures after each question."""
 
     def __init__(self, client: GraphClient, driver: Driver, pids: dict[str, int]) -> None:
-        self._client, self._driver, self._pids, self._judge = client, driver, pids, OfflineJudge()
+        self._client, self._driver, self._pids = client, driver, pids
         self._begin = time.monotonic()
         self.ended: Counter[str] = Counter()
         self.megabytes: list[tuple[float, dict[str, float]]] = []
@@ -72,7 +71,7 @@ class Soak:
         for number, sample in enumerate(self._samples()):
             if self.spent_s > 60 * MINUTES:
                 return
-            how, why = self._ask(number, sample)
+            how, why, *_ = ask(self._client, self._driver, f"q{number}", sample, LIMITS)
             self.ended[how] += 1
             self.megabytes.append((self.spent_s, {node: rss_mb(pid) for node, pid in self._pids.items()}))
             print(f"{self.spent_s / 60:5.1f} min  {how:9}  {sample.scene}  {sample.question}  {why}", flush=True)
@@ -84,25 +83,10 @@ class Soak:
             yield from open_dataset("house-people", limit=5, seed=seed)
             seed += 1
 
-    def _ask(self, number: int, sample: Sample) -> tuple[str, str]:
-        """Return how the question ended, and what was said."""
-        try:
-            self._client.reset(sample.scene, f"q{number}", sample.start, sample.seed)
-            self._driver.new_scene()
-            answer = self._client.ask(sample.as_question(LIMITS, False), deadline_s=900.0)
-        except EqaError as error:
-            return "failed", str(error)
-        if answer.error is not ErrorCode.NONE:
-            return f"error {answer.error.name}", answer.message
-        if answer.abstained:
-            return "abstained", answer.message
-        mark = self._judge.judge(sample, answer.text).sigma
-        return "right" if mark is not None and mark >= RIGHT else "wrong", answer.text
-
     def ends(self, restarts: dict[str, int], left: list[int]) -> dict[str, object]:
         """Return the row of how the questions ended."""
         counts = ", ".join(f"{count} {how}" for how, count in sorted(self.ended.items()))
-        ended = sum(self.ended.values()) - self.ended["failed"]
+        ended = sum(self.ended.values()) - self.ended[FAILED]
         return {"name": f"questions for {self.spent_s / 60:.0f} minutes, all noisy, driven by {self._driver.name}",
                 "median_ms": "", "baseline": "", "ratio": "",
                 "note": f"{ended} of {sum(self.ended.values())} ended: {counts}; processes started anew: "
