@@ -146,3 +146,11 @@ def test_whoever_takes_a_domain_removes_what_the_dead_left(monkeypatch: pytest.M
 
 def test_no_shared_memory_folder_is_nothing_to_clean(tmp_path: Path) -> None:
     assert clean_shared_memory(tmp_path / "absent") == []
+
+
+@pytest.mark.parametrize("name", ["fastdds", "fastdds_network", "fastdds_small"])
+def test_profiles_keep_participants_from_looking_up_types(name: str) -> None:
+    """Fast DDS's default fills the network of a graph with Nav2."""
+    root = ElementTree.parse(Path(environment.__file__).with_name(f"{name}.xml")).getroot()
+    texts = {element.tag.rpartition("}")[2]: element.text for element in root.iter() if element.text}
+    assert (texts["name"], texts["value"]) == ("fastdds.type_propagation", "disabled")
