@@ -6,7 +6,6 @@ User units are metres; SVG's y points down, so map y is negated.
 from __future__ import annotations
 
 import base64
-import io
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -15,16 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
-from PIL import Image
 
 from eqa_nodes.bench.report.measured import measures_svg
+from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from sim_bridge.simulator import Point
 
-UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
 PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
 _MARGIN_M = 0.5
 _CHUNKS = 64  # pieces of the path that have a colour of their own
@@ -74,18 +72,7 @@ def map_css() -> str:
 
 def grid_png(grid: GridMap) -> bytes:
     """Return the map as a PNG, one pixel a cell, north up."""
-    kinds = np.select([grid.cells > 0, (grid.cells == 0) & grid.explored, grid.cells == 0], [3, 2, 1], 0)
-    return palette_png(kinds, (UNKNOWN, FREE, EXPLORED, OCCUPIED))
-
-
-def palette_png(cells: np.ndarray, colours: Sequence[tuple[int, ...]]) -> bytes:
-    """Return (rows, columns) indices of at most 256 colours, RGB or RGBA, as a small PNG, north up."""
-    image = Image.frombytes("P", cells.shape[::-1], cells[::-1].astype(np.uint8).tobytes())
-    image.putpalette([c for colour in colours for c in colour[:3]])
-    opacity = bytes(colour[3] if len(colour) > 3 else 255 for colour in colours)
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", optimize=True, **({"transparency": opacity} if min(opacity) < 255 else {}))
-    return buffer.getvalue()
+    return picture_of(grid).png
 
 
 def path_colour(share: float) -> str:

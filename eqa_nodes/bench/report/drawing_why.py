@@ -19,12 +19,12 @@ from eqa_nodes.bench.report.drawing import (
     frontier_line,
     grid_image,
     grid_png,
-    palette_png,
     points_of,
     robot,
     star,
 )
 from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
+from eqa_nodes.core.mapping.map_picture import palette_png
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.trace import EpisodeTrace
