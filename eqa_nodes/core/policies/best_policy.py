@@ -34,6 +34,7 @@ _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
 _HERE_M = 0.5  # a place so near is no drive: there the robot has looked
 _FLOOR_M = 2.5  # how far such a place is from where the robot has been
+_STEP_M = 0.1  # a path that is shorter is no drive
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
@@ -152,7 +153,8 @@ class BestPolicy:
         if self._visited and (doubt < _LITTLE or place.distance_m > self._c.gain_m * doubt):
             return Decision(None, "the answer stands: looking again is not worth the drive")
         what = best.says or "the thing asked about"
-        return Decision(place.pose, f'looks again, {place.distance_m:.1f} m from here, to be sure that it is "{what}"',
+        where = f"from {place.distance_m:.1f} m away" if place.distance_m >= _STEP_M else "from where it stands"
+        return Decision(place.pose, f'looks again {where}, to be sure that it is "{what}"',
                         (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
 
     def _shows(self, situation: Situation, view: ViewAssessment) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.bench.report.page import CardImage, Outline
+from eqa_nodes.bench.report.outlines import Outline
+from eqa_nodes.bench.report.page import CardImage
 
 WHOLE, CUT, SMALL = Outline("lamp", 40, 40, 20, 20), Outline("lamp", 97, 50, 3, 8), Outline("lamp", 50, 50, 3, 4)
 
