@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from PIL import Image
@@ -10,7 +11,7 @@ from PIL import Image
 from eqa_nodes.core.types.views import Keyframe
 
 _MOST = 6  # objects outlined in an evidence image
-_EDGE = 0.5  # percent: so near to an edge an object is cut off
+_EDGE, _SMALL = 0.5, 0.5  # percent: so near to an edge an object is cut off; of the image's area, hard to see below
 _LETTER, _PAD, _LINE = 2.3, 4.0, 7.5  # percent of an image that is as wide as a phone: what a name takes up
 _PLACES = ((False, False), (True, False), (False, True), (True, True))  # right, below
 
@@ -43,6 +44,15 @@ class Outline(NamedTuple):
         left = self.left + self.width - wide if self.right else self.left
         top = self.top + self.height - _LINE if self.below else self.top
         return left, top, left + wide, top + _LINE
+
+
+def weakness(shown: Sequence[Outline]) -> str:
+    """Return what a reader should know who takes a picture with these objects for a proof; "" = nothing."""
+    if shown and all(one.cut for one in shown):
+        return "only a part of it is in the picture"
+    if shown and max(one.width * one.height / 100 for one in shown) < _SMALL:
+        return "it is small in the picture"
+    return ""
 
 
 def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:

@@ -19,7 +19,7 @@ from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
 from eqa_nodes.bench.report.known import embedded, size_of
 from eqa_nodes.bench.report.measured import measured_picture
-from eqa_nodes.bench.report.outlines import Outline, outlines
+from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.story import story_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
@@ -43,7 +43,6 @@ _VIEWER = "viewer.js"  # beside the episodes' pages: what lets scans turn
 EMBED_UP_TO = 12  # episodes, of about 0.3 MB each; more would make one page slow to open
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
-_SMALL = 0.5  # percent of the image's area: a smaller object is hard to see
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,7 @@ class CardImage:
     @property
     def weak(self) -> str:
         """Return what a reader should know who takes the image for a proof; "" = nothing."""
-        if self.outlines and all(one.cut for one in self.outlines):
-            return "only a part of it is in the picture"
-        if self.outlines and max(one.width * one.height / 100 for one in self.outlines) < _SMALL:
-            return "it is small in the picture"
-        return ""
+        return weakness(self.outlines)
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     calls = calls_of(trace, images.address) if trace else None
     seen = scan_of(run, prediction, trace) if scan else None
     return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls, scan=seen,
-                story=story_of(prediction, trace))
+                story=story_of(prediction, trace, evidence.weak if evidence else ""))
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:

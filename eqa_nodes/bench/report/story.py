@@ -18,9 +18,12 @@ _ENDED = re.compile(r"^(reached|could not move to|gave) the last target( up)?, "
 _ASKED = ("decide", "assess", "answer")
 
 
-def story_of(prediction: Prediction, trace: EpisodeTrace | None) -> tuple[str, ...]:
-    """Return sentences: how it began, where the robot went and what it saw, and how that led to the answer."""
-    return tuple(_sentences(prediction, trace or EpisodeTrace()))
+def story_of(prediction: Prediction, trace: EpisodeTrace | None, weak: str = "") -> tuple[str, ...]:
+    """Return sentences: how it began, where the robot went and what it saw, and how that led to the answer.
+
+    weak: why the picture of the evidence is no good proof, "" where it is one.
+    """
+    return tuple(_sentences(prediction, trace or EpisodeTrace(), weak))
 
 
 def listed(words: Sequence[str]) -> str:
@@ -28,13 +31,13 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def _sentences(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
+def _sentences(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str]:
     if trace.poses or trace.keyframes:
         moved = bool(trace.decisions) or prediction.answer.receipt.metres > _NOWHERE_M
         yield from _on_the_way(prediction, trace) if moved or trace.grid is not None else _looked_through(trace)
         if pictures := sum(len(call.pictures) for call in trace.calls if call.kind in _ASKED):
             yield f"A model was asked {_times(len(trace.calls))} and saw {_counted(pictures, 'picture')}."
-    yield from _end(prediction, trace)
+    yield from _end(prediction, trace, weak)
 
 
 def _looked_through(trace: EpisodeTrace) -> Iterator[str]:
@@ -64,7 +67,7 @@ def _on_the_way(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
         yield f"On the way it saw {rooms}."
 
 
-def _end(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
+def _end(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str]:
     answer = prediction.answer
     if prediction.failed:
         yield f"It ended with an error: {answer.message or answer.error.name}."
@@ -75,6 +78,8 @@ def _end(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
         shows = f": {note}" if (note := shown_note(proof.note)) else ""
         others = f" and {_counted(len(answer.evidence) - 1, 'other')}" if len(answer.evidence) > 1 else ""
         yield f"The answer rests on the picture{after}{others}{shows}."
+        if weak:
+            yield f"It is no strong proof: {weak}."
     elif answer.text:
         yield "No picture proves the answer: take it as a guess."
     more = answer.message.rstrip(".")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 VIEW_PX = 400  # width of the views of moments
 
 
-class MapPicture(NamedTuple):
+class KnownMap(NamedTuple):
     """A map as a PNG with one pixel for each cell, north up. origin, z: as those of GridMap, metres, map frame."""
 
     resolution_m: float
@@ -25,4 +25,4 @@ class Moment(NamedTuple):
 
     stamp_ns: int
     view: bytes = b""
-    map: MapPicture | None = None
+    map: KnownMap | None = None
