@@ -61,8 +61,8 @@ class Ask:
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: evidence in --out)",
                                    metavar="DIR", writes=FOLDER)
-    clip: Path | None = option(None, "file of a short film of the episode to share: .gif, .webp, or .mp4 with the extra "
-                               "video (default: none)", metavar="FILE", writes=FILE)
+    clip: Path | None = option(None, "file of a short film of the episode to share: .gif, .webp, or .mp4 with the "
+                               "extra video (default: none)", metavar="FILE", writes=FILE)
     json: bool = flag("print the answer, its cost and the model's name as JSON")
     recording: RecordingOptions = group(RecordingOptions)
     scans: ScanOptions = group(ScanOptions, "scans")

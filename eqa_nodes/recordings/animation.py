@@ -14,9 +14,10 @@ from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.storage.codec import write_bytes
 
 KINDS = (".gif", ".webp", ".mp4")
+Colour = tuple[int, int, int]
 _QUALITIES = (60, 45, 30, 15)
 _SIDES_PX = (760, 620, 500)  # of the longer side of a GIF: a smaller one where it would be too large
-_COLOURS, _SAMPLES = 128, 12  # of a GIF; images that its colours are taken from
+_COLOURS, _SAMPLES = 192, 12  # of a GIF; images that its colours are taken from
 
 
 def check_kind(out: Path) -> None:
@@ -30,8 +31,10 @@ def check_kind(out: Path) -> None:
             raise MissingExtra("PyAV (av)", "video") from error
 
 
-def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int) -> None:
-    """Write images of one size as the kind of file that the name says. most_bytes: of a GIF or WebP.
+def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
+                    keep: Sequence[Colour] = ()) -> None:
+    """Write images of one size as the kind of file that the name says. most_bytes: of a GIF or WebP; keep: colours that
+    a GIF must have.
 
     Raises as check_kind does, StorageError for an MP4 that exists already.
     """
@@ -43,7 +46,7 @@ def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequ
     elif out.suffix.lower() == ".webp":
         write_bytes(out, animated_webp(images, durations_ms, most_bytes))
     else:
-        write_bytes(out, animated_gif(images, durations_ms, most_bytes))
+        write_bytes(out, animated_gif(images, durations_ms, most_bytes, keep))
 
 
 def animated_webp(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int) -> bytes:
@@ -57,11 +60,12 @@ def animated_webp(images: Sequence[Image.Image], durations_ms: Sequence[int], mo
     return buffer.getvalue()
 
 
-def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int) -> bytes:
-    """Return a GIF of the largest size that is small enough, of the last one where none is."""
+def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
+                 keep: Sequence[Colour] = ()) -> bytes:
+    """Return a GIF of the largest size that is small enough, of the last one where none is. keep: colours it must have."""
     for side in _SIDES_PX:
         small = [_fitted(image, side) for image in images]
-        palette = _mosaic(small).quantize(_COLOURS)
+        palette = _palette(small, keep)
         frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in small]
         buffer = io.BytesIO()
         frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=list(durations_ms), loop=0,
@@ -71,14 +75,17 @@ def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], mos
     return buffer.getvalue()
 
 
-def _mosaic(images: Sequence[Image.Image]) -> Image.Image:
-    """Return some of the images side by side: one palette for all of them keeps what does not change the same."""
-    some = images[::max(1, len(images) // _SAMPLES)]
+def _palette(images: Sequence[Image.Image], keep: Sequence[Colour]) -> Image.Image:
+    """Return an image with the colours of a GIF: one palette for all images keeps what does not change the same."""
+    some = [*images[::max(1, len(images) // _SAMPLES)], images[-1]]
     width, height = (max(1, size // 2) for size in images[0].size)
     mosaic = Image.new("RGB", (width * len(some), height))
     for index, image in enumerate(some):
         mosaic.paste(image.resize((width, height)), (index * width, 0))
-    return mosaic
+    found = (mosaic.quantize(_COLOURS - len(keep)).getpalette() or [])[:3 * (_COLOURS - len(keep))]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*found, *(part for colour in keep for part in colour)])
+    return palette
 
 
 def _fitted(image: Image.Image, side: int) -> Image.Image:

@@ -60,7 +60,8 @@ def write_clip(out: Path, trace: EpisodeTrace) -> int:
         raise StorageError("the episode keeps no picture: there is nothing to make a clip of")
     box = extent(trace.grid, [pose for _, pose in trace.poses], None)
     images = [_drawn(scene, trace, box) for scene in scenes]
-    write_animation(out, images, [scene.duration_ms for scene in scenes], MOST_BYTES)
+    write_animation(out, images, [scene.duration_ms for scene in scenes], MOST_BYTES,
+                    (*FloorPicture.COLOURS, _INK, _SOFT, _PAGE, _BOX, _ON_BOX))
     return len(images)
 
 
@@ -122,7 +123,7 @@ def _proof(view: Keyframe, note: str) -> bytes:
         draw.rectangle(corners, outline=_BOX, width=max(2, image.width // 180))
     for one in boxed:
         x, y = (one.left + one.width * one.right) * across, (one.top + one.height * one.below) * down
-        anchor = ("r" if one.right else "l") + ("d" if one.below else "a")
+        anchor = ("r" if one.right else "l") + ("d" if one.below != one.outside else "a")
         if one.named:
             draw.rectangle(draw.textbbox((x, y), one.name, font, anchor=anchor), fill=_BOX)
             draw.text((x, y), one.name, fill=_ON_BOX, font=font, anchor=anchor)

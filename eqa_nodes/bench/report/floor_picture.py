@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from PIL import Image, ImageDraw
 
 from eqa_nodes.bench.report.drawing import Box, grid_png
+from eqa_nodes.core.mapping.map_picture import CELLS
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -22,6 +23,8 @@ _SIGN_PX = 9  # radius of a sign, and half the length of the smallest arrow
 
 class FloorPicture:
     """An image of a box of the map frame, x to the right and y up. scale: pixels a metre; image: drawn so far."""
+
+    COLOURS = (_PATH, _ROBOT, _TEXT, _BACK, _SECOND, _WHITE, *CELLS)
 
     def __init__(self, box: Box, side_px: int) -> None:
         """side_px: length of the longer side."""

@@ -13,13 +13,15 @@ from eqa_nodes.core.types.views import Keyframe
 _MOST = 6  # objects outlined in an evidence image
 _EDGE, _SMALL = 0.5, 0.5  # percent: so near to an edge an object is cut off; of the image's area, hard to see below
 _LETTER, _PAD, _LINE = 2.3, 4.0, 7.5  # percent of an image that is as wide as a phone: what a name takes up
-_PLACES = ((False, False), (True, False), (False, True), (True, True))  # right, below
+_CORNERS = ((False, False), (True, False), (False, True), (True, True))  # right, below
+_COVERED = 20.0  # percent: of a lower box a name inside would hide much
 
 
 class Outline(NamedTuple):
     """An object in an image: its name, and left, top, width and height as percentages of the image.
 
-    right, below: in which corner of the box its name stands; named: there is room for it.
+    right, below: at which corner of the box its name stands; outside: beside the box and not in it; named: there is
+    room for it.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Outline(NamedTuple):
     height: float
     right: bool = False
     below: bool = False
+    outside: bool = False
     named: bool = True
 
     @property
@@ -42,7 +45,7 @@ class Outline(NamedTuple):
         """Left, top, right and bottom of the name."""
         wide = _PAD + _LETTER * len(self.name)
         left = self.left + self.width - wide if self.right else self.left
-        top = self.top + self.height - _LINE if self.below else self.top
+        top = self.top + self.height - _LINE * (not self.outside) if self.below else self.top - _LINE * self.outside
         return left, top, left + wide, top + _LINE
 
 
@@ -69,11 +72,13 @@ def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
 def placed(boxes: list[Outline]) -> tuple[Outline, ...]:
     """Give each name a corner of its box where it lies over no other name and within the image.
 
-    Where there is none, the box has no name on the page.
+    The name of a low box stands outside of it, where there is room. Where there is none at all, the box has no name.
     """
     done: list[Outline] = []
     for box in boxes:
-        tries = (box._replace(right=right, below=below) for right, below in _PLACES)
+        beside = (True, False) if box.height < _COVERED else (False,)
+        tries = (box._replace(right=right, below=below, outside=outside)
+                 for outside in beside for right, below in _CORNERS)
         done.append(next((one for one in tries if _free(one, done)), box._replace(named=False)))
     return tuple(done)
 

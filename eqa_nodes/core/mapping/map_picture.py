@@ -13,14 +13,14 @@ from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.moments import KnownMap
 
 UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
-_COLOURS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)
+CELLS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)  # colours, by the kind of a cell
 _MOST_CELLS = 1 << 24
 
 
 def picture_of(grid: GridMap) -> KnownMap:
     """Return the map as a picture of a few hundred bytes. Only free cells keep whether they are explored."""
     kinds = np.select([grid.cells > 0, (grid.cells == 0) & grid.explored, grid.cells == 0], [3, 2, 1], 0)
-    return KnownMap(grid.resolution_m, grid.origin, palette_png(kinds, _COLOURS), grid.z)
+    return KnownMap(grid.resolution_m, grid.origin, palette_png(kinds, CELLS), grid.z)
 
 
 def grid_of(picture: KnownMap, stamp_ns: int = 0) -> GridMap:
