@@ -62,7 +62,7 @@ def animated_webp(images: Sequence[Image.Image], durations_ms: Sequence[int], mo
 
 def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
                  keep: Sequence[Colour] = ()) -> bytes:
-    """Return a GIF of the largest size that is small enough, of the last one where none is. keep: colours it must have."""
+    """Return a GIF of the largest size that is small enough, else of the last one. keep: colours it must have."""
     for side in _SIDES_PX:
         small = [_fitted(image, side) for image in images]
         palette = _palette(small, keep)

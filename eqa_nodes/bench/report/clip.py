@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from eqa_nodes.bench.report.drawing import Box, extent
+from eqa_nodes.bench.report.drawing import Box, extent, widened
 from eqa_nodes.bench.report.floor_picture import FloorPicture
 from eqa_nodes.bench.report.known import jpeg_then, map_then
 from eqa_nodes.bench.report.measured import measured_picture
@@ -58,7 +58,7 @@ def write_clip(out: Path, trace: EpisodeTrace) -> int:
     scenes = [*_on_the_way(trace), *_at_the_end(trace)]
     if not scenes:
         raise StorageError("the episode keeps no picture: there is nothing to make a clip of")
-    box = extent(trace.grid, [pose for _, pose in trace.poses], None)
+    box = widened(extent(trace.grid, [pose for _, pose in trace.poses], None))
     images = [_drawn(scene, trace, box) for scene in scenes]
     write_animation(out, images, [scene.duration_ms for scene in scenes], MOST_BYTES,
                     (*FloorPicture.COLOURS, _INK, _SOFT, _PAGE, _BOX, _ON_BOX))

@@ -28,7 +28,7 @@ _MARGIN_M = 0.5
 _CHUNKS = 64  # pieces of the path that have a colour of their own
 _CONE_M, _CONE_HALF_RAD = 1.8, math.radians(38)
 _LONGEST_FRONTIER_M = 1.6
-_USUAL_M = 9.0  # side of a map on which signs have their plain size
+_USUAL_M, _LEAST_M = 9.0, 4.5  # side of a map on which signs have their plain size; of the smallest one
 _SIGN_M = 0.5  # height of a goal's number
 _BARS_M = (1, 2, 5, 10)
 
@@ -48,7 +48,7 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
     """
     poses = [pose for _, pose in trace.poses]
-    box = extent(trace.grid, poses, target)
+    box = widened(extent(trace.grid, poses, target))
     if box is None:
         return Markup("")
     size = sign_size(box)
@@ -100,6 +100,14 @@ def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -
         return None
     xs, ys = [p[0] for p in points], [p[1] for p in points]
     return Box(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
+
+
+def widened(box: Box | None) -> Box | None:
+    """Return a box that is large enough to be drawn with signs in it."""
+    if box is None:
+        return None
+    more = [max(0.0, _LEAST_M - side) / 2 for side in (box.x1 - box.x0, box.y1 - box.y0)]
+    return Box(box.x0 - more[0], box.y0 - more[1], box.x1 + more[0], box.y1 + more[1])
 
 
 def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
@@ -213,7 +221,7 @@ def _scale(box: Box, size: float) -> str:
 
 def sign_size(box: Box) -> float:
     """Return how much larger than their plain size signs are on a map, so that they can be seen on a large one."""
-    return max(max(box.x1 - box.x0, box.y1 - box.y0) / _USUAL_M, 0.7)
+    return max(box.x1 - box.x0, box.y1 - box.y0, _LEAST_M) / _USUAL_M
 
 
 def points_of(points: Sequence[tuple[float, float]]) -> str:

@@ -23,6 +23,7 @@ from eqa_nodes.bench.report.drawing import (
     robot,
     sign_size,
     star,
+    widened,
 )
 from eqa_nodes.bench.report.known import Keep, PagePicture, embedded, map_then, view_then
 from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
@@ -95,7 +96,7 @@ class DecisionSection(NamedTuple):
 
 def why_of(trace: EpisodeTrace, name: str, target: Point | None, keep: Keep = embedded) -> DecisionSection:
     """Return the decisions of an episode with their images; `name` is unique on the page. keep: stores the views."""
-    box = extent(trace.grid, [pose for _, pose in trace.poses], target)
+    box = widened(extent(trace.grid, [pose for _, pose in trace.poses], target))
     shown = set(spread(len(trace.decisions))) if box is not None else set()
     so_far = _Travel(trace)
     pictures = _Pictures(trace, box, name, target) if box is not None else None
