@@ -65,7 +65,7 @@ def test_page_is_whole_and_needs_no_network(run: Path) -> None:
     elements = Elements(page)
     assert not elements.open
     assert elements.names.count("article") == 5
-    assert elements.names.count("svg") == 3 * (1 + 1 + 3) + 4  # map, ground, three decisions; bars with a mark
+    assert elements.names.count("svg") == 3 * (1 + 1 + 3) - 1 + 4  # map, ground (not with moments), decisions; bars with a mark
     assert all(a.startswith(("data:image/", "#q")) or a in PARTS for a in elements.addresses)
     assert elements.names.count("script") == 1 and "<form class=\"filter\" hidden>" in page
     assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", page)
@@ -104,8 +104,9 @@ def test_many_episodes_have_their_images_beside_the_page(run: Path, monkeypatch:
             if not name.startswith(("data:", "#")):
                 assert (run / "report" / name.partition("#")[0]).exists(), name
                 images += name.endswith(".jpg")
-    # One of the three was not answered, so nothing proves it; one decision of each has a remembered view.
-    assert images == 2 * (1 + 8) + 8 + 3 * 1
+    # One of the three was not answered, so nothing proves it; one keeps the views of its decisions, the others have a
+    # remembered one of the first.
+    assert images == 2 * (1 + 8) + 8 + 3 + 1 + 1
 
 
 def test_a_run_that_is_not_scored_yet_is_shown(tmp_path: Path) -> None:
@@ -135,6 +136,7 @@ def test_trace_round_trip(tmp_path: Path) -> None:
     save_trace(tmp_path / "b.zip", result.trace)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     back = load_trace(tmp_path / "a.zip")
+    assert back.moments == result.trace.moments and back.moments[0].map is not None and back.moments[0].view
     assert back.grid is not None
     assert (back.grid.cells == result.trace.grid.cells).all()
     assert (back.grid.explored == result.trace.grid.explored).all()

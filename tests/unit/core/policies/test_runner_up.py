@@ -51,8 +51,8 @@ def test_a_reason_is_parted_again() -> None:
     (rival("a", 2.9, 0.4, 0.9), "the answer is more likely there, but the robot would have to turn more"),
     (rival("a", 8.0, 0.2, 0.6), "the answer is as likely there, but it is farther away"),
     (rival("a", 3.0, 0.49, 0.601), "there is hardly a difference between the two"),
-    (rival("a", 1.0, 0.6, 0.6), "it is better, but not by so much that the robot gives up the place that it is on its way "
-                                "to")])
+    (rival("a", 1.0, 0.6, 0.6),
+     "it is better, but not by so much that the robot gives up the place that it is on its way to")])
 def test_the_reason_fits_the_numbers(second: Rival, why: str) -> None:
     assert less_worth(KITCHEN, second) == why
 
