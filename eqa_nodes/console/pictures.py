@@ -46,7 +46,8 @@ def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
     poses = bisect_right([stamp for stamp, _ in trace.poses], stamp_ns)
     decisions = bisect_right([d.stamp_ns for d in trace.decisions], stamp_ns)
     views = [view for view in trace.keyframes if view.stamp_ns <= stamp_ns]
-    return replace(trace, grid=map_then(trace, stamp_ns) or trace.grid, poses=trace.poses[:poses], decisions=trace.decisions[:decisions], keyframes=views,
+    return replace(trace, grid=map_then(trace, stamp_ns) or trace.grid, poses=trace.poses[:poses],
+                   decisions=trace.decisions[:decisions], keyframes=views,
                    answer=trace.answer if poses == len(trace.poses) else None)
 
 

@@ -65,7 +65,8 @@ def test_page_is_whole_and_needs_no_network(run: Path) -> None:
     elements = Elements(page)
     assert not elements.open
     assert elements.names.count("article") == 5
-    assert elements.names.count("svg") == 3 * (1 + 1 + 3) - 1 + 4  # map, ground (not with moments), decisions; bars with a mark
+    # A map, three decisions and, of those without moments, the last map beneath them; bars with a mark.
+    assert elements.names.count("svg") == 3 * (1 + 3) + 2 + 4
     assert all(a.startswith(("data:image/", "#q")) or a in PARTS for a in elements.addresses)
     assert elements.names.count("script") == 1 and "<form class=\"filter\" hidden>" in page
     assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", page)
