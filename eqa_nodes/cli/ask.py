@@ -20,7 +20,7 @@ from eqa_nodes.cli.groups import (
     ViewsOptions,
     remapping,
 )
-from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
+from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +61,8 @@ class Ask:
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: evidence in --out)",
                                    metavar="DIR", writes=FOLDER)
+    clip: Path | None = option(None, "file of a short film of the episode to share: .gif, .webp, or .mp4 with the "
+                               "extra video (default: none)", metavar="FILE", writes=FILE)
     json: bool = flag("print the answer, its cost and the model's name as JSON")
     recording: RecordingOptions = group(RecordingOptions)
     scans: ScanOptions = group(ScanOptions, "scans")
@@ -71,8 +73,9 @@ class Ask:
         from rich.console import Console
 
         from eqa_nodes.bench.running.runner import EpisodeResult
+        from eqa_nodes.cli.asked_progress import progress_line, words_of
         from eqa_nodes.cli.calls import CallPrinter
-        from eqa_nodes.cli.printing import print_answer, shown
+        from eqa_nodes.cli.printing import print_answer
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.storage.codec import dumps
 
@@ -81,17 +84,15 @@ class Ask:
         self.scans.set_environment()
         console = Console(stderr=self.json)
         calls = CallPrinter(console)
-        with console.status("starting") as status:
+        with progress_line(console) as say:
             def show(p: Progress) -> None:
-                if calls.printed(p):
-                    return
-                waits = f" at place {p.place}" if p.place else f", {p.steps} steps, {p.metres:.1f} m. {shown(p.reason)}"
-                status.update(p.phase + waits)
+                if not calls.printed(p):
+                    say(*words_of(p))
 
             if self.attach:
                 result = EpisodeResult("question", self._attached(show))
             elif self.recording.history:
-                result = self._about_history(lambda text: status.update(shown(text)))
+                result = self._about_history(lambda text: say(text.partition(":")[0], text))
             else:
                 result = self._own_graph(show)
         if self.json:  # a graph that was there before does not tell the name of its model
@@ -112,9 +113,16 @@ class Ask:
         with KeptRun(self.config.folder, self.config.model_name) as kept:
             kept.keep(self.question, place, result)
         written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
-                   write_report(self.config.folder)]
+                   write_report(self.config.folder), *self._write_clip(result)]
         for path in written:
             console.print(f"  written: {path}", soft_wrap=True, highlight=False, markup=False)
+
+    def _write_clip(self, result: EpisodeResult) -> Iterator[Path]:
+        if self.clip is not None and result.trace is not None:
+            from eqa_nodes.bench.report.clip import write_clip
+
+            write_clip(self.clip, result.trace)
+            yield self.clip
 
     @cached_property
     def config(self) -> RunConfig:
@@ -134,6 +142,13 @@ class Ask:
         if self.attach and (self.evidence or recorded):
             raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
                               "--evidence")
+        if self.clip is not None:
+            from eqa_nodes.recordings.animation import check_kind
+
+            if self.attach:
+                raise ConfigError("--attach asks a graph that records elsewhere: leave out --clip, and make the clip "
+                                  "of its bag with eqa view BAG --clip")
+            check_kind(self.clip)
         if self.reconstruct and (self.attach or recorded):
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true, and eqa scan makes the surfaces of a recording")

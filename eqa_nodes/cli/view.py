@@ -1,4 +1,4 @@
-"""`eqa view`: an episode in a viewer."""
+"""`eqa view`: an episode in a viewer, or as a clip to share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from eqa_nodes.cli.options import FILE, argument, flag, group, option
 @dataclass(frozen=True, kw_only=True)
 class View:
     """Writes an episode as a file for a viewer: images, transforms, maps, the surfaces that were seen, decisions, calls
-    of a model, remembered objects, question and answer.
+    of a model, remembered objects, question and answer. Or as a clip: a short film with captions, to share.
     """
 
-    path: Path = argument(f"run directory with bags; or {SOURCES}", metavar="RUN")
+    path: Path = argument(f"run directory, for --rerun with bags; or {SOURCES}", metavar="RUN")
+    clip: bool = flag("write a short film of the question: the camera, the growing map, each decision, the proof")
     rerun: bool = flag("write a Rerun recording (.rrd), which `rerun FILE` shows")
-    out: Path | None = option(None, "output file (default: EPISODE.rrd)", metavar="FILE", writes=FILE)
+    out: Path | None = option(None, "output file (default: EPISODE.rrd; of a clip EPISODE.gif, or one that ends in "
+                              ".webp, or in .mp4 with the extra video)", metavar="FILE", writes=FILE)
     episode: str = option("", "which episode, where the run has several", metavar="ID")
     every: int = option(1, "write the images of every Nth frame only", type=whole, metavar="N")
     voxel: float = option(0.04, "edge length of a voxel of the surface, metres", metavar="M")
@@ -27,6 +29,8 @@ class View:
 
     def run(self) -> int:
         """Write the file, and print what it holds."""
+        if self.clip:
+            return self._clip()
         from eqa_nodes.cli.frames_bar import frames_bar
         from eqa_nodes.cli.paths import check_file
         from eqa_nodes.core.errors import ConfigError, StorageError
@@ -37,8 +41,8 @@ class View:
         from eqa_nodes.viewing.rrd_file import check_name
 
         if not self.rerun:
-            raise ConfigError("no viewer is named: --rerun writes a recording for Rerun; eqa report RUN writes a page "
-                              "of a scored run")
+            raise ConfigError("no viewer is named: --rerun writes a recording for Rerun, --clip a short film; eqa "
+                              "report RUN writes a page of a run")
         rerun()
         episode = episode_of(self.path, self.episode)
         if self.memory is not None:
@@ -56,6 +60,25 @@ class View:
         for reason, n in sorted((history.dropped + written.refused).items()):
             _print(f"not used: {n} x {reason}")
         _print(f"written: {out}, {out.stat().st_size / 1e6:.1f} MB: {written}")
+        return 0
+
+    def _clip(self) -> int:
+        from eqa_nodes.bench.report.clip import write_clip
+        from eqa_nodes.cli.paths import check_file
+        from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.core.storage.names import file_name
+        from eqa_nodes.recordings.animation import check_kind
+        from eqa_nodes.viewing.traces import trace_in
+
+        if self.rerun:
+            raise ConfigError("--rerun and --clip write different files: name one of them")
+        if self.out is not None:
+            check_kind(self.out)
+        name, trace = trace_in(self.path, self.episode)
+        out = self.out or Path(f"{file_name(name)}.gif")
+        check_file(out)
+        images = write_clip(out, trace)
+        _print(f"written: {out}, {out.stat().st_size / 1e6:.1f} MB: {images} images")
         return 0
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.bench.report.calls import thumb
-from eqa_nodes.bench.report.drawing import extent, map_css, map_svg, robot
-from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg, sign_size
+from eqa_nodes.bench.report.drawing import extent, map_css, map_svg, robot, sign_size
+from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg
+from eqa_nodes.bench.report.known import map_then
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.pillow import RESAMPLING
@@ -38,11 +39,15 @@ def map_picture(trace: EpisodeTrace) -> bytes:
 
 
 def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
-    """Return what had happened by then, on the last map: a trace keeps no earlier one. The answer comes at the end."""
+    """Return what had happened by then, on the map as it was known. The answer comes at the end.
+
+    Of older traces it is the last map: they keep no earlier one.
+    """
     poses = bisect_right([stamp for stamp, _ in trace.poses], stamp_ns)
     decisions = bisect_right([d.stamp_ns for d in trace.decisions], stamp_ns)
     views = [view for view in trace.keyframes if view.stamp_ns <= stamp_ns]
-    return replace(trace, poses=trace.poses[:poses], decisions=trace.decisions[:decisions], keyframes=views,
+    return replace(trace, grid=map_then(trace, stamp_ns) or trace.grid, poses=trace.poses[:poses],
+                   decisions=trace.decisions[:decisions], keyframes=views,
                    answer=trace.answer if poses == len(trace.poses) else None)
 
 

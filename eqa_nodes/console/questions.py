@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from eqa_nodes.bench.report.measured import measured_picture
-from eqa_nodes.bench.report.page import outlines
+from eqa_nodes.bench.report.outlines import outlines
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.agent.agent import Progress

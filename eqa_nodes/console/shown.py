@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eqa_nodes.bench.report.calls import card_of, chosen_pictures
-from eqa_nodes.bench.report.page import Outline
+from eqa_nodes.bench.report.outlines import Outline
 from eqa_nodes.console.values import Entry, Proof, WatchedRobot
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.measures import shown_note

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.report.page import Outline
+from eqa_nodes.bench.report.outlines import Outline
 from eqa_nodes.console.live import Live
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import EqaError

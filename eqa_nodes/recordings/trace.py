@@ -16,13 +16,14 @@ from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.recordings.images import rgb_of
+from eqa_nodes.recordings.moments import PARTS, Moments
 from eqa_nodes.recordings.poses import Poses, all_poses
 from eqa_nodes.recordings.reader import Messages, open_bag
 from eqa_nodes.ros import messages
 
 T = TypeVar("T")
 FORMER = "std_msgs/msg/String"
-KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", "map", "explored")
+KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", *PARTS)
 
 
 def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
@@ -37,16 +38,22 @@ def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
 
 def trace_from(source: Messages) -> EpisodeTrace:
     """Return what happened according to messages, as `trace_of` does. Raises StorageError."""
-    trace = EpisodeTrace()
+    trace, moments = EpisodeTrace(), Moments()
     last: dict[str, Any] = {}
     if source.count("tf") or source.count("odom"):  # neither: its recorder was killed before it wrote anything
         trace.poses = list(_path(all_poses(source)))
     for key, _, message in source.read(KEYS):
         last[key] = message
         _add(trace, key, message, last, source.path)
-    if (color := source.last("color")) is not None:
+        if key in PARTS:
+            moments.hear(key, message)
+        elif key in ("decision", "keyframes"):
+            newest = trace.decisions[-1] if key == "decision" else trace.keyframes[-1]
+            moments.note(newest.stamp_ns, looked=key == "decision")
+    trace.moments = moments.all()
+    if "color" in last:
         with suppress(BadFrame):  # an image that nobody can read is no view
-            trace.view = jpeg_of_pixels(rgb_of(color))
+            trace.view = jpeg_of_pixels(rgb_of(last["color"]))
     if "map" in last:
         trace.grid = messages.grid_of(last["map"], last.get("explored"))
     return trace

@@ -30,13 +30,26 @@ def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], No
 
     Raises MissingExtra without PyAV, StorageError when there is no frame, the file exists or the disk fails.
     """
+    return write_pictures(_drawn(frames), out, progress)
+
+
+def _drawn(frames: Iterable[Frame]) -> Iterator[tuple[int, np.ndarray]]:
+    inset, begin_ns = Inset(), None
+    for number, frame in enumerate(frames):
+        begin_ns = frame.stamp_ns if begin_ns is None else begin_ns
+        yield frame.stamp_ns, drawn(frame, number, begin_ns, inset)
+
+
+def write_pictures(pictures: Iterable[tuple[int, np.ndarray]], out: Path,
+                   progress: Callable[[int], None] = lambda written: None) -> int:
+    """Write stamped pictures, (H, W, 3) uint8, as an MP4, as `write_video` does; the last one is shown for a moment."""
     try:
         import av
     except ImportError as error:
         raise MissingExtra("PyAV (av)", "video") from error
     if out.exists():
         raise StorageError(f"{out} exists already: name another file, or remove it")
-    reading = iter(frames)
+    reading = iter(pictures)
     first = next(reading, None)
     if first is None:
         raise StorageError("the history has no usable frame: no video was written")
@@ -55,23 +68,23 @@ def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], No
     return written
 
 
-def _packets(av: Any, container: Any, frames: Iterator[Frame]) -> Iterator[Any]:
-    """Yield what the encoder makes of each frame, a list, and of the end together with the last one."""
-    stream, inset, begin_ns, last = None, Inset(), 0, -1
-    for number, frame in enumerate(frames):
+def _packets(av: Any, container: Any, pictures: Iterator[tuple[int, np.ndarray]]) -> Iterator[Any]:
+    """Yield what the encoder makes of each picture, a list, and of the end together with the last one."""
+    stream, begin_ns, last = None, 0, -1
+    for stamp_ns, pixels in pictures:
         if stream is None:
-            stream, begin_ns = _stream(av, container, frame), frame.stamp_ns
-        picture = av.VideoFrame.from_ndarray(_fitted(drawn(frame, number, begin_ns, inset), stream), format="rgb24")
-        last = max(last + 1, round((frame.stamp_ns - begin_ns) * _TICKS / 1e9))  # stamps may come twice
+            stream, begin_ns = _stream(av, container, pixels), stamp_ns
+        picture = av.VideoFrame.from_ndarray(_fitted(pixels, stream), format="rgb24")
+        last = max(last + 1, round((stamp_ns - begin_ns) * _TICKS / 1e9))  # stamps may come twice
         picture.pts, picture.time_base = last, Fraction(1, _TICKS)
         yield stream.encode(picture)
     container.mux(stream.encode(None) if stream is not None else [])
 
 
-def _stream(av: Any, container: Any, frame: Frame) -> Any:
+def _stream(av: Any, container: Any, pixels: np.ndarray) -> Any:
     codec = next((name for name in _CODECS if name in av.codecs_available), "mpeg4")
     stream = container.add_stream(codec, rate=30)
-    stream.width, stream.height = (2 * max(1, size // 2) for size in (frame.rgb.shape[1], frame.rgb.shape[0]))
+    stream.width, stream.height = (2 * max(1, size // 2) for size in (pixels.shape[1], pixels.shape[0]))
     stream.pix_fmt, stream.time_base = "yuv420p", Fraction(1, _TICKS)
     stream.codec_context.time_base = Fraction(1, _TICKS)
     if codec == "libx264":

@@ -16,13 +16,14 @@ from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 
-NEWEST = frozenset({"map", "explored", "color"})  # only the last message of these is of use, and they are large
+# Large messages: of these the last one is of use, and the last one before each message that was made on it.
+NEWEST = {"map": ("decision", "keyframes"), "explored": ("decision", "keyframes"), "color": ("decision",)}
 
 
 class LiveMessages:
     """What a graph publishes on some topics since `begin`, in the order of arrival. Implements recordings.Messages.
 
-    Of topics in NEWEST the last message is kept. Static transforms stay from one episode to the next.
+    Of topics in NEWEST only a few messages are kept. Static transforms stay from one episode to the next.
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
@@ -70,9 +71,18 @@ class LiveMessages:
     def _take(self, key: str, message: Any) -> None:
         with self._changed:
             if key in NEWEST:
-                self._kept = [r for r in self._kept if r.key != key]
+                self._forget(key)
             self._kept.append(Recorded(key, _stamp_of(message), message))
             self._changed.notify_all()
+
+    def _forget(self, key: str) -> None:
+        """Drop the last message of a topic where nothing was made on it."""
+        for index in range(len(self._kept) - 1, -1, -1):
+            if self._kept[index].key == key:
+                del self._kept[index]
+                return
+            if self._kept[index].key in NEWEST[key]:
+                return
 
 
 def _stamp_of(message: Any) -> int:

@@ -23,7 +23,7 @@ from eqa_nodes.runners.in_graph import calls_to, progress_of
 
 FOUND_S = 30.0  # for the nodes to be discovered and to report their parameters
 SHOWN_S = 10.0  # for the last messages of an episode to arrive
-KEYS = (*trace.KEYS, *poses.KEYS, "color")
+KEYS = (*trace.KEYS, *poses.KEYS)
 
 
 class AttachedRunner:

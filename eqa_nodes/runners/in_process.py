@@ -11,9 +11,11 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
+from eqa_nodes.core.errors import StaleData
+from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels, small_jpeg
 from eqa_nodes.core.observing import Observing, Remembering
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
@@ -30,6 +32,7 @@ from eqa_nodes.core.types.floor import (
     WeighedOption,
 )
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
@@ -89,6 +92,20 @@ class Body:
         keyframe = self._observing.take(frame, self._simulator.labels() if self.memory.labels else {})
         if keyframe is not None:
             self.trace.keyframes.append(keyframe)
+            self._keep_moment(b"")
+
+    def decides(self, decision: TraceDecision) -> None:
+        """Keep a decision, with what the robot saw and knew when it was made."""
+        self.trace.decisions.append(decision)
+        if not self.trace.moments or self.trace.moments[-1].stamp_ns != decision.stamp_ns:
+            self._keep_moment(small_jpeg(self.step.frame.rgb))
+
+    def _keep_moment(self, view: bytes) -> None:
+        try:
+            known = picture_of(self.floors.grid())
+        except StaleData:  # no frame could be mapped yet
+            known = None
+        self.trace.moments.append(Moment(self.step.frame.stamp_ns, view, known))
 
 
 class LocalExplorer:
@@ -126,9 +143,8 @@ class LocalExplorer:
         if decision.goal is None:
             return decision
         goal = through_message(decision.goal)
-        self._body.trace.decisions.append(
-            TraceDecision(self._body.last()[0], situation.pose, goal, decision.reason, decision.candidates,
-                          tuple(situation.frontiers), decision.marks))
+        self._body.decides(TraceDecision(self._body.last()[0], situation.pose, goal, decision.reason,
+                                         decision.candidates, tuple(situation.frontiers), decision.marks))
         return decision._replace(goal=goal)
 
 

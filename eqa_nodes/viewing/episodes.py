@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,9 +28,14 @@ def episode_of(run: Path, name: str = "") -> Episode:
     Raises StorageError where there is none, none of that name, or several and no name.
     """
     known = {episode.name: episode for episode in episodes_of(run)}
-    wanted = file_name(name) if name else next(iter(known)) if len(known) == 1 else ""
+    return known[chosen(run, known, file_name(name) if name else "")]
+
+
+def chosen(run: Path, known: Collection[str], name: str) -> str:
+    """Return the name of the only episode, or the one that is named. Raises StorageError as `episode_of` does."""
+    wanted = name or (next(iter(known)) if len(known) == 1 else "")
     if wanted in known:
-        return known[wanted]
+        return wanted
     listed = ", ".join(list(known)[:_LISTED]) + (f" and {len(known) - _LISTED} more" if len(known) > _LISTED else "")
     what = f"has no episode {name!r}" if name else f"has {len(known)} episodes"
     raise StorageError(f"{run} {what}: name one with --episode, of {listed}")

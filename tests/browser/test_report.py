@@ -91,13 +91,69 @@ def test_a_phone_scrolls_one_way_only(browser: Any, pages: dict[str, str], which
     assert not wide and not errors
 
 
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 390, "height": 844}, DESKTOP])
+def test_nothing_moves_while_pictures_load(browser: Any, pages: dict[str, str], viewport: dict[str, int]) -> None:
+    errors: list[str] = []
+    page = opened(browser, pages["episode"], errors, viewport=viewport)
+    high = "document.documentElement.scrollHeight"
+    sized = page.eval_on_selector_all("main img", "all => all.filter(i => !i.getAttribute('width') || "
+                                                  "!i.getAttribute('height')).map(i => i.outerHTML.slice(0, 200))")
+    assert sized == []
+    whole = page.evaluate(high)
+    page.eval_on_selector_all("img", """async all => {
+        for (const image of all) { image.loading = 'eager'; await image.decode(); } }""")
+    assert page.evaluate(high) == whole and not errors
+    page.eval_on_selector_all("img", "all => { for (const image of all) image.removeAttribute('src'); }")
+    assert page.evaluate(high) == whole  # the place of a picture that is not there yet is as large
+
+
+def test_signs_on_maps_can_be_read_on_a_phone(browser: Any, pages: dict[str, str]) -> None:
+    errors: list[str] = []
+    page = opened(browser, pages["episode"], errors, viewport={"width": 390, "height": 844}, is_mobile=True)
+    sizes = page.eval_on_selector_all(".map text", """all => all.map(text => {
+        const unit = text.ownerSVGElement.getScreenCTM().a;
+        return [text.textContent, unit * parseFloat(getComputedStyle(text).fontSize)]; })""")
+    assert {"1", "2", "3"} <= {text for text, _ in sizes} and any(text.endswith(" m") for text, _ in sizes)
+    assert all(11 <= size <= 20 for _, size in sizes), sizes
+
+
+@pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, DESKTOP])
+def test_no_name_lies_over_another(browser: Any, pages: dict[str, str], viewport: dict[str, int]) -> None:
+    errors: list[str] = []
+    page = opened(browser, pages["whole"], errors, viewport=viewport)
+    page.eval_on_selector_all("details", "all => { for (const one of all) one.open = true; }")
+    boxes = page.eval_on_selector_all(".map, .why-map, .shot", """all => all.map(drawing =>
+        [...drawing.querySelectorAll('.goal, .region, .outline i')].map(name => {
+            const r = name.getBoundingClientRect();
+            return [r.left, r.top, r.right, r.bottom]; }))""")
+    assert sum(map(len, boxes)) >= 9
+    for names in boxes:
+        for i, (left, top, right, bottom) in enumerate(names):
+            for x0, y0, x1, y1 in names[:i]:
+                assert right <= x0 + 1 or x1 <= left + 1 or bottom <= y0 + 1 or y1 <= top + 1
+
+
+def test_the_story_comes_before_the_numbers(browser: Any, pages: dict[str, str]) -> None:
+    errors: list[str] = []
+    page = opened(browser, pages["whole"], errors)
+    tops = [page.query_selector(name).bounding_box()["y"] for name in
+            ("#q1 h2", "#q1 .answers", "#q1 .proof", "#q1 .why", "#q1 .receipt", "#numbers", "#cost")]
+    assert tops == sorted(tops)
+    assert page.query_selector("#q1 .story").bounding_box()["y"] < page.query_selector("#q1 .map").bounding_box()["y"]
+    assert not page.is_visible("#q1 .choices")  # of many episodes the decisions are folded
+    page.click("#q1 .why summary")
+    assert page.locator("#q1 .choices li").count() == 3 and page.is_visible("#q1 .choices img")
+    page.goto(pages["episode"])
+    assert page.is_visible(".choices") and not errors
+
+
 def test_every_link_leads_somewhere(browser: Any, pages: dict[str, str]) -> None:
     errors: list[str] = []
     page = opened(browser, pages["whole"], errors)
     for address in page.eval_on_selector_all("a[href]", "all => all.map(a => a.getAttribute('href'))"):
         assert address.startswith("#") and page.query_selector(address), address
     page = opened(browser, pages["parts"], errors)
-    links = page.eval_on_selector_all("a[href]", "all => all.map(a => a.href)")
+    links = page.eval_on_selector_all("main a[href]", "all => all.map(a => a.href)")
     assert len(set(links)) == 5
     for link in sorted(set(links)):
         page.goto(link)

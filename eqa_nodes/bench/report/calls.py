@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from PIL import ImageDraw
 
 from eqa_nodes.bench.report.drawing_why import spread
+from eqa_nodes.bench.report.known import Keep, size_of
 from eqa_nodes.core.answerers.vlm_views import draw_discs
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
@@ -25,8 +26,6 @@ _TITLES = {"decide": "Decides", "regions": "Names rooms", "assess": "Judges view
 _PLAIN = {LOOK_ROUND: "a look round", POINTED: "a place it pointed at"}  # kinds of options in fewer words
 _NOT_KEPT = "this picture is not kept in the episode"
 
-Keep = Callable[[bytes], str]  # a JPEG -> the address by which the page shows it
-
 
 class CallThumb(NamedTuple):
     """A picture of a call. src: "" = it is not shown, and the caption says why; number: as the model knows it."""
@@ -36,6 +35,8 @@ class CallThumb(NamedTuple):
     caption: str
     now: bool
     proves: bool
+    width: int = 0
+    height: int = 0
 
 
 class OptionLine(NamedTuple):
@@ -140,10 +141,10 @@ def _thumb(index: int, picture: CallPicture, views: Mapping[int, Keyframe], proo
     if view is None:
         return CallThumb(index + 1, "", _NOT_KEPT, picture.now, proves)
     try:
-        src = keep(thumb(view, picture))
+        small = thumb(view, picture)
+        return CallThumb(index + 1, keep(small), picture.note, picture.now, proves, *size_of(small))
     except BadFrame as error:
         return CallThumb(index + 1, "", f"this picture cannot be shown: {error}", picture.now, proves)
-    return CallThumb(index + 1, src, picture.note, picture.now, proves)
 
 
 def _lines(call: ModelCall, went: int) -> Sequence[OptionLine]:

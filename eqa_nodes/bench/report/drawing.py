@@ -6,7 +6,6 @@ User units are metres; SVG's y points down, so map y is negated.
 from __future__ import annotations
 
 import base64
-import io
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -15,21 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
-from PIL import Image
 
 from eqa_nodes.bench.report.measured import measures_svg
+from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from sim_bridge.simulator import Point
 
-UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
 PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
 _MARGIN_M = 0.5
 _CHUNKS = 64  # pieces of the path that have a colour of their own
 _CONE_M, _CONE_HALF_RAD = 1.8, math.radians(38)
 _LONGEST_FRONTIER_M = 1.6
+_USUAL_M, _LEAST_M = 9.0, 4.5  # side of a map on which signs have their plain size; of the smallest one
+_SIGN_M = 0.5  # height of a goal's number
+_BARS_M = (1, 2, 5, 10)
 
 
 class Box(NamedTuple):
@@ -47,22 +48,24 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
     """
     poses = [pose for _, pose in trace.poses]
-    box = extent(trace.grid, poses, target)
+    box = widened(extent(trace.grid, poses, target))
     if box is None:
         return Markup("")
+    size = sign_size(box)
     evidence = trace.answer.evidence if trace.answer else ()
     parts = [grid_image(trace.grid, grid_png(trace.grid))] if trace.grid is not None else []
     parts += [_frontiers(trace.decisions), _path(poses), _cones(evidence), measures_svg(evidence)]
     if target is not None:
-        parts.append(star(target))
+        parts.append(star(target, size))
     if poses:
-        parts.append(robot(poses[-1], "end", path_colour(1)))
+        parts.append(robot(poses[-1], "end", path_colour(1), size))
     if start or poses:
-        parts.append(_start(start or poses[0]))
-    parts += [over, _goals(trace.decisions), _scale(box)]
+        parts.append(_start(start or poses[0], size))
+    parts += [over, _goals(trace.decisions, size), _scale(box, size)]
     view = f"{box.x0:.2f} {-box.y1:.2f} {box.x1 - box.x0:.2f} {box.y1 - box.y0:.2f}"
     alone = ' xmlns="http://www.w3.org/2000/svg"' if css else ""
-    return Markup(f'<svg class="map" viewBox="{view}" role="img" aria-label="map seen from above"{alone}>'
+    return Markup(f'<svg class="map" viewBox="{view}" style="--k:{size:.2f}" role="img" '
+                  f'aria-label="map seen from above"{alone}>'
                   f'{f"<style>{css}</style>" if css else ""}{"".join(parts)}</svg>')
 
 
@@ -74,18 +77,7 @@ def map_css() -> str:
 
 def grid_png(grid: GridMap) -> bytes:
     """Return the map as a PNG, one pixel a cell, north up."""
-    kinds = np.select([grid.cells > 0, (grid.cells == 0) & grid.explored, grid.cells == 0], [3, 2, 1], 0)
-    return palette_png(kinds, (UNKNOWN, FREE, EXPLORED, OCCUPIED))
-
-
-def palette_png(cells: np.ndarray, colours: Sequence[tuple[int, ...]]) -> bytes:
-    """Return (rows, columns) indices of at most 256 colours, RGB or RGBA, as a small PNG, north up."""
-    image = Image.frombytes("P", cells.shape[::-1], cells[::-1].astype(np.uint8).tobytes())
-    image.putpalette([c for colour in colours for c in colour[:3]])
-    opacity = bytes(colour[3] if len(colour) > 3 else 255 for colour in colours)
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", optimize=True, **({"transparency": opacity} if min(opacity) < 255 else {}))
-    return buffer.getvalue()
+    return picture_of(grid).png
 
 
 def path_colour(share: float) -> str:
@@ -108,6 +100,14 @@ def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -
         return None
     xs, ys = [p[0] for p in points], [p[1] for p in points]
     return Box(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
+
+
+def widened(box: Box | None) -> Box | None:
+    """Return a box that is large enough to be drawn with signs in it."""
+    if box is None:
+        return None
+    more = [max(0.0, _LEAST_M - side) / 2 for side in (box.x1 - box.x0, box.y1 - box.y0)]
+    return Box(box.x0 - more[0], box.y0 - more[1], box.x1 + more[0], box.y1 + more[1])
 
 
 def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
@@ -150,11 +150,27 @@ def frontier_line(f: Frontier) -> str:
             f'class="frontier"><title>frontier, {f.length_m:.1f} m</title></line>')
 
 
-def _goals(decisions: Sequence[TraceDecision]) -> str:
-    """Number the goals; a later goal at the same place is drawn over the earlier one."""
-    return "".join(f'<g class="goal"><title>{n}: {escape(d.reason)}</title><circle cx="{d.goal.x:.2f}" '
-                   f'cy="{-d.goal.y:.2f}" r=".18"/><text x="{d.goal.x:.2f}" y="{-d.goal.y + 0.08:.2f}">{n}</text></g>'
-                   for n, d in enumerate(decisions, 1) if d.goal is not None)
+def _goals(decisions: Sequence[TraceDecision], size: float) -> str:
+    """Number the goals; those that would lie over each other share a sign."""
+    signs: list[tuple[Pose2, list[int]]] = []
+    high = _SIGN_M * size
+    for number, decision in enumerate(decisions, 1):
+        if (goal := decision.goal) is not None:
+            near = next((numbers for pose, numbers in signs if pose.distance(goal) < high), None)
+            if near is None:
+                signs.append((goal, [number]))
+            else:
+                near.append(number)
+    return "".join(_goal(pose, numbers, decisions, high) for pose, numbers in signs)
+
+
+def _goal(pose: Pose2, numbers: Sequence[int], decisions: Sequence[TraceDecision], high: float) -> str:
+    said = "; ".join(f"{n}: {decisions[n - 1].reason}" for n in numbers)
+    text = ",".join(map(str, numbers)) if len(numbers) < 3 else f"{numbers[0]}…{numbers[-1]}"
+    wide = high * max(1.0, 0.45 + 0.5 * len(text))
+    return (f'<g class="goal"><title>{escape(said)}</title><rect x="{pose.x - wide / 2:.2f}" '
+            f'y="{-pose.y - high / 2:.2f}" width="{wide:.2f}" height="{high:.2f}" rx="{high / 2:.2f}"/>'
+            f'<text x="{pose.x:.2f}" y="{-pose.y:.2f}">{text}</text></g>')
 
 
 def _cones(evidence: Sequence[Evidence]) -> str:
@@ -178,8 +194,8 @@ def star(at: Point, size: float = 1.0) -> str:
     return f'<polygon points="{points_of(spikes)}" class="target"><title>the answer can be seen here</title></polygon>'
 
 
-def _start(pose: Pose2) -> str:
-    return (f'<circle cx="{pose.x:.2f}" cy="{-pose.y:.2f}" r=".17" class="start" fill="{path_colour(0)}">'
+def _start(pose: Pose2, size: float) -> str:
+    return (f'<circle cx="{pose.x:.2f}" cy="{-pose.y:.2f}" r="{0.17 * size:.2f}" class="start" fill="{path_colour(0)}">'
             '<title>start</title></circle>')
 
 
@@ -195,10 +211,17 @@ def ahead(pose: Pose2, distance: float, turn: float) -> tuple[float, float]:
     return pose.x + distance * math.cos(pose.yaw + turn), -(pose.y + distance * math.sin(pose.yaw + turn))
 
 
-def _scale(box: Box) -> str:
-    x, y = box.x1 - 0.2, -box.y0 - 0.16
-    return (f'<g class="scale"><line x1="{x - 1:.2f}" x2="{x:.2f}" y1="{y:.2f}" y2="{y:.2f}"/>'
-            f'<text x="{x - 0.5:.2f}" y="{y - 0.07:.2f}">1 m</text></g>')
+def _scale(box: Box, size: float) -> str:
+    bar_m = next((bar for bar in _BARS_M if bar >= size), _BARS_M[-1])
+    x, y = box.x1 - 0.2 * size, -box.y0 - 0.16 * size
+    line = f'x1="{x - bar_m:.2f}" x2="{x:.2f}" y1="{y:.2f}" y2="{y:.2f}"'
+    return (f'<g class="scale"><line {line} class="halo"/><line {line}/>'
+            f'<text x="{x - bar_m / 2:.2f}" y="{y - 0.14 * size:.2f}">{bar_m} m</text></g>')
+
+
+def sign_size(box: Box) -> float:
+    """Return how much larger than their plain size signs are on a map, so that they can be seen on a large one."""
+    return max(box.x1 - box.x0, box.y1 - box.y0, _LEAST_M) / _USUAL_M
 
 
 def points_of(points: Sequence[tuple[float, float]]) -> str:

@@ -1,4 +1,4 @@
-"""Explains each decision with a small map: weighed candidates, the policy's belief about places, the chosen goal."""
+"""Explains each decision: the robot's view and the map of that moment, what was weighed, the goal and the runner-up."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ from eqa_nodes.bench.report.drawing import (
     frontier_line,
     grid_image,
     grid_png,
-    palette_png,
     points_of,
     robot,
+    sign_size,
     star,
+    widened,
 )
+from eqa_nodes.bench.report.known import Keep, PagePicture, embedded, map_then, view_then
 from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
+from eqa_nodes.core.mapping.map_picture import palette_png
+from eqa_nodes.core.policies.runner_up import parted
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from sim_bridge.simulator import Point
 
 SHOWN = 12  # images of an episode; of the other decisions only the reasons are given
 _FIRST = 3  # decisions that are always among them
-_USUAL_M = 9.0  # side of a map on which signs have their plain size
 _PATH_POINTS = 80
 _TINT_M = 0.75  # how far a region's mark colours the floor around it
 _HEAT = tuple((249, 115, 22, round(210 * math.sqrt(k / 16))) for k in range(17))  # low values must be seen too
@@ -40,16 +43,25 @@ ROBOT = "#3730a3"
 _LABEL_M = 0.4  # height of a region's name; a letter is at most 0.72 of it wide
 _SAME_ROOM_M = 4.0  # marks of one name so near to each other need the name once
 _TINT = 70  # opacity of a region, 0..255
+_SIGN_M = 0.3  # half the width of the robot and of a goal
 
 
 class DecisionRow(NamedTuple):
-    """One decision as the page shows it. steps: None where they are not counted; svg: "" = not among the images."""
+    """One decision as the page shows it. steps: None where they are not counted; svg: "" = not among the images.
+
+    runner_up: the second best place and why it lost, "" where the policy names none; view: what the robot saw then,
+    None where that is not kept, or the decision is not among the images; final: the map is the last one, because the
+    trace keeps no earlier one.
+    """
 
     number: int
     reason: str
+    runner_up: str
     steps: int | None
     metres: float
     svg: Markup
+    view: PagePicture | None
+    final: bool
 
 
 class LegendEntry(NamedTuple):
@@ -60,7 +72,9 @@ class LegendEntry(NamedTuple):
 
 
 class DecisionSection(NamedTuple):
-    """All decisions of an episode. ground: a hidden drawing that the images share; kinds: of candidates seen."""
+    """All decisions of an episode. ground: a hidden drawing of the last map, for images that have none of their own;
+    kinds: of candidates seen.
+    """
 
     ground: Markup
     pictured: tuple[DecisionRow, ...]
@@ -69,21 +83,35 @@ class DecisionSection(NamedTuple):
     regions: bool
     values: bool
 
+    @property
+    def final(self) -> bool:
+        """Whether any image shows the last map in place of the one of its moment."""
+        return any(row.final for row in self.pictured)
 
-def why_of(trace: EpisodeTrace, name: str, target: Point | None) -> DecisionSection:
-    """Return the decisions of an episode with their images; `name` is unique on the page."""
-    box = extent(trace.grid, [pose for _, pose in trace.poses], target)
+    @property
+    def runners_up(self) -> bool:
+        """Whether any image marks a runner-up."""
+        return any(row.runner_up for row in self.pictured)
+
+
+def why_of(trace: EpisodeTrace, name: str, target: Point | None, keep: Keep = embedded) -> DecisionSection:
+    """Return the decisions of an episode with their images; `name` is unique on the page. keep: stores the views."""
+    box = widened(extent(trace.grid, [pose for _, pose in trace.poses], target))
     shown = set(spread(len(trace.decisions))) if box is not None else set()
     so_far = _Travel(trace)
     pictures = _Pictures(trace, box, name, target) if box is not None else None
     choices = []
     for index, decision in enumerate(trace.decisions):
         steps, metres = so_far.at(decision.stamp_ns)
-        svg = pictures.draw(index) if pictures is not None and index in shown else Markup("")
-        choices.append(DecisionRow(index + 1, decision.reason, steps, metres, svg))
+        drawn = pictures is not None and index in shown
+        svg = pictures.draw(index) if pictures is not None and drawn else Markup("")
+        view = view_then(trace, decision, keep) if drawn else None
+        choices.append(DecisionRow(index + 1, *parted(decision.reason), steps, metres, svg, view,
+                                   drawn and map_then(trace, decision.stamp_ns) is None))
     kinds = sorted({c.label for d in trace.decisions for c in d.candidates})
     labels = {m.label for d in trace.decisions for m in d.marks}
-    return DecisionSection(pictures.ground() if pictures is not None and shown else Markup(""),
+    final = any(choice.final for choice in choices)
+    return DecisionSection(pictures.ground() if pictures is not None and final else Markup(""),
                            tuple(c for c in choices if c.svg), tuple(c for c in choices if not c.svg),
                            tuple(LegendEntry(k, _css(k)) for k in kinds), bool(labels - {VALUE, ""}), VALUE in labels)
 
@@ -115,7 +143,7 @@ class _Travel:
 
 
 class _Pictures:
-    """Draws an episode's decisions on its last map, all at one scale."""
+    """Draws an episode's decisions on the maps of their moments, all at one scale."""
 
     def __init__(self, trace: EpisodeTrace, box: Box, name: str, target: Point | None) -> None:
         self._trace, self._box, self._name, self._target = trace, box, name, target
@@ -123,7 +151,7 @@ class _Pictures:
         self._stamps = [stamp for stamp, _ in trace.poses]
 
     def ground(self) -> Markup:
-        """Return the map, which every image uses."""
+        """Return the last map, for the images that have none of their own."""
         grid = self._trace.grid
         image = grid_image(grid, grid_png(grid)) if grid is not None else ""
         return Markup(f'<svg class="ground" aria-hidden="true"><defs><g id="{self._name}">{image}</g></defs></svg>')
@@ -131,10 +159,12 @@ class _Pictures:
     def draw(self, index: int) -> Markup:
         """Return one decision as an <svg> element; what matters most is drawn last."""
         decision, box = self._trace.decisions[index], self._box
-        regions = regions_of(decision.marks)
-        parts = [f'<use href="#{self._name}"/>', self._floor(decision.marks, regions),
+        known, regions = map_then(self._trace, decision.stamp_ns), regions_of(decision.marks)
+        ground = f'<use href="#{self._name}"/>' if known is None else grid_image(known, grid_png(known))
+        parts = [ground, self._floor(known or self._trace.grid, decision.marks, regions),
                  *map(frontier_line, decision.frontiers), self._path(decision.stamp_ns),
-                 candidates_svg(decision.candidates, self._size), *self._labels(regions)]
+                 candidates_svg(decision.candidates, self._size), *self._labels(regions, decision),
+                 second_svg(decision, self._size)]
         if self._target is not None:
             parts.append(star(self._target, self._size))
         parts.append(goal_svg(decision.goal, decision.pose, self._size))
@@ -143,9 +173,8 @@ class _Pictures:
         return Markup(f'<svg class="why-map" viewBox="{view}" style="--k:{self._size:.2f}" role="img" '
                       f'aria-label="decision {index + 1} seen from above">{"".join(parts)}</svg>')
 
-    def _floor(self, marks: Sequence[Candidate], regions: Sequence[MarkCluster]) -> str:
+    def _floor(self, grid: GridMap | None, marks: Sequence[Candidate], regions: Sequence[MarkCluster]) -> str:
         """Colour the floor: regions, and the values over them."""
-        grid = self._trace.grid
         if grid is None or not marks:
             return ""
         heat = np.rint(np.maximum(value_layer(grid, marks), 0.0) * (len(_HEAT) - 1))
@@ -162,9 +191,13 @@ class _Pictures:
         line = f'points="{points_of(points)}"'
         return f'<polyline {line} class="way-casing"/><polyline {line} class="way"/>' if len(points) > 1 else ""
 
-    def _labels(self, regions: Sequence[MarkCluster]) -> list[str]:
-        """Write the names of regions, the largest first; not again near by, nor where there is no room for it."""
-        occupied: list[tuple[float, float, float]] = []  # middle and half width
+    def _labels(self, regions: Sequence[MarkCluster], decision: TraceDecision) -> list[str]:
+        """Write the names of regions, the largest first; not again near by, nor where there is no room for it.
+
+        No name covers the robot or its goal.
+        """
+        signs = [pose for pose in (decision.pose, decision.goal) if pose is not None]
+        occupied = [(pose.x, pose.y, _SIGN_M * self._size) for pose in signs]  # middle and half width
         named: list[MarkCluster] = []
         texts = []
         height = 1.2 * _LABEL_M * self._size
@@ -173,19 +206,15 @@ class _Pictures:
                 continue
             half = 0.36 * _LABEL_M * self._size * len(region.name)
             x = min(max(region.x, self._box.x0 + half), self._box.x1 - half)
-            for y in (region.y, region.y + height, region.y - height):
-                if all(abs(y - b) >= height or abs(x - a) >= half + other for a, b, other in occupied):
+            for y in (region.y, region.y + height, region.y - height, region.y + 2 * height, region.y - 2 * height):
+                within = self._box.y0 + height / 2 <= y <= self._box.y1 - height / 2
+                if within and all(abs(y - b) >= height or abs(x - a) >= half + other for a, b, other in occupied):
                     occupied.append((x, y, half))
                     named.append(region)
                     texts.append(f'<text x="{x:.2f}" y="{-y:.2f}" class="region" fill="{_css(region.name)}">'
                                  f"{escape(region.name)}<title>weight {region.weight:.2f}</title></text>")
                     break
         return texts
-
-
-def sign_size(box: Box) -> float:
-    """Return how much larger than their plain size signs are on a map, so that they can be seen on a large one."""
-    return max(max(box.x1 - box.x0, box.y1 - box.y0) / _USUAL_M, 0.7)
 
 
 def candidates_svg(candidates: Sequence[Candidate], size: float = 1.0) -> str:
@@ -202,6 +231,15 @@ def _candidate(c: Candidate, strength: float, size: float) -> str:
         return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{r:.2f}" {style}>{title}</circle>'
     return (f'<rect x="{x - r:.2f}" y="{y - r:.2f}" width="{2 * r:.2f}" height="{2 * r:.2f}" {style}>{title}'
             '</rect>')
+
+
+def second_svg(decision: TraceDecision, size: float = 1.0) -> str:
+    """Draw a ring round the runner-up; nothing where the decision names none."""
+    if len(decision.candidates) < 2 or not parted(decision.reason)[1]:
+        return ""
+    second = decision.candidates[1]
+    return (f'<circle cx="{second.x:.2f}" cy="{-second.y:.2f}" r="{0.36 * size:.2f}" class="second"><title>runner-up'
+            '</title></circle>')
 
 
 def goal_svg(goal: Pose2 | None, pose: Pose2, size: float = 1.0) -> str:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
-from PIL import Image
 
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
@@ -21,8 +17,11 @@ from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
+from eqa_nodes.bench.report.known import embedded, size_of
 from eqa_nodes.bench.report.measured import measured_picture
+from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
+from eqa_nodes.bench.report.story import story_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
@@ -41,46 +40,29 @@ from eqa_nodes.viewer.files import page_script, page_style
 REPORT = "report.html"
 PAGES = "report"  # folder of episodes' pages and their images
 _VIEWER = "viewer.js"  # beside the episodes' pages: what lets scans turn
-EMBED_UP_TO = 40  # episodes; more would make one page too heavy for a browser
+EMBED_UP_TO = 12  # episodes, of about 0.3 MB each; more would make one page slow to open
 STRIP = 8  # key images shown of an episode
 _EVIDENCE_PX, _THUMB_PX = 640, 260
-_OUTLINES = 6  # objects outlined in an evidence image
-_EDGE, _SMALL = 0.5, 0.5  # percent: so near to an edge an object is cut off; of the image's area
-
-
-class Outline(NamedTuple):
-    """An object in an image: its name, and left, top, width and height as percentages of the image."""
-
-    name: str
-    left: float
-    top: float
-    width: float
-    height: float
-
-    @property
-    def cut(self) -> bool:
-        """Whether it reaches an edge of the image, which then shows a part of it at most."""
-        return (min(self.left, self.top) < _EDGE or self.left + self.width > 100 - _EDGE
-                or self.top + self.height > 100 - _EDGE)
 
 
 @dataclass(frozen=True)
 class CardImage:
-    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its objects outlined."""
+    """An image of a card: src "" = it cannot be read. proves: it is evidence of the answer, its objects outlined.
+
+    width, height: in pixels, which keep its place free until it is there.
+    """
 
     src: str
     caption: str
     proves: bool
     outlines: tuple[Outline, ...] = ()
+    width: int = 0
+    height: int = 0
 
     @property
     def weak(self) -> str:
         """Return what a reader should know who takes the image for a proof; "" = nothing."""
-        if self.outlines and all(one.cut for one in self.outlines):
-            return "only a part of it is in the picture"
-        if self.outlines and max(one.width * one.height / 100 for one in self.outlines) < _SMALL:
-            return "it is small in the picture"
-        return ""
+        return weakness(self.outlines)
 
 
 @dataclass(frozen=True)
@@ -88,7 +70,7 @@ class Card:
     """One episode as the template shows it. score None: not scored yet; trouble: why something is not shown.
 
     calls: of a model, whose name is `model`; None where none was asked, or the trace is of an earlier version. scan:
-    None = it was not asked for.
+    None = it was not asked for. story: what the robot did, in sentences.
     """
 
     number: int
@@ -104,6 +86,7 @@ class Card:
     calls: CallsSection | None = None
     model: str = ""
     scan: ScanSection | None = None
+    story: tuple[str, ...] = ()
 
     @property
     def mark(self) -> str:
@@ -187,10 +170,11 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
         evidence = images.picture(drawn_in, shown_note(proof[first.id]) or _caption(first, begin), True, _EVIDENCE_PX)
         evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")
-    why = why_of(trace, f"q{number}-ground", sample.target) if trace and trace.decisions else None
+    why = why_of(trace, f"q{number}-ground", sample.target, images.address) if trace and trace.decisions else None
     calls = calls_of(trace, images.address) if trace else None
     seen = scan_of(run, prediction, trace) if scan else None
-    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls, scan=seen)
+    return Card(number, sample, prediction, score, trace, drawn, evidence, strip, why, trouble, calls, scan=seen,
+                story=story_of(prediction, trace, evidence.weak if evidence else ""))
 
 
 def _spread(views: Sequence[Keyframe], proof: dict[int, str]) -> list[Keyframe]:
@@ -207,17 +191,6 @@ def _caption(view: Keyframe, begin_ns: int) -> str:
     return f"{(view.stamp_ns - begin_ns) / 1e9:.0f} s" + (f" · {where}" if where else "")
 
 
-def outlines(view: Keyframe, note: str) -> tuple[Outline, ...]:
-    """Return where the labelled objects are that the note of the evidence names, largest first."""
-    named = [part.strip() for part in note.split(",")]
-    shown = sorted((s for s in view.sightings if s.label.kind in named), key=lambda s: (-s.pixels, s.label.instance))
-    with Image.open(io.BytesIO(view.jpeg)) as image:
-        wide, high = image.size
-    return tuple(Outline(s.label.kind, 100 * s.bbox[0] / wide, 100 * s.bbox[1] / high,
-                         100 * (s.bbox[2] - s.bbox[0]) / wide, 100 * (s.bbox[3] - s.bbox[1]) / high)
-                 for s in shown[:_OUTLINES])
-
-
 class _Images:
     """Gives pages their images: inside them, or as files in report/."""
 
@@ -230,12 +203,13 @@ class _Images:
             data = shrunk(view.jpeg, width)
         except BadFrame as error:
             return CardImage("", f"{caption}: image cannot be read ({error})", proves)
-        return CardImage(self.address(data), caption, proves)
+        width, height = size_of(data)
+        return CardImage(self.address(data), caption, proves, width=width, height=height)
 
     def address(self, data: bytes) -> str:
         """Return the address by which a page shows a JPEG."""
         if self._embed:
-            return "data:image/jpeg;base64," + base64.b64encode(data).decode()
+            return embedded(data)
         name = f"{hashlib.sha256(data).hexdigest()[:20]}.jpg"  # beside the episode's page
         write_bytes(self._run / PAGES / name, data)
         return name

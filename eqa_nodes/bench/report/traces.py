@@ -1,4 +1,7 @@
-"""An episode's trace as one zip file: trace.json, the map's arrays and the key images. Nothing is unpickled."""
+"""An episode's trace as one zip file: trace.json, the map's arrays, the key images and the pictures of moments.
+
+Nothing is unpickled.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import numpy as np
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
@@ -36,10 +40,16 @@ def save_trace(path: Path, trace: EpisodeTrace) -> None:
     """Write the trace durably; the same trace gives the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        light = replace(trace, grid=None, view=b"", keyframes=[replace(k, jpeg=b"") for k in trace.keyframes])
+        light = replace(trace, grid=None, view=b"", keyframes=[replace(k, jpeg=b"") for k in trace.keyframes],
+                        moments=[_light(moment) for moment in trace.moments])
         _add(archive, "trace.json", dumps(light).encode(), zipfile.ZIP_DEFLATED)
         for index, keyframe in enumerate(trace.keyframes):
             _add(archive, _jpeg_name(index), keyframe.jpeg, zipfile.ZIP_STORED)
+        for index, moment in enumerate(trace.moments):
+            for name, data in zip(_moment_names(index), (moment.view, moment.map.png if moment.map else b""),
+                                  strict=True):
+                if data:
+                    _add(archive, name, data, zipfile.ZIP_STORED)
         if trace.view:
             _add(archive, _VIEW, trace.view, zipfile.ZIP_STORED)
         if trace.grid is not None:
@@ -57,7 +67,8 @@ def load_trace(path: Path) -> EpisodeTrace:
         trace = decode(EpisodeTrace, loads(archive.read("trace.json")))
         keyframes = [replace(k, jpeg=archive.read(_jpeg_name(i))) for i, k in enumerate(trace.keyframes)]
         grid = _read_grid(archive) if "grid.json" in archive.namelist() else None
-        return replace(trace, keyframes=keyframes, grid=grid, view=_read_view(archive))
+        moments = [_whole(archive, index, moment) for index, moment in enumerate(trace.moments)]
+        return replace(trace, keyframes=keyframes, grid=grid, view=_read_view(archive), moments=moments)
 
 
 def last_view(path: Path) -> bytes | None:
@@ -77,6 +88,23 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     except (OSError, KeyError, ValueError, EOFError, MemoryError, OverflowError, RuntimeError,
             zipfile.BadZipFile, zlib.error) as error:
         raise StorageError(f"{path} is not a readable trace: {error}") from error
+
+
+def _light(moment: Moment) -> Moment:
+    """Return a moment without its pictures."""
+    return Moment(moment.stamp_ns, b"", moment.map._replace(png=b"") if moment.map else None)
+
+
+def _whole(archive: zipfile.ZipFile, index: int, light: Moment) -> Moment:
+    """Return a moment with its pictures. The zip file's names are a dictionary: looking them up costs little."""
+    view, png = _moment_names(index)
+    known = archive.NameToInfo
+    return Moment(light.stamp_ns, archive.read(view) if view in known else b"",
+                  light.map._replace(png=archive.read(png)) if light.map else None)
+
+
+def _moment_names(index: int) -> tuple[str, str]:
+    return f"moments/{index:06d}.jpg", f"moments/{index:06d}.png"
 
 
 def _read_view(archive: zipfile.ZipFile) -> bytes:

@@ -26,4 +26,6 @@ def trace_since(trace: EpisodeTrace, begin_ns: int) -> EpisodeTrace:
         keyframes=[replace(k, stamp_ns=k.stamp_ns - begin_ns) for k in trace.keyframes],
         weighed=[(stamp - begin_ns, weighed) for stamp, weighed in trace.weighed],
         grid=None if trace.grid is None else replace(trace.grid, stamp_ns=trace.grid.stamp_ns - begin_ns),
+        calls=[call._replace(stamp_ns=call.stamp_ns - begin_ns) for call in trace.calls],
+        moments=[moment._replace(stamp_ns=moment.stamp_ns - begin_ns) for moment in trace.moments],
         answer=None if trace.answer is None else answer_since(trace.answer, begin_ns))

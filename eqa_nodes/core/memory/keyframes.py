@@ -20,6 +20,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.ranges import Count, Degrees, NotNegative, Percent, Share, check_ranges
 from eqa_nodes.core.settings import setting
+from eqa_nodes.core.types.moments import VIEW_PX
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 
@@ -53,6 +54,7 @@ class KeyframeConfig:
 
 Cell = tuple[int, int, int]
 VIEW_QUALITY = 90  # JPEG quality of the last view of an episode
+_SMALL_QUALITY = 80
 CELL_M = 1.0  # edge of the cells that views are kept in, metres
 
 
@@ -121,6 +123,15 @@ def jpeg_of_pixels(rgb: np.ndarray, quality: int = VIEW_QUALITY) -> bytes:
     """Encode (H, W, 3) uint8, RGB; 4:4:4, so that small objects keep their colour."""
     out = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
+    return out.getvalue()
+
+
+def small_jpeg(rgb: np.ndarray, width: int = VIEW_PX) -> bytes:
+    """Encode (H, W, 3) uint8, RGB, as a JPEG that is at most `width` pixels wide: for people, not for models."""
+    image = Image.fromarray(np.ascontiguousarray(rgb))
+    image.thumbnail((width, image.height), RESAMPLING.BILINEAR)
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=_SMALL_QUALITY, optimize=True)
     return out.getvalue()
 
 

@@ -12,6 +12,7 @@ from eqa_nodes.core.policies.advised import Valued, advised_value, apart, pointe
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
+from eqa_nodes.core.policies.runner_up import Rival, candidates_of, less_worth, ranked, with_runner_up
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, unexplored_area, viewpoint
 from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.policies.unvisited import unvisited_floor
@@ -33,6 +34,7 @@ _FULL_VIEW = math.radians(35)
 _FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
 _HERE_M = 0.5  # a place so near is no drive: there the robot has looked
 _FLOOR_M = 2.5  # how far such a place is from where the robot has been
+_STEP_M = 0.1  # a path that is shorter is no drive
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
@@ -104,19 +106,22 @@ class BestPolicy:
         ended = self._targets.review(situation.pose)
         advised = bool(situation.advice)
         options = self._advised(situation, reach) if advised else self._options(situation, reach)
-        candidates = tuple(Candidate(o.place.pose.x, o.place.pose.y, o.score, o.kind) for o in options)
         marks = self._marks(situation.regions)
         if not options:
             self._targets.drop()
-            return Decision(None, none_left(situation.frontiers), candidates, marks=marks)
+            return Decision(None, none_left(situation.frontiers), marks=marks)
         best = max(options, key=lambda o: o.score)
         kept = self._kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
+        rivals = [Rival(o.what, o.place.pose, o.place.distance_m, o.score, o.kind, o.value) for o in options]
+        order = ranked(rivals[options.index(chosen)], rivals)
+        candidates = candidates_of(order)
         if chosen.kind == LOOK_ROUND:
             self._targets.drop()
             self._turned.append(situation.pose)
-            return Decision(situation.pose, f"looks round: {100 * chosen.value:.0f} % to see the answer, best of "
-                            f"{len(options)}", candidates, marks=marks, look_around=True)
+            reason = f"looks round: {100 * chosen.value:.0f} % to see the answer, best of {len(options)}"
+            return Decision(situation.pose, with_runner_up(reason, order, less_worth), candidates, marks=marks,
+                            look_around=True)
         goal = self._targets.aim(chosen.place, reach, self._c.advised_leg_m if advised else self._c.leg_m)
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
@@ -124,7 +129,7 @@ class BestPolicy:
         look = advised and chosen.value >= _PROMISING and self._unseen_round(goal, self._c.round_m)
         if look:
             self._turned.append(goal)
-        return Decision(goal, reason, candidates, marks=marks, look_around=look)
+        return Decision(goal, with_runner_up(reason, order, less_worth), candidates, marks=marks, look_around=look)
 
     def confirm(self, situation: Situation) -> Decision:
         """Return a spot near by from which the object is in full view, or no goal where that is so already."""
@@ -148,7 +153,8 @@ class BestPolicy:
         if self._visited and (doubt < _LITTLE or place.distance_m > self._c.gain_m * doubt):
             return Decision(None, "the answer stands: looking again is not worth the drive")
         what = best.says or "the thing asked about"
-        return Decision(place.pose, f"looks again from {place.distance_m:.1f} m away whether it is {what}",
+        where = f"from {place.distance_m:.1f} m away" if place.distance_m >= _STEP_M else "from where it stands"
+        return Decision(place.pose, f'looks again {where}, to be sure that it is "{what}"',
                         (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
 
     def _shows(self, situation: Situation, view: ViewAssessment) -> bool:

@@ -22,7 +22,7 @@ from eqa_nodes.core.policies.express_regions import (
     masked_values,
     representative,
 )
-from eqa_nodes.core.policies.frontier_policy import FrontierConfig, frontier_weights
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, beside, frontier_weights
 from eqa_nodes.core.policies.goal_policy import highest
 from eqa_nodes.core.policies.semantic_map import SemanticConfig, SemanticMap, mask_of
 from eqa_nodes.core.policies.steering import FAR_SNAP_M, Reach, ReachablePose, on_rays, rays
@@ -189,7 +189,6 @@ class ExpressPolicy:
         kept = self._target
         place = None if kept is None else reach.place(kept.pose.x, kept.pose.y, kept.pose.yaw)
         options = [] if place is not None else self._weighed(reach, situation)
-        candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)
         chosen = "keeps"
         if place is None and options:
             weights = np.array([weight for _, weight in options])
@@ -200,8 +199,8 @@ class ExpressPolicy:
         near = reach.pose.distance(place.pose) <= self._c.leg_m or place.distance_m <= self._c.leg_m
         self._target = None if near else place
         goal = place.pose if near else reach.leg(place, self._c.leg_m)
-        return Decision(goal, f"{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
-                              f"{place.distance_m:.1f} m away", candidates)
+        reason = f"{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), {place.distance_m:.1f} m away"
+        return Decision(goal, *beside(reason, options, place, chosen)) if options else Decision(goal, reason)
 
     def _weighed(self, reach: Reach, situation: Situation) -> list[tuple[ReachablePose, float]]:
         """Return from where each frontier can be looked at, with its weight. EXPRESS-Bench eq. 7, 8."""

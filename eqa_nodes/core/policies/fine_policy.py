@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.policies.belief import RoomBelief
-from eqa_nodes.core.policies.frontier_policy import FrontierConfig, SemanticValues, choose, none_left, weighed
+from eqa_nodes.core.policies.frontier_policy import (
+    FrontierConfig,
+    SemanticValues,
+    beside,
+    choose,
+    none_left,
+    weighed,
+)
 from eqa_nodes.core.policies.goal_policy import Visits, highest, region_marks
 from eqa_nodes.core.policies.semantic_map import (
     FunctionalRegion,
@@ -118,14 +125,13 @@ class FinePolicy(AnswersAtOnce):
             self._decisions > self._c.quiet) else None
         options = weighed(reach.grid, reachable_frontiers(reach, situation.frontiers, self._targets), self._c.frontier,
                           values)
-        candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)
         if not options:
             self._targets.drop()
-            return Decision(None, none_left(situation.frontiers), candidates)
+            return Decision(None, none_left(situation.frontiers))
         place, chosen = choose(options, self._targets, self._random)
         goal = self._targets.aim(place, reach, self._c.leg_m)
         reason = f"no region that matters is left to search: {chosen} a frontier {place.distance_m:.1f} m away"
-        return Decision(goal, reason, candidates)
+        return Decision(goal, *beside(reason, options, place, chosen))
 
 
 def _nth(regions: list[FunctionalRegion], region: FunctionalRegion) -> str:

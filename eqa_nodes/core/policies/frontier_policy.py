@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving.planning import cell_at
+from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lost_draw, ranked, with_runner_up
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     Reach,
@@ -25,6 +26,8 @@ from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.core.types.robot import RobotModel
+
+KEPT = "keeping"
 
 
 class SemanticValues(NamedTuple):
@@ -111,15 +114,14 @@ class FrontierPolicy(AnswersAtOnce):
         reach = Reach(grid, pose, self._radius_m)
         ended = self._targets.review(pose)
         options = weighed(grid, reachable_frontiers(reach, situation.frontiers, self._targets), self._scales)
-        candidates = tuple(Candidate(p.pose.x, p.pose.y, weight, "frontier") for p, weight in options)
         if not options:
             self._targets.drop()
-            return Decision(None, none_left(situation.frontiers), candidates)
+            return Decision(None, none_left(situation.frontiers))
         place, chosen = choose(options, self._targets, self._random)
         goal = self._targets.aim(place, reach, self._scales.leg_m)
         reason = (f"{ended}{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "
                   f"{place.distance_m:.1f} m away, out of {len(options)}")
-        return Decision(goal, reason, candidates)
+        return Decision(goal, *beside(reason, options, place, chosen))
 
 
 def choose(options: Sequence[tuple[ReachablePose, float]], targets: Targets,
@@ -127,9 +129,17 @@ def choose(options: Sequence[tuple[ReachablePose, float]], targets: Targets,
     """Return the target, and "keeping" while it is still one of the options, else "chose" for one drawn by weight."""
     kept = targets.current and next((place for place, _ in options if same(place.pose, targets.current)), None)
     if kept:
-        return kept, "keeping"
+        return kept, KEPT
     shares = np.array([weight for _, weight in options])
     return options[int(random.choice(len(options), p=shares / shares.sum()))][0], "chose"
+
+
+def beside(reason: str, options: Sequence[tuple[ReachablePose, float]], place: ReachablePose,
+           chosen: str) -> tuple[str, tuple[Candidate, ...]]:
+    """Return the reason with its runner-up, and the candidates; place and chosen: as `choose` returned them."""
+    rivals = [Rival("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
+    order = ranked(next(r for r, (p, _) in zip(rivals, options, strict=True) if p is place), rivals)
+    return with_runner_up(reason, order, lost_draw(order, chosen == KEPT)), candidates_of(order)
 
 
 def none_left(frontiers: Sequence[Frontier]) -> str:

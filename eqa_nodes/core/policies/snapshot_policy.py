@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.policies.frontier_policy import none_left
+from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lower_score, ranked, with_runner_up
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Counted, NotNegative, Positive
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
-from eqa_nodes.core.types.floor import Candidate, Decision, Frontier
+from eqa_nodes.core.types.floor import Decision, Frontier
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
@@ -73,10 +74,9 @@ class SnapshotPolicy(AnswersAtOnce):
         self._keep(situation.assessments)
         ended = self._targets.review(situation.pose)
         choices = [*self._snapshots(reach), *self._frontiers(situation, reach)]
-        candidates = tuple(Candidate(c.place.pose.x, c.place.pose.y, c.score, c.kind) for c in choices)
         if not choices:
             self._targets.drop()
-            return Decision(None, none_left(situation.frontiers), candidates)
+            return Decision(None, none_left(situation.frontiers))
         current = self._targets.current
         kept = next((c for c in choices if current and same(c.place.pose, current)), None)
         best = max(choices, key=lambda c: (c.score, -c.place.distance_m))
@@ -84,7 +84,9 @@ class SnapshotPolicy(AnswersAtOnce):
         goal = self._targets.aim(picked.place, reach, self._c.leg_m)
         reason = (f"{ended}picks {picked.what} ({picked.score:.2f}), {picked.place.distance_m:.1f} m away, "
                   f"out of {len(choices)} images")
-        return Decision(goal, reason, candidates)
+        rivals = [Rival(c.what, c.place.pose, c.place.distance_m, c.score, c.kind) for c in choices]
+        order = ranked(rivals[choices.index(picked)], rivals)
+        return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order))
 
     def _keep(self, assessments: Sequence[ViewAssessment]) -> None:
         for view in assessments:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
+from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lower_score, ranked, with_runner_up
 from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
 from eqa_nodes.core.ranges import Positive, Share
@@ -149,7 +150,9 @@ class TopoPolicy(AnswersAtOnce):
         verb = "keeps going to" if kept else "chose"
         reason = (f"{ended}{verb} the unvisited node that scores {score:.2f}, {place.distance_m:.1f} m away, out of "
                   f"{len(nodes)}; {len(keyframes)} keyframes bear on the question")
-        return Decision(goal, reason, candidates, marks=marks)
+        rivals = [Rival("a node", p.pose, p.distance_m, score, "unvisited") for p, score in nodes]
+        order = ranked(rivals[nodes.index((place, score))], rivals)
+        return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order), marks=marks)
 
     def _visit(self, situation: Situation) -> None:
         """Make a node where the robot is, unless one is near, and hang new views to their nodes."""

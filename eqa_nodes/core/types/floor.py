@@ -116,8 +116,10 @@ class WeighedOption(NamedTuple):
 class Decision(NamedTuple):
     """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
 
-    candidates: what was weighed; marks: what the policy holds of places, to be shown: label "value" (semantic value of
-    the floor there, 0..1) or the name of a region (weight: how much it promises). look_around: turn once at the goal.
+    candidates: what was weighed; where the reason names a runner-up (core/policies/runner_up.py), the chosen place is
+    the first of them and the runner-up the second. marks: what the policy holds of places, to be shown: label "value"
+    (semantic value of the floor there, 0..1) or the name of a region (weight: how much it promises). look_around: turn
+    once at the goal.
     """
 
     goal: Pose2 | None

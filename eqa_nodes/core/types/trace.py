@@ -10,6 +10,7 @@ from eqa_nodes.core.agent.stopping import WeighedAnswer
 from eqa_nodes.core.types.calls import ModelCall, option_at
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import Keyframe
 
@@ -34,6 +35,7 @@ class EpisodeTrace:
     refused: how many frames could not be used, by who refused them; empty: none, or nobody counted.
     view: JPEG of the last observation, of a question about a recording the best evidence; empty: there was none.
     calls: what a model was asked, in order; its pictures are among the keyframes.
+    moments: what was seen and known at decisions and keyframes, oldest first; older traces have none.
     """
 
     question: str = ""
@@ -46,6 +48,12 @@ class EpisodeTrace:
     refused: dict[str, int] = field(default_factory=dict)
     view: bytes = b""
     calls: list[ModelCall] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+
+    def moment_at(self, stamp_ns: int) -> Moment | None:
+        """Return the newest moment until then, None where none is kept."""
+        before = bisect_right(self.moments, stamp_ns, key=lambda moment: moment.stamp_ns)
+        return self.moments[before - 1] if before else None
 
 
 class Destination(NamedTuple):

@@ -91,5 +91,5 @@ def test_another_image_must_be_better_by_a_margin(west: float, goes_on: bool) ->
 
 def test_a_view_is_remembered_for_each_direction_and_replaced_by_a_newer_one() -> None:
     both, old = [TO_WEST, TO_EAST], (view(1, worth=0.9), view(2, pose=BACK, worth=0.7))
-    assert weights_of(SnapshotPolicy(), *old, frontiers=both) == [0.7, 0.9]
+    assert weights_of(SnapshotPolicy(), *old, frontiers=both) == [0.9, 0.7]
     assert weights_of(SnapshotPolicy(), *old, view(3, worth=0.4), frontiers=both) == [0.7, 0.4]

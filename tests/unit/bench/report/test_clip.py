@@ -1,0 +1,119 @@
+"""A clip shows the whole episode in order, ends with the proof, and is of the kind that its name says."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eqa_nodes.bench.report.clip import write_clip
+from eqa_nodes.bench.report.traces import save_trace
+from eqa_nodes.cli import main
+from eqa_nodes.core.errors import ConfigError, MissingExtra, StorageError
+from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.recordings.animation import animated_gif
+from eqa_nodes.viewing.traces import trace_in
+from tests.fixtures.synthetic_run import answers, make_run, trace
+
+
+def episode() -> EpisodeTrace:
+    result = answers()["q-1"]
+    assert not isinstance(result, Exception) and result.trace is not None
+    return result.trace
+
+
+@pytest.mark.parametrize("kind", ["gif", "webp"])
+def test_every_decision_has_its_time_and_the_proof_comes_last(tmp_path: Path, kind: str) -> None:
+    out = tmp_path / f"clip.{kind}"
+    images = write_clip(out, episode())
+    assert images == 3 + 7 + 1  # decisions; views, of which one is that of a decision; the answer
+    durations = []
+    with Image.open(out) as clip:
+        for k in range(clip.n_frames):  # type: ignore[attr-defined]
+            clip.seek(k)
+            clip.load()
+            durations.append(clip.info["duration"])
+        last = np.asarray(clip.convert("RGB")).astype(int)
+    assert durations[-1] == max(durations) and sum(d > 1000 for d in durations) == 4
+    amber = ((last[..., 0] > 180) & (last[..., 0] - last[..., 2] > 90)).sum()
+    assert amber > 200  # the box round the desk, and its name
+    assert out.stat().st_size < 1_000_000
+
+
+def test_the_map_grows(tmp_path: Path) -> None:
+    write_clip(tmp_path / "clip.webp", episode())
+    with Image.open(tmp_path / "clip.webp") as clip:
+        known = []
+        for k in (0, 9):
+            clip.seek(k)
+            pixels = np.asarray(clip.convert("RGB")).astype(int)[64:370, 420:]
+            known.append((np.abs(pixels - (84, 96, 112)).sum(axis=2) < 60).sum())  # walls
+    assert known[1] > 1.5 * known[0] > 0
+
+
+def test_an_mp4_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'eqa-nodes\[video\]'"):
+        write_clip(tmp_path / "clip.mp4", episode())
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_mp4_lasts_as_long_as_its_images(tmp_path: Path) -> None:
+    av = pytest.importorskip("av", reason="needs PyAV: pip install 'eqa-nodes[video]'")
+    images = write_clip(tmp_path / "clip.mp4", episode())
+    with av.open(str(tmp_path / "clip.mp4")) as video:
+        stream = video.streams.video[0]
+        shown = [float(frame.pts * frame.time_base) for frame in video.decode(stream)]
+    assert len(shown) == images + 1 and shown[-1] == pytest.approx(3 * 2.2 + 7 * 0.28 + 4.5, abs=0.05)
+
+
+def test_other_names_and_empty_episodes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ends in \.gif, \.webp or \.mp4"):
+        write_clip(tmp_path / "clip.avi", episode())
+    with pytest.raises(StorageError, match="keeps no picture"):
+        write_clip(tmp_path / "clip.gif", EpisodeTrace("Where?"))
+
+
+def test_many_views_and_a_long_question_still_fit(tmp_path: Path) -> None:
+    long = trace("Where " + "is the very long question " * 20, None)
+    views = [replace(long.keyframes[k % 8], id=k, stamp_ns=k * 100_000_000) for k in range(300)]
+    assert write_clip(tmp_path / "clip.webp", replace(long, keyframes=views)) <= 48 + 3
+
+
+def test_a_large_gif_is_made_smaller() -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (6, 400, 800, 3)).astype(np.uint8)
+    gif = animated_gif([Image.fromarray(pixels) for pixels in noise], [100] * 6, 1000)
+    width, height = (int.from_bytes(gif[k:k + 2], "little") for k in (6, 8))
+    assert (width, height) == (500, 250)
+
+
+def test_the_command_makes_clips_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    assert main(["view", str(run), "--clip", "--episode", "q-1"]) == 0
+    assert "written: q-1.gif" in capsys.readouterr().out and (tmp_path / "q-1.gif").exists()
+    assert main(["view", str(run), "--clip"]) == 2
+    assert "has 3 episodes: name one with --episode, of q-1, q-2, q-3" in capsys.readouterr().err
+    assert main(["view", str(run), "--clip", "--rerun"]) == 2
+    assert main(["view", str(run), "--clip", "--episode", "q-1", "--out", "clip.avi"]) == 2
+    assert "is no clip by its name" in capsys.readouterr().err
+
+
+def test_a_run_without_traces_says_so(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    lines = (run / "predictions.jsonl").read_text().splitlines()
+    (run / "predictions.jsonl").write_text("".join(line + "\n" for line in lines if "trace.zip" not in line))
+    with pytest.raises(StorageError, match="keeps no trace"):
+        trace_in(run)
+
+
+def test_a_picture_that_cannot_be_read_leaves_its_place_empty(tmp_path: Path) -> None:
+    broken = episode()
+    broken.moments[0] = broken.moments[0]._replace(view=b"no picture")
+    save_trace(tmp_path / "t.zip", broken)
+    assert write_clip(tmp_path / "clip.webp", broken) == 11

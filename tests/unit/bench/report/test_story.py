@@ -1,0 +1,67 @@
+"""What the robot did, in sentences: true to the episode, whatever it was and however it ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from eqa_nodes.bench.report.story import listed, story_of
+from eqa_nodes.bench.running.predictions import Prediction
+from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
+from eqa_nodes.core.types.trace import EpisodeTrace
+from tests.fixtures.synthetic_run import path, trace
+
+PROOF = (Evidence(6, 6_000_000_000, Pose2(1, 1, 0), "cup, desk"),)
+CUP = Answer("on the desk", 0.82, evidence=PROOF, receipt=Receipt(40, 10.0, 12.5))
+
+
+def told(answer: Answer, episode: EpisodeTrace | None, weak: str = "") -> str:
+    return " ".join(story_of(Prediction("q", answer, None, ""), episode, weak))
+
+
+def test_a_drive_is_told_from_its_beginning_to_its_proof() -> None:
+    story = told(CUP, trace("Where is the cup?", CUP))
+    assert story.startswith("The robot drove 10.0 m and chose 3 times where to look.")
+    assert "Its first choice: it largest frontier" in story and "Its last: it a desk is in view." in story
+    assert "On the way it saw the hallway, the living room, the kitchen and the study." in story
+    assert "taken 6 s after the start: cup, desk." in story and story.endswith("It was 82 % sure.")
+    assert "model" not in story
+
+
+def test_it_says_that_it_looked_round_first() -> None:
+    episode, still = trace("Where?", CUP), path()[0][1]
+    turning = [(k * 500_000_000, still._replace(yaw=0.5 * k)) for k in range(12)]
+    begun = replace(episode, poses=turning, decisions=[episode.decisions[0]._replace(stamp_ns=turning[-1][0])])
+    story = told(CUP, begun)
+    assert story.startswith("The robot first looked round from where it stood. Then it drove 10.0 m and chose once")
+
+
+def test_weak_and_missing_evidence_are_no_proof() -> None:
+    assert "It is no strong proof: it is small." in told(CUP, trace("?", CUP), "it is small")
+    assert "No picture proves the answer: take it as a guess." in told(replace(CUP, evidence=()), trace("?", CUP))
+
+
+def test_failures_abstentions_and_nothing_at_all() -> None:
+    lost = Answer(abstained=True, error=ErrorCode.NAVIGATION, message="it is stuck")
+    assert told(lost, None) == "It ended with an error: it is stuck."
+    unsure = Answer(abstained=True, message="no lamp was found", receipt=Receipt(metres=3.0))
+    assert told(unsure, trace("?", unsure)).endswith("It found no answer: no lamp was found.")
+    assert told(Answer("a cup", 0.5), None) == "No picture proves the answer: take it as a guess. It was 50 % sure."
+
+
+def test_a_recording_is_no_drive() -> None:
+    seen = replace(trace("?", CUP), decisions=[], grid=None)
+    story = told(replace(CUP, receipt=Receipt()), seen)
+    assert story.startswith("No robot moved for this question")
+    assert "8 views of it are kept here. The views show the hallway" in story and "drove" not in story
+
+
+def test_a_model_that_was_asked_is_named() -> None:
+    call = ModelCall(0, Pose2(0, 0, 0), "?", "decide", (CallPicture(1), CallPicture(2)))
+    assert "A model was asked twice and saw 4 pictures." in told(CUP, replace(trace("?", CUP), calls=[call, call]))
+
+
+def test_words_are_listed() -> None:
+    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
