@@ -34,7 +34,7 @@ _SHARE = "export it in Record3D as \"Shareable/Internal format (.r3d)\""
 class Record3dFormat:
     """The files that Record3D shares."""
 
-    traits = HistoryTraits(library="liblzfse", extra=EXTRA, looks_like="a .r3d file of Record3D")
+    traits = HistoryTraits(library="lzfse", extra=EXTRA, looks_like="a .r3d file of Record3D")
 
     @staticmethod
     def fits(path: Path) -> bool:
@@ -60,13 +60,13 @@ class Record3dFile(HandHeldRecording):
     """The frames of a recording of the LiDAR camera."""
 
     def __init__(self, path: Path) -> None:
-        """Raises StorageError when the metadata cannot be read or no frame is complete, MissingExtra without liblzfse.
+        """Raises StorageError when the metadata cannot be read or no frame is complete, MissingExtra without lzfse.
         """
         try:
-            import liblzfse
+            import lzfse
         except ImportError as error:
-            raise MissingExtra("pyliblzfse", EXTRA) from error
-        self._unpack, self._broken = liblzfse.decompress, liblzfse.error
+            raise MissingExtra("lzfse", EXTRA) from error
+        self._unpack, self._broken = lzfse.decompress, lzfse.error
         self._tree = Tree(path, "metadata")
         self._images, self._depths, self._sure = (self._tree.names("rgbd", end) for end in (".jpg", ".depth", ".conf"))
         numbers = sorted(int(stem) for stem in self._images if stem.isascii() and stem.isdecimal())

@@ -51,7 +51,14 @@ class RtabmapFormat:
         if path.suffix != ".db" or not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return False
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                names = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+        except sqlite3.Error:
+            return True  # its damage is named when it is opened
+        return {"Node", "Admin"} <= names
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
@@ -89,8 +96,8 @@ class RtabmapDatabase(HandHeldRecording):
         self._ids, self._stamps = [int(row[0]) for row in rows], [float(row[2] or 0) for row in rows]
         self.numbers = self._ids
         world_from_base = [poses.get(i) for i in self._ids]
-        lens = self._lens(0)
-        super().__init__(path, [None if pose is None else pose @ lens.base_from_camera for pose in world_from_base])
+        mounted = self._mounted()
+        super().__init__(path, [None if pose is None else pose @ mounted for pose in world_from_base])
         self._bases: Sequence[np.ndarray | None] | None = None
         if _is_robot(world_from_base, -float(self._map_from_world[2, 3])):
             self._bases, self._map_from_world = world_from_base, np.eye(4)
@@ -125,6 +132,16 @@ class RtabmapDatabase(HandHeldRecording):
         data, calibration = self._blobs(index, "depth")
         depth_m = depth_of(data, f"of node {self._ids[index]}")
         return _first(depth_m, _lens_of(calibration, self._ids[index]).cameras)
+
+    def _mounted(self) -> np.ndarray:
+        """Return base_from_camera, (4, 4), of the first node that has one. Raises StorageError."""
+        reason = ""
+        for index in range(len(self._ids)):
+            try:
+                return self._lens(index).base_from_camera
+            except BadFrame as error:
+                reason = reason or str(error)
+        raise StorageError(f"{self._path}: {reason}")
 
     def _lens(self, index: int) -> _Lens:
         return _lens_of(self._blobs(index, "calibration")[1], self._ids[index])
