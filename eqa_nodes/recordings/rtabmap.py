@@ -84,6 +84,8 @@ class RtabmapDatabase(HandHeldRecording):
     def __init__(self, path: Path) -> None:
         """Raises StorageError for a database that is damaged, of stereo images, too old, or without images or poses."""
         self._path = Path(path)
+        if not self._path.is_file():  # opening a pipe would wait for its writer
+            raise StorageError(f"{path} is absent or not a file")
         with self._open() as database:
             check_tables(self._path, database, _TABLES)
             rows = list(database.execute(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
+import zlib
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -53,7 +55,8 @@ class Tree:
                 return file.read(limit)
         except KeyError:
             raise BadFrame(f"{self.path} has no {name}") from None
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, NotImplementedError, RuntimeError,
+                ValueError) as error:
             raise BadFrame(f"{self.path}: {name} cannot be read: {error}") from error
 
     def opened(self, name: str) -> IO[bytes]:
