@@ -76,6 +76,11 @@ class Live:
         with self._lock:
             self._trace.refused[what] = self._trace.refused.get(what, 0) + 1
 
+    def counted(self, what: str, count: int) -> None:
+        """Take in how much of something could not be used, of all that there is."""
+        with self._lock:
+            self._trace.refused[what] = count
+
     def changed(self) -> None:
         """Say that the map looks different."""
         self.version += 1
