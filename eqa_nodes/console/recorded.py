@@ -116,17 +116,11 @@ class RecordedRobot:
         trace = result.trace
         if trace is None:
             return
-        for stamp_ns, pose in trace.poses:
-            self.live.moved(stamp_ns, pose)
-        for call in trace.calls:
-            self.live.called(call)
+        self.live.told(trace)
         for view in trace.keyframes:
-            self.live.saw(view)
             self._views[view.id] = view
             self._views.move_to_end(view.id)
         while len(self._views) > _VIEWS:
             self._views.popitem(last=False)
-        for why, count in trace.refused.items():
-            self.live.counted(why, count)
         if trace.view:
             self._shown, self.pictures = trace.view, self.pictures + 1

@@ -62,7 +62,7 @@ function showLive() {
   showSamples();
   if (!document.hidden && !el("now").hidden) {
     if (live.camera) camera.show("/live/camera.jpg", live.camera);
-    map.show("/live/map.svg", live.map);
+    if (live.map || !live.recorded) map.show("/live/map.svg", live.map);
   }
   if (!document.hidden && !el("place").hidden) showPlace(live);
   const known = JSON.stringify(live.goals);
@@ -83,7 +83,7 @@ function showLive() {
 function nameRecording() {
   if (el("title").textContent === RECORDING) return;
   document.title = el("title").textContent = RECORDING;
-  el("camera-note").textContent = "no question was answered yet";
+  el("camera-note").textContent = "the view that proves the newest answer";
   el("camera").alt = "the view that proves the newest answer";
   el("to-past").textContent = "Past questions";
 }
