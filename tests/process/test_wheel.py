@@ -106,7 +106,7 @@ def test_it_runs_away_from_the_checkout(installed: Path, tmp_path: Path) -> None
     assert eqa_nodes.__version__ in _run([eqa, "--version"], tmp_path)
     assert "bridge" in _run([eqa, "graph"], tmp_path)
     _run([eqa, "graph", "--check", str(installed / "share" / "eqa_nodes" / "launch" / "params" / "sim.yaml")], tmp_path)
-    answered = _run([eqa, "ask", "Is there a plant?", "--scene", "toy:rooms", "--through", "process", "--out",
+    answered = _run([eqa, "ask", "Is there a plant?", "--scene", "toy:flat", "--through", "process", "--out",
                      str(tmp_path / "run"), "--max-steps", "5"], tmp_path, check=False)
     assert (tmp_path / "run" / "report.html").stat().st_size > 1000, answered
 
