@@ -93,7 +93,7 @@ async function showSamples() {
   if (sampled === live.place) return;
   sampled = live.place;
   let texts = [];
-  try { texts = await ask("/samples"); } catch { sampled = null; }
+  try { texts = await ask("/samples"); } catch { texts = []; }  // they are no more than a help
   if (sampled !== live.place) return;
   el("samples").hidden = texts.length === 0;
   el("samples").replaceChildren(...texts.map(text => make("button", { type: "button", className: "sample", textContent: text, onclick: () => {
