@@ -67,7 +67,8 @@ def _run(command: list[str], folder: Path, check: bool = True) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONHOME")}
     if command[0] != sys.executable:
         environment.pop("PYTHONPATH", None)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280,
+                          check=False)
     assert not check or done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
     return done.stdout
 
