@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from eqa_nodes.core.errors import UnknownScene, did_you_mean
@@ -58,6 +59,17 @@ def check_simulator(scene: str) -> None:
     name = simulator_of(scene)
     if name in SIMULATORS and (check := getattr(SIMULATORS[name], "check_scene", None)):
         check(scene)
+
+
+@lru_cache(maxsize=8)
+def sample_questions(scene: str) -> tuple[str, ...]:
+    """Return a few questions to try in a scene, without their answers; none where its simulator knows none.
+
+    A simulator that knows some has a static method `sample_questions(scene)`.
+    """
+    name = simulator_of(scene)
+    ask = getattr(SIMULATORS[name], "sample_questions", None) if name in SIMULATORS else None
+    return tuple(ask(scene)) if ask is not None else ()
 
 
 def is_scan(scene: str) -> bool:

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import (
-    FORMATS,
     PLACES,
-    SOURCES,
     BagReading,
     ChainOptions,
     ScanOptions,
-    ViewsOptions,
     remapping,
 )
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
+from eqa_nodes.cli.recorded import HistoryOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,12 +34,9 @@ AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\"; the robo
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordingOptions:
-    """A recording that the question is about."""
+class RecordingOptions(HistoryOptions):
+    """A recording that the question is about, and how its topics are found."""
 
-    history: Path | None = option(None, SOURCES, metavar="PATH")
-    format: str = option("", FORMATS)
-    views: ViewsOptions = group(ViewsOptions)
     bag: BagReading = group(BagReading)
 
 
@@ -158,13 +153,11 @@ class Ask:
     def _about_history(self, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.cli.paths import check_folder
-        from eqa_nodes.runners.history import file_source
         from eqa_nodes.runners.opening import open_history_runner
         from eqa_nodes.runners.ready import check_answerer
         from eqa_nodes.runners.sources import cache_folder
 
-        assert self.recording.history is not None
-        source = file_source(self.recording.history, self.recording.format, self.recording.bag.chosen())
+        source = self.recording.source(self.recording.bag.chosen())
         check_answerer(self.config)
         cache = cache_folder(self.recording.views.cache)
         check_folder(cache)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from eqa_nodes.cli.ask import AREA
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, option
 from eqa_nodes.cli.page import PageOptions
+from eqa_nodes.cli.recorded import HistoryOptions
 from eqa_nodes.cli.watched import WatchedOptions
 
 if TYPE_CHECKING:
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.console.feed import Feed
     from eqa_nodes.console.values import WatchedRobot
+    from eqa_nodes.runners.history import HistorySource
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServeConsole:
     """Serves a web page to ask the robot questions, watch what it does and why, read answers with their pictures, and
-    replay past episodes. Ctrl-C stops it.
+    replay past episodes. With --history a recording is asked instead. Ctrl-C stops it.
     """
 
     robot: WatchedOptions = group(WatchedOptions)
+    recording: HistoryOptions = group(HistoryOptions)
     area: str = option("", AREA, metavar="CORNERS")
     runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
                         metavar="DIR")
@@ -43,7 +46,8 @@ class ServeConsole:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        return self.chain.config(self.area, reconstruct=self.reconstruct)
+        views = self.recording.views
+        return self.chain.config(self.area, frames=views.frames, k=views.k, reconstruct=self.reconstruct)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""
@@ -68,7 +72,16 @@ class ServeConsole:
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true")
         self.page.check()
-        self.robot.check(self.config)
+        if self.recording.history is None:
+            self.robot.check(self.config)
+            return
+        from eqa_nodes.runners.ready import check_answerer
+
+        if self.robot.attach or self.robot.scene or self.area or self.reconstruct:
+            raise ConfigError("a recording drives nothing: leave out --attach, --scene, --area and --reconstruct, or "
+                              "--history")
+        check_answerer(self.config)
+        self._recording()
 
     def _serve(self) -> None:
         from rich.console import Console as Terminal
@@ -98,9 +111,32 @@ class ServeConsole:
             threading.Event().wait()
 
     def _robot(self, stack: ExitStack, out: Path, feed: Feed, terminal: Terminal) -> WatchedRobot:
-        """Return the robot: of a graph of its own, or of the one that runs in this domain."""
+        """Return the robot: of a graph of its own, of the one that runs in this domain, or a recording in its place."""
+        if self.recording.history is not None:
+            return self._recorded(stack, feed)
         with terminal.status("starting the robot"):
             return self.robot.open(stack, self.config, out, feed)
+
+    def _recording(self) -> HistorySource:
+        """Return the recording. Raises EqaError."""
+        from eqa_nodes.cli.groups import BagReading
+
+        own = self.robot
+        return self.recording.source(BagReading(remap=own.remap, map_frame=own.map_frame,
+                                                base_frame=own.base_frame).chosen())
+
+    def _recorded(self, stack: ExitStack, feed: Feed) -> WatchedRobot:
+        from eqa_nodes.cli.paths import check_folder
+        from eqa_nodes.console.recorded import RecordedRobot
+        from eqa_nodes.runners.opening import open_history_runner
+        from eqa_nodes.runners.sources import cache_folder
+
+        source, cache = self._recording(), cache_folder(self.recording.views.cache)
+        check_folder(cache)
+        config = replace(self.config, folder=cache)  # captions serve the next question too
+        return stack.enter_context(closing(RecordedRobot(
+            source.name, lambda listener: open_history_runner(config, lambda sample: source, cache, listener),
+            feed.ring)))
 
 
 def _end_quietly() -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the folder of scans (hm3d/00800-TEEsavR23oF) "
           "or the path of a file (docs/scenes.md)")
-SOURCES = "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"
-FORMATS = "bag, openeqa, sens, scannet, redwood (default: detected)"
+SOURCES = ("recording: bag of ROS 2 or ROS 1, .r3d file of Record3D, raw data of Polycam, folder of Stray Scanner, .db "
+           "file of RTAB-Map, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
+FORMAT = "format of the recording (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
 STEPS = 300  # of a question, where nothing else is said
 _FIELDS = {"sample_seed": "seed", "image_side": "image_side_px", "timeout": "timeout_s", "deadline": "deadline_s"}

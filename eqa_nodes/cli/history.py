@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.groups import FORMATS, PLACES, SOURCES, BagReading, ScanOptions, remapping
+from eqa_nodes.cli import names
+from eqa_nodes.cli.groups import FORMAT, PLACES, SOURCES, BagReading, ScanOptions, remapping
 from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Reading:
 
     seconds: float = option(0.0, "length of a live history, seconds (default: until the camera stops publishing)",
                             metavar="S")
-    format: str = option("", FORMATS)
+    format: str = option("", FORMAT, complete=names.histories)
     bag: BagReading = group(BagReading)
 
     def opened(self, path: Path) -> EpisodeHistory:

@@ -59,3 +59,10 @@ def detectors() -> Iterable[str]:
     from eqa_nodes.registry import DETECTORS
 
     return DETECTORS
+
+
+def histories() -> Iterable[str]:
+    """Return the names of formats of episode histories."""
+    from eqa_nodes.recordings.formats import HISTORIES
+
+    return HISTORIES

@@ -82,9 +82,9 @@ class Scan:
 
     def _source(self) -> Path:
         """Return the history: PATH itself, or a bag of the run that PATH is. Raises StorageError."""
-        from eqa_nodes.viewing.episodes import BAGS, episode_of
+        from eqa_nodes.viewing.episodes import history_of
 
-        return episode_of(self.path, self.episode).history if self.episode or (self.path / BAGS).is_dir() else self.path
+        return history_of(self.path, self.episode)
 
     def _config(self) -> ReconstructionConfig:
         from eqa_nodes.core.reconstruction.config import ReconstructionConfig

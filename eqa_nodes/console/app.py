@@ -26,6 +26,7 @@ from eqa_nodes.console.shown import shown_entry, shown_live
 from eqa_nodes.console.stopping import PAUSE, STOP, DeadMan, Stopper
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
 from eqa_nodes.console.web import application, page, picture
+from sim_bridge.registry import sample_questions
 
 _EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
 _BEAT = {"beat": "1"}
@@ -71,6 +72,7 @@ class Console:
             "/": lambda _: page("index.html"),
             "/live/camera.jpg": lambda _: picture("image/jpeg", self._picture(self._camera)),
             "/live/map.svg": lambda _: picture("image/svg+xml", self._picture(self._map)),
+            "/samples": lambda _: Json(self._samples()),
             "/live/place": lambda _: Json(shown_place(self.robot)),
             "/live/cloud": lambda _: Response(self._picture(self._cloud), media_type="application/octet-stream"),
             "/live/call/{n:int}/{k:int}.jpg": self._call_picture,
@@ -98,6 +100,10 @@ class Console:
         if made is None:
             raise RequestRefused("the robot is still starting", 404)
         return made.get()
+
+    def _samples(self) -> list[str]:
+        """Return questions to try in the place that the robot is in; none for a recording, and where nobody knows."""
+        return [] if self.robot is None or self.robot.recorded else list(sample_questions(self.robot.place))
 
     def _call_picture(self, request: Request) -> Response:
         if self.robot is None:

@@ -46,7 +46,9 @@ _CHAIN = 8  # transforms between map and base at most; more is a loop
 
 
 class RosRobot:
-    """A graph in a ROS domain; use `close` at the end. Implements Robot."""
+    """A graph in a ROS domain; use `close` at the end. Implements WatchedRobot."""
+
+    recorded = False
 
     def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "", *,
                  namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),

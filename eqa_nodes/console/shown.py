@@ -23,8 +23,8 @@ def shown_live(robot: WatchedRobot | None) -> Plain:
     if robot is None:
         return {"ready": False}
     trace = robot.live.trace()
-    return {"ready": True, "place": robot.place, "camera": robot.pictures, "map": robot.live.version,
-            "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
+    return {"ready": True, "recorded": robot.recorded, "place": robot.place, "camera": robot.pictures,
+            "map": robot.live.version, "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
             "goals": shown_decisions(trace.decisions),
             "call": shown_call(trace, robot.live.calls), "refused": trace.refused}
 

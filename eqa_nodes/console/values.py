@@ -32,6 +32,7 @@ class RequestRefused(EqaError):
 class WatchedRobot(Protocol):
     """What is asked and watched. All methods may be called from any thread, `ask` by several: questions wait there."""
 
+    recorded: bool  # a recording stands in the robot's place: nothing drives
     place: str  # what the page calls the place that the robot is in
     live: Live  # what happened since the newest question, whoever asked it
     pictures: int  # of the camera, so far

@@ -97,3 +97,15 @@ class DetectorTraits(Traits):
     """Of a detector. labels: it reads the simulator's labels (privileged)."""
 
     labels: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryTraits(Traits):
+    """Of a format of episode histories.
+
+    looks_like: what a path of this format is, for messages. topics: it has topics and frames to choose, so that
+    `open` takes a BagOptions (or None) beside the path.
+    """
+
+    looks_like: str = ""
+    topics: bool = False

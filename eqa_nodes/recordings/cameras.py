@@ -11,6 +11,9 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.views import Intrinsics
 
+# Cameras of OpenGL, Habitat and ARKit: x right, y up, z back. Their worlds: y up, x to the right of -z.
+GL_FROM_OPTICAL = np.diag([1.0, -1.0, -1.0, 1.0])
+MAP_FROM_GL = np.array([[0.0, 0, -1, 0], [-1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 LOST_POSE = "the pose was lost"
 FARTHEST_M = 1e6  # no recording leaves this; the products of larger numbers overflow
 _LOOSE = 1e-3  # how far a recorded rotation may be from orthonormal: files round to six digits

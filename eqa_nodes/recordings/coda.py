@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.agent_state import PICKLED_NAMES, pickled_array
+from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.files import read_bounded, read_rgb
 from eqa_nodes.recordings.pictures import ColourHistory, Picture
 from eqa_nodes.recordings.plain_pickle import PickledCall, load_plain
@@ -26,6 +28,23 @@ _OWN = re.compile(r"2d_rect_cam0_(\w+)_(\d+)\.(?:png|jpe?g)", re.ASCII)
 _MAX_BYTES = 1 << 26  # a pickle holds one image of 1224x1024 and boxes
 _MAX_TEXT = 1 << 26
 _NEAR_S = 0.5  # the pose of an image is the nearest, no farther in time
+
+
+class CodaFormat:
+    """Sequences of CODa."""
+
+    traits = HistoryTraits(looks_like="a sequence of CODa: <seconds>.pkl as ReMEmbR makes them, or "
+                           "2d_rect/cam0/SEQUENCE")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is a folder of one sequence in either layout."""
+        return path.is_dir() and any(_PICKLED.fullmatch(p.name) or _OWN.fullmatch(p.name) for p in path.iterdir())
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return read_coda(path)
 
 
 @dataclass(frozen=True)
@@ -76,11 +95,6 @@ def pose_of(numbers: list[float] | tuple[float, ...], what: str) -> Transform:
     x, y, z, *rotation = numbers
     qx, qy, qz, qw = (np.asarray(rotation) / np.linalg.norm(rotation)).tolist()
     return Transform((x, y, z), (qx, qy, qz, qw))
-
-
-def is_coda(folder: Path) -> bool:
-    """Return whether a folder holds one sequence in either layout."""
-    return folder.is_dir() and any(_PICKLED.fullmatch(p.name) or _OWN.fullmatch(p.name) for p in folder.iterdir())
 
 
 def read_coda(folder: Path) -> ColourHistory:

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame, clean_depth
 from eqa_nodes.recordings import images, poses
-from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.recordings.options import ReadingConfig, renamed
 from eqa_nodes.recordings.poses import Poses
-from eqa_nodes.recordings.reader import Bag, Recorded, open_bag
+from eqa_nodes.recordings.reader import Bag, Recorded, is_bag, open_bag
 from eqa_nodes.recordings.roles import rectified
 from eqa_nodes.ros import messages
 
@@ -44,6 +45,24 @@ class BagOptions(NamedTuple):
         if config == ReadingConfig():
             return None
         return BagOptions(renamed(config.topics), config.map_frame, config.base_frame, config.tolerance_s)
+
+
+class BagFormat:
+    """Bags of ROS 2 and ROS 1."""
+
+    traits = HistoryTraits(looks_like="a rosbag2 folder, a .mcap or .db3 file, or a .bag file of ROS 1", topics=True)
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is a bag."""
+        return is_bag(path)
+
+    @staticmethod
+    def open(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
+            raise StorageError(f"{path} is neither a folder nor a file")
+        return read_history(path, options=options)
 
 
 class BagHistory(FramesAlone):

@@ -9,6 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.recordings.files import raw_depth, rgb_pixels
+from eqa_nodes.recordings.rvl import decode_rvl
 from eqa_nodes.ros import messages
 
 _DEPTH_HEADER = struct.Struct("<iff")  # format, then the two parameters of the inverse depth
@@ -24,8 +25,8 @@ def rgb_of(message: Any) -> np.ndarray:
 def depth_of(message: Any) -> np.ndarray:
     """Return (H, W) float32 metres, 0 = no return, of an Image or a CompressedImage. Raises BadFrame.
 
-    A compressed depth image is a PNG of 16 bits. With compressed_depth_image_transport a header of 12 bytes comes
-    first; floating-point depth is stored as inverse depth, metres = A / (value - B) with A and B of the header.
+    A compressed depth image is a PNG of 16 bits, or RVL. With compressed_depth_image_transport a header of 12 bytes
+    comes first; floating-point depth is stored as inverse depth, metres = A / (value - B) with A and B of the header.
     """
     if hasattr(message, "encoding"):
         return messages.depth_of(message)
@@ -33,11 +34,10 @@ def depth_of(message: Any) -> np.ndarray:
     data, what = bytes(message.data), f"of format {message.format!r}"
     if "compressedDepth" not in transport:
         return _millimetres(raw_depth(data, what))
-    if "rvl" in transport:
-        raise BadFrame(f"depth image is {message.format!r}: RVL is not supported, republish it as PNG or raw")
     if len(data) <= _DEPTH_HEADER.size:
         raise BadFrame(f"compressed depth image has {len(data)} bytes: no more than its header")
-    raw = raw_depth(data[_DEPTH_HEADER.size:], what)
+    decode = decode_rvl if "rvl" in transport else raw_depth
+    raw = decode(data[_DEPTH_HEADER.size:], what)
     if encoding != "32FC1":
         return _millimetres(raw)
     _, a, b = _DEPTH_HEADER.unpack_from(data)

@@ -24,11 +24,13 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
-from eqa_nodes.core.types.axes import position_from_habitat
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
-from eqa_nodes.recordings.cameras import base_below, mount, pinhole, rigid
+from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, pinhole, rigid
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb
+from eqa_nodes.recordings.pictures import colour_alone, read_pictures
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered, read_cameras
 
 DEPTH_RANGE_M = 10.0
@@ -36,9 +38,24 @@ CAMERA_HEIGHT_M = 1.0
 SIDECAR = "frames.csv"
 _COLUMNS = ("frame", "stamp_ns", "x", "y", "z", "qx", "qy", "qz", "qw")
 _LINE_BYTES = 300  # more than a line of frames.csv has
-_GL_FROM_OPTICAL = np.diag([1.0, -1.0, -1.0, 1.0])
-_MAP_FROM_HABITAT = np.eye(4)
-_MAP_FROM_HABITAT[:3, :3] = np.array([position_from_habitat(axis) for axis in np.eye(3).tolist()]).T
+
+
+class OpenEqaFormat:
+    """OpenEQA's folders, also those with colour alone."""
+
+    traits = HistoryTraits(looks_like="a folder with NNNNN-rgb.png")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a folder."""
+        return next(path.glob("*-rgb.png"), None) is not None
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        if colour_alone(path, "-rgb"):
+            return read_pictures(path, "-rgb")
+        return RecordedHistory(path.name, OpenEqaFolder(path))
 
 
 class _Row(NamedTuple):
@@ -80,7 +97,7 @@ class OpenEqaFolder:
             return self._cameras.frame(stamp_ns, rgb, raw, matrix)
         if raw.shape != rgb.shape[:2]:
             raise BadFrame(f"{self._depths[number]} is {raw.shape}, its colour image {rgb.shape[:2]}: wanted one size")
-        map_from_camera = _MAP_FROM_HABITAT @ matrix @ _GL_FROM_OPTICAL
+        map_from_camera = MAP_FROM_GL @ matrix @ GL_FROM_OPTICAL
         depth_m = (raw * (DEPTH_RANGE_M / 65535)).astype(np.float32)
         k, row = pinhole(self._cameras.color, rgb, 0.5), None if self._rows is None else self._rows[number]
         if row is None:
@@ -166,7 +183,7 @@ def _write_frame(folder: Path, sidecar: IO[str], number: int, frame: Frame) -> l
     steps = np.rint(depth_m.astype(np.float64) * (65535 / DEPTH_RANGE_M)).astype(np.uint16)
     _write_png(folder / f"{number:05d}-rgb.png", frame.rgb)
     _write_png(folder / f"{number:05d}-depth.png", steps)
-    habitat_from_gl = _MAP_FROM_HABITAT.T @ frame.map_from_camera() @ _GL_FROM_OPTICAL
+    habitat_from_gl = MAP_FROM_GL.T @ frame.map_from_camera() @ GL_FROM_OPTICAL
     _write_matrix(folder / f"{number:05d}.txt", habitat_from_gl)
     t = frame.map_from_base
     csv.writer(sidecar, lineterminator="\n").writerow((number, frame.stamp_ns, *map(repr, (*t.xyz, *t.xyzw))))

@@ -16,11 +16,28 @@ from types import MappingProxyType
 import numpy as np
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
 from eqa_nodes.recordings.files import read_rgb
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered
+
+
+class ImagesFormat:
+    """Folders of images and nothing else."""
+
+    traits = HistoryTraits(looks_like="a folder of images named by number (00012.jpg), without depth and poses")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a folder."""
+        return path.is_dir() and colour_alone(path, "")
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return read_pictures(path, "")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag1 import Reader as Ros1Reader
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
@@ -19,6 +20,7 @@ from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.recordings.bounded import check_storage, leave_packed, unpack_message
 from eqa_nodes.recordings.roles import ROLES, guess
+from eqa_nodes.recordings.ros1_bag import SUFFIX, Ros1Decoder, open_ros1
 from eqa_nodes.recordings.writer import KEYS
 from eqa_nodes.ros.graph import TOPICS
 
@@ -71,6 +73,25 @@ class MessageSource(Protocol):
         """Yield messages of some connections, with their times, in order."""
 
 
+class CdrDecoder:
+    """Deserializes messages of ROS 2: standard ones by their standard definition (old bags carry none), all others by
+    that of the bag."""
+
+    def __init__(self) -> None:
+        self._store = _standard()
+
+    def __call__(self, connection: Connection, data: bytes) -> Any:
+        """Return a message."""
+        if connection.msgtype not in self._store.fielddefs:
+            text = connection.msgdef.data
+            idl = connection.msgdef.format == MessageDefinitionFormat.IDL
+            types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
+            if self._store is _standard():  # which all bags share
+                self._store = get_typestore(Stores.ROS2_JAZZY)
+            self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
+        return self._store.deserialize_cdr(data, connection.msgtype)
+
+
 class Bag:
     """An open bag; topics are found by their names in the graph, under any one namespace, or by name and type.
 
@@ -78,14 +99,16 @@ class Bag:
     """
 
     def __init__(self, path: Path, reader: MessageSource, namespace: str = "", remap: Mapping[str, str] | None = None,
-                 packed: bool = False, known: Mapping[str, str] = MappingProxyType({})) -> None:
-        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one; known: key -> topic.
+                 packed: bool = False, known: Mapping[str, str] = MappingProxyType({}),
+                 decode: Callable[[Connection, bytes], Any] | None = None) -> None:
+        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one; known: key -> topic;
+        decode: what makes a message of its bytes (None: the CDR of ROS 2).
 
         Raises ConfigError for an unknown role, StorageError for no topic.
         """
         self.path = path
         self._reader, self._packed = reader, packed
-        self._store = _standard()
+        self._decode = decode or CdrDecoder()
         self.types = {c.topic: c.msgtype for c in reader.connections}
         self._counts = Counter[str]()
         for c in reader.connections:
@@ -118,7 +141,7 @@ class Bag:
         with _readable(self.path):
             for connection, log_ns, data in self._reader.messages(wanted, from_ns):
                 data = unpack_message(data) if self._packed else data
-                yield Recorded(key_of[connection.topic], log_ns, self._message(connection, data))
+                yield Recorded(key_of[connection.topic], log_ns, self._decode(connection, data))
 
     def last(self, key: str) -> Any | None:
         """Return the last message of a topic, None where there is none: only the end of the bag is unpacked."""
@@ -130,17 +153,6 @@ class Bag:
                 break
             back *= 8
         return None
-
-    def _message(self, connection: Connection, data: bytes) -> Any:
-        """Standard messages by their standard definition (old bags carry none), all others by that of the bag."""
-        if connection.msgtype not in self._store.fielddefs:
-            text = connection.msgdef.data
-            idl = connection.msgdef.format == MessageDefinitionFormat.IDL
-            types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
-            if self._store is _standard():  # which all bags share
-                self._store = get_typestore(Stores.ROS2_JAZZY)
-            self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
-        return self._store.deserialize_cdr(data, connection.msgtype)
 
     def _connections(self, key: str) -> list[Connection]:
         return [c for c in self._reader.connections if c.topic == self.topics.get(key)]
@@ -172,9 +184,16 @@ def _standard() -> Typestore:
     return get_typestore(Stores.ROS2_JAZZY)
 
 
+def is_bag(path: Path) -> bool:
+    """Return whether a path is a rosbag2 folder or file, or a bag of ROS 1."""
+    if path.is_dir():
+        return (path / "metadata.yaml").is_file() or any(next(path.glob(p), None) for p in ("*.mcap", "*.db3"))
+    return path.suffix in (".mcap", ".db3", SUFFIX) and path.is_file()
+
+
 @contextmanager
 def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = None) -> Iterator[Bag]:
-    """Open a bag folder or a single MCAP or sqlite3 file.
+    """Open a bag folder, a single MCAP or sqlite3 file, or a bag of ROS 1.
 
     Raises StorageError when it is absent, damaged or was never closed, or lacks a topic that `remap` names.
     """
@@ -184,15 +203,26 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
                  f"when nobody records it, run `python -m eqa_nodes.recordings.recover {path}`")
         raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
     with _readable(path):
-        check_storage(path)
-        reader = Reader(path)
+        reader = open_ros1(path) if path.suffix == SUFFIX else _open_ros2(path)
         reader.open()
     try:
         with _readable(path):
-            bag = Bag(path, reader, namespace, remap, leave_packed(reader), _known(reader))
+            bag = Bag(path, reader, namespace, remap, *_reading(reader))
         yield bag
     finally:
         reader.close()
+
+
+def _open_ros2(path: Path) -> Reader:
+    check_storage(path)
+    return Reader(path)
+
+
+def _reading(reader: Reader | Ros1Reader) -> tuple[bool, Mapping[str, str], Callable[[Connection, bytes], Any]]:
+    """Return what a Bag is told of an open reader: packed, known, decode."""
+    if isinstance(reader, Ros1Reader):
+        return False, {}, Ros1Decoder()
+    return leave_packed(reader), _known(reader), CdrDecoder()
 
 
 def _known(reader: Reader) -> dict[str, str]:
@@ -219,6 +249,8 @@ def _readable(path: Path) -> Iterator[None]:
 
 def _remedy(path: Path, error: Exception) -> str:
     """Return what mends a file that was cut off, "" for other damage."""
+    if path.suffix == SUFFIX and "index" in str(error).lower():
+        return f" It was cut off: mend it in place with rosbag reindex {path} (ROS 1)"
     if "end magic" not in str(error):
         return ""
     folder = path if path.is_dir() else "FOLDER, with the file in it"

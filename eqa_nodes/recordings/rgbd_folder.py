@@ -8,13 +8,31 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.cameras import FARTHEST_M, base_below, mount
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import read_bounded, read_raw_depth, read_rgb
 
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
 PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
 _LEVEL = np.cos(np.radians(20.0))  # a first camera that is tilted less has one of the world's axes for its vertical
+
+
+class RedwoodFormat:
+    """Redwood's folders."""
+
+    traits = HistoryTraits(looks_like="a folder with color/, depth/ and trajectory.log")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a folder."""
+        return (path / "trajectory.log").is_file()
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return RecordedHistory(path.name, RgbdFolder(path))
 
 
 def _millimetres(raw: np.ndarray) -> np.ndarray:

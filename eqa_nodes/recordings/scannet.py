@@ -19,8 +19,10 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.cameras import base_below, mount, onto_color, pinhole, rigid
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import MAX_PIXELS, read_matrix, read_raw_depth, read_rgb, rgb_pixels
 
 RATE_HZ = 30.0  # of the sensor; exported folders hold no times
@@ -30,6 +32,38 @@ _HEADER = struct.Struct("<64f2i4IfQ")  # four 4x4 matrices, two compressions, tw
 _FRAME = struct.Struct("<16f4Q")  # camera-to-world, two times in microseconds, bytes of colour and of depth
 _COLOR = {0: "raw", 1: "png", 2: "jpeg"}
 _DEPTH = {0: "raw", 1: "zlib", 2: "occi"}
+
+
+class SensFormat:
+    """ScanNet's own files."""
+
+    traits = HistoryTraits(looks_like="a ScanNet .sens file")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a file."""
+        return path.suffix == ".sens" and path.is_file()
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return RecordedHistory(path.stem, SensFile(path))
+
+
+class ScanNetFormat:
+    """What ScanNet's tools export."""
+
+    traits = HistoryTraits(looks_like="a folder with color/, depth/, pose/ and intrinsic/")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a folder."""
+        return (path / "pose").is_dir() and (path / "intrinsic").is_dir()
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return RecordedHistory(path.name, ScanNetFolder(path))
 
 
 class Cameras(NamedTuple):

@@ -18,9 +18,9 @@ from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.cameras import pinhole
 from eqa_nodes.recordings.files import read_bounded, read_rgb
-from eqa_nodes.recordings.histories import is_bag, open_history
+from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagHistory, BagOptions
-from eqa_nodes.recordings.reader import Bag, Recorded
+from eqa_nodes.recordings.reader import Bag, Recorded, is_bag
 from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, PRIMESENSE, read_depth
 
 COLOURS, DEPTHS = ("color", "rgb"), ("depth",)

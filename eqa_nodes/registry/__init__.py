@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from eqa_nodes.core.registry import EMBEDDERS, Registry
 from eqa_nodes.core.traits import AnswererTraits, DetectorTraits, JudgeTraits, PolicyTraits, ReaderTraits, Traits
+from eqa_nodes.recordings.formats import HISTORIES
 from sim_bridge.registry import SIMULATORS
 
 __all__ = ["AGENTS", "ANSWERERS", "BACKENDS", "DEFAULT_AGENT", "DEFAULT_ANSWERER", "DEFAULT_POLICY",
-           "DETECTORS", "EMBEDDERS", "JUDGES", "POLICIES", "READERS", "SIMULATORS"]
+           "DETECTORS", "EMBEDDERS", "HISTORIES", "JUDGES", "POLICIES", "READERS", "SIMULATORS"]
 
 POLICIES = Registry("policy", "eqa_nodes.policies", {
     "random": "eqa_nodes.core.policies.random_policy:RandomPolicy",

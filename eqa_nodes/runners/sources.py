@@ -15,9 +15,9 @@ from eqa_nodes.core.errors import BadPose, ConfigError, EqaError, StorageError
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.axes import transform_from_habitat
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.recordings.histories import is_bag
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.history_views import ViewSelection, check_history
+from eqa_nodes.recordings.reader import is_bag
 from eqa_nodes.recordings.rendered import PosedPath
 from eqa_nodes.runners.history import HistorySource, file_source, path_source, tour_source
 from eqa_nodes.runners.opening import selection_of

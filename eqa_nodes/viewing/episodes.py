@@ -41,6 +41,15 @@ def chosen(run: Path, known: Collection[str], name: str) -> str:
     raise StorageError(f"{run} {what}: name one with --episode, of {listed}")
 
 
+def history_of(path: Path, name: str = "") -> Path:
+    """Return an episode history: a path itself, or the bag of an episode of the run that it is.
+
+    Raises StorageError as episode_of does.
+    """
+    is_run = path.is_dir() and ((path / BAGS).is_dir() or (path / _OF_A_RUN[0]).exists())
+    return episode_of(path, name).history if name or is_run else path
+
+
 def episodes_of(run: Path) -> list[Episode]:
     """Return the episodes of a run folder, sorted by name, or the one that a path is. Raises StorageError for none."""
     folder = run / BAGS

@@ -19,6 +19,7 @@ from sim_bridge.house.simulator import SEEDS, world
 SPLITS = {"train": range(1000), "test": range(1000, SEEDS)}
 _SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))
 _TRIES = 12
+_TRIED = tuple(CATEGORIES[i] for i in (3, 1, 0, 2, 5, 4, 6))  # in this order, to be tried by people
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,14 @@ def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = Fals
     found = (question for k, house_seed in enumerate(seeds) for question in _one_of_each(
         _Source(int(house_seed), split, include_seen), _categories(k * step, per_house), used))
     yield from islice(found, max(n, 0))
+
+
+def questions_to_try(seed: int, count: int = 4) -> tuple[str, ...]:
+    """Return questions about the house of a seed that can be answered by what a robot sees there, each of another
+    category."""
+    source, used = _Source(seed, "", True), Counter[str]()
+    asked = (source.next(category, used) for category in _TRIED)
+    return tuple(islice((question.question for question in asked if question is not None), count))
 
 
 def _categories(first: int, count: int) -> list[str]:

@@ -90,6 +90,14 @@ class HouseSimulator(Walker):
         """Raise UnknownScene for anything but house:0 to house:1999, house:0+1 to house:1999+8, or house:0@2 ..."""
         _parsed(scene)
 
+    @staticmethod
+    def sample_questions(scene: str) -> tuple[str, ...]:
+        """Return questions to try in a house, none for one of two storeys. Raises UnknownScene."""
+        from sim_bridge.house.dataset import questions_to_try
+
+        name = _parsed(scene)
+        return questions_to_try(name.seed) if name.storeys == 1 else ()
+
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
         """worlds: ready-made houses by scene name, beside the generated ones (tests)."""
         super().__init__()

@@ -15,8 +15,9 @@ import pytest
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.testing.waiting import WAIT_S, until
+from sim_bridge.registry import sample_questions
 from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
-from tests.fixtures.console_server import ANSWER, DESK, STORY, ended, serving
+from tests.fixtures.console_server import ANSWER, DESK, STORY, FakeRobot, ended, serving
 from tests.unit.bench.report.test_report_calls import asked
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>' + "W" * 300
@@ -54,6 +55,56 @@ def test_texts_stay_texts_and_ends_are_told_honestly(tmp_path: Path, size: tuple
         assert page.locator("main script, main img[src=x]").count() == 0 and page.title() == "Ask the robot"
         assert overflow(page) == 0
     assert not faults, faults
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_a_click_on_a_sample_asks_it(tmp_path: Path, size: tuple[int, int]) -> None:
+    known = sample_questions("house:3")
+    with serving(tmp_path, begin=False) as (server, console, _), browser() as chromium:
+        robot = FakeRobot(console.feed.ring)
+        robot.place = "house:3"
+        console.begin(robot)
+        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector(".sample")
+        assert page.locator(".sample").all_text_contents() == list(known) and overflow(page) == 0
+        robot.go.set()
+        page.click(".sample >> nth=1")
+        page.wait_for_selector(f"article.ended h2:has-text('{known[1]}')")
+        assert robot.asked == [known[1]] and page.input_value("#text") == ""
+
+
+def test_a_place_that_knows_no_samples_shows_none(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, _, _robot), browser() as chromium:
+        page = chromium.new_page()
+        page.set_default_timeout(1000 * WAIT_S)
+        with page.expect_response("**/samples") as reply:
+            page.goto(server.url)
+        assert reply.value.json() == []
+        page.wait_for_selector(".link.ready")
+        assert not page.is_visible("#samples")
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_a_recording_shows_no_controls_of_a_robot(tmp_path: Path, size: tuple[int, int]) -> None:
+    with serving(tmp_path, begin=False) as (server, console, _), browser() as chromium:
+        robot = FakeRobot(console.feed.ring)
+        robot.recorded, robot.pictures = True, 0  # type: ignore[misc]
+        console.begin(robot)
+        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector("h1:has-text('Ask the recording')")
+        assert not any(page.is_visible(part) for part in ("#explore", "#show", "#to-place", "#camera", ".goals h2"))
+        robot.go.set()
+        page.fill("#text", "Where is the desk?")
+        page.click("button.main")
+        page.wait_for_selector("article.ended .proof img, article.ended .shot img")
+        robot.pictures = 1
+        robot.live.changed()
+        page.wait_for_selector("#live figure.camera.ready")
+        assert page.is_visible("#camera-note") and overflow(page) == 0
 
 
 def test_what_is_refused_is_said_and_the_text_stays(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@ import { answerOf, ask, callOf, costOf, el, fixed, goalsInto, make, Picture, pro
 import { showPast } from "./past.js";
 import { showPlace } from "./place.js";
 
+const RECORDING = "Ask the recording";
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
 const map = new Picture(el("map"), 400);
 const SILENT_MS = 3500;  // the console sends something every second
-let heard = 0;
+let heard = 0, sampled = null;
 let live = { ready: false, troubles: [] }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
 
 // A page that nobody sees listens to nothing: a browser opens six connections to one console, and a stop needs one.
@@ -56,9 +57,12 @@ function showLive() {
   if (el("troubles").textContent !== troubles) el("troubles").textContent = troubles;
   el("troubles").hidden = !troubles;
   if (!live.ready) return;
+  document.body.classList.toggle("recorded", live.recorded);
+  if (live.recorded) nameRecording();
+  showSamples();
   if (!document.hidden && !el("now").hidden) {
     if (live.camera) camera.show("/live/camera.jpg", live.camera);
-    map.show("/live/map.svg", live.map);
+    if (live.map || !live.recorded) map.show("/live/map.svg", live.map);
   }
   if (!document.hidden && !el("place").hidden) showPlace(live);
   const known = JSON.stringify(live.goals);
@@ -73,6 +77,30 @@ function showLive() {
   el("refused").hidden = !refused.length;
   el("refused").textContent = "could not be used: " + refused.join("; ");
   elsewhere();
+}
+
+// A recording stands in the robot's place: nothing drives, and the picture is the newest proof.
+function nameRecording() {
+  if (el("title").textContent === RECORDING) return;
+  document.title = el("title").textContent = RECORDING;
+  el("camera-note").textContent = "the view that proves the newest answer";
+  el("camera").alt = "the view that proves the newest answer";
+  el("to-past").textContent = "Past questions";
+}
+
+// A few questions to try, where the place's simulator knows some.
+async function showSamples() {
+  if (sampled === live.place) return;
+  sampled = live.place;
+  let texts = [];
+  try { texts = await ask("/samples"); } catch { texts = []; }  // they are no more than a help
+  if (sampled !== live.place) return;
+  el("samples").hidden = texts.length === 0;
+  el("samples").replaceChildren(...texts.map(text => make("button", { type: "button", className: "sample", textContent: text, onclick: () => {
+    el("text").value = text;
+    grow();
+    el("ask").requestSubmit();
+  } })));
 }
 
 // The newest call of the running question; what has not changed stays, so that its pictures do not load again.

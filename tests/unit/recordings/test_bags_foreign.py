@@ -28,6 +28,7 @@ from tests.fixtures.foreign_bags import (
     Scene,
     StandardCdr,
     depth_png,
+    depth_rvl,
     frames_of,
     inverse_depth_png,
     jpeg,
@@ -136,6 +137,7 @@ def test_compressed_color(scene: Scene, tmp_path: Path, text: str, pack: Callabl
 
 @pytest.mark.parametrize(("text", "pack", "off_m"), [
     ("16UC1; compressedDepth png", depth_png, 1e-6), ("16UC1; compressedDepth", depth_png, 1e-6),
+    ("16UC1; compressedDepth rvl", depth_rvl, 1e-6),
     ("32FC1; compressedDepth png", inverse_depth_png, 0.002)])
 def test_compressed_depth(scene: Scene, tmp_path: Path, text: str, pack: Callable[[np.ndarray], bytes],
                           off_m: float) -> None:
@@ -148,7 +150,7 @@ def test_compressed_depth(scene: Scene, tmp_path: Path, text: str, pack: Callabl
 
 
 @pytest.mark.parametrize(("text", "data", "complaint"), [
-    ("16UC1; compressedDepth rvl", b"\0" * 40, "RVL is not supported"), ("16UC1; compressedDepth png", b"\0" * 12,
+    ("16UC1; compressedDepth rvl", b"\0" * 40, "claims 0x0 pixels"), ("16UC1; compressedDepth png", b"\0" * 12,
      "no more than its header"), ("16UC1; compressedDepth png", b"\0" * 12 + b"\x89PNG\r\n", "cannot be read"),
     ("jpeg", jpeg(np.zeros((4, 4, 3), np.uint8)), "has lost it"),
     ("16UC1; png compressed", b"GIF89a", "cannot be read")])

@@ -18,7 +18,8 @@ from eqa_nodes.core.types.views import Frame, check_frame
 from eqa_nodes.recordings.definitions import definition, type_hash
 from eqa_nodes.recordings.episode_history import RecordedHistory, survey
 from eqa_nodes.recordings.export import FrameMessages, write_bag
-from eqa_nodes.recordings.histories import FORMATS, open_history
+from eqa_nodes.recordings.formats import HISTORIES
+from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.writer import BagWriter
@@ -65,7 +66,7 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
 
 def test_every_kind_keeps_the_contract(made: tuple[str, Path]) -> None:
     name, path = made
-    assert [n for n, f in FORMATS.items() if f.fits(path)] == [name]
+    assert [n for n in HISTORIES if HISTORIES[n].fits(path)] == [name]
     history = open_history(path)
     frames = list(history)
     assert (len(history), len(frames), history.name, sum(history.dropped.values())) == (3, 3, "tour", 0)
@@ -194,7 +195,7 @@ def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
         open_history(tmp_path)
     with pytest.raises(StorageError, match="there is no .*nowhere"):
         open_history(tmp_path / "nowhere")
-    with pytest.raises(StorageError, match=r"histories 'bags' \(did you mean bag\?\): known are bag, coda, images"):
+    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are bag, coda, images"):
         open_history(tmp_path, "bags")
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):

@@ -25,12 +25,25 @@ from rosbags.rosbag2 import Reader
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.recordings.agent_state import read_agent_state
 from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.hand_held import from_arkit
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.recover import recover
 from tests.fixtures.foreign_bags import DEPTH, Scene, StandardCdr, inverse_depth_png
 from tests.fixtures.habitat_pickles import stand_ins, state_value
 from tests.fixtures.histories import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
+from tests.fixtures.phones import (
+    Node,
+    millimetres,
+    rvl,
+    shots,
+    write_polycam,
+    write_record3d,
+    write_rtabmap,
+    write_stray,
+    zipped,
+)
+from tests.fixtures.ros1_bags import write_ros1
 
 COUNT = int(os.environ.get("EQA_FUZZ", "40"))
 HANG_S = 30.0
@@ -131,11 +144,32 @@ def _redwood(folder: Path) -> Path:
     return write_redwood(folder / "redwood", 1)
 
 
+def _record3d(folder: Path) -> Path:
+    lzfse = pytest.importorskip("lzfse", reason="lzfse is not installed: pip install 'eqa-nodes[phones]'")
+    return write_record3d(folder / "tour.r3d", shots(2), lzfse.compress)
+
+
+def _stray(folder: Path) -> Path:
+    pytest.importorskip("av", reason="PyAV is not installed: pip install 'eqa-nodes[video]'")
+    return write_stray(folder / "stray", shots(2))
+
+
+def _rtabmap(folder: Path) -> Path:
+    poses = [from_arkit(s.world_from_camera) for s in shots(2)]
+    return write_rtabmap(folder / "home.db", [Node(pose, pose, s.rgb, b"DEPTHRVL" + rvl(millimetres(s.depth_m)))
+                                              for pose, s in zip(poses, shots(2), strict=True)], np.eye(4))
+
+
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "bag": _bag, "bag folder": _bag_folder, "bag without sums": _bag_without_sums,
     "bag sqlite3": lambda folder: _foreign(folder, "sqlite3"),
     "bag packed": lambda folder: _foreign(folder, "mcap", "message"),
-    "openeqa": _openeqa, "redwood": _redwood, "scannet": _scannet, "sens": _sens}
+    "bag ros1": lambda folder: write_ros1(folder / "foreign.bag", Scene(StandardCdr(), 2).rows()),
+    "bag ros1 packed": lambda folder: write_ros1(folder / "foreign.bag", Scene(StandardCdr(), 2).rows(), "lz4"),
+    "openeqa": _openeqa, "redwood": _redwood, "scannet": _scannet, "sens": _sens,
+    "polycam": lambda folder: write_polycam(folder / "polycam", shots(2), corrected=False),
+    "polycam zip": lambda folder: zipped(write_polycam(folder / "polycam", shots(2)), folder / "polycam.zip"),
+    "record3d": _record3d, "stray": _stray, "rtabmap": _rtabmap}
 
 
 class Hang(BaseException):

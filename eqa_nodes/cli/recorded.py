@@ -1,0 +1,33 @@
+"""A recording that is asked: which one, and which of its views answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eqa_nodes.cli import names
+from eqa_nodes.cli.groups import FORMAT, SOURCES, ViewsOptions
+from eqa_nodes.cli.options import group, option
+
+if TYPE_CHECKING:
+    from eqa_nodes.recordings.history import BagOptions
+    from eqa_nodes.runners.history import HistorySource
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryOptions:
+    """A recording that questions are about."""
+
+    history: Path | None = option(None, f"run directory with bags; or {SOURCES}", metavar="PATH")
+    episode: str = option("", "with --history: which episode, where it is a run of several", metavar="ID")
+    format: str = option("", FORMAT, complete=names.histories)
+    views: ViewsOptions = group(ViewsOptions)
+
+    def source(self, options: BagOptions | None) -> HistorySource:
+        """Return the recording. options: how a bag is read, None = the usual way. Raises EqaError."""
+        from eqa_nodes.runners.history import file_source
+        from eqa_nodes.viewing.episodes import history_of
+
+        assert self.history is not None
+        return file_source(history_of(self.history, self.episode), self.format, options)

@@ -1,0 +1,126 @@
+"""A recording in the robot's place on the console: it is asked, and nothing drives."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.console.live import Live
+from eqa_nodes.console.values import RequestRefused
+from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.surfaces import Cloud
+from eqa_nodes.core.types.views import Keyframe
+
+_TURN_S = 0.1  # how often a question that waits looks whether it was called off
+_VIEWS = 500  # of earlier answers that are kept
+_READING = "reading"
+CANCELED = Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled by the caller")
+
+
+class RecordedRobot:
+    """Answers from an episode history, one question after the other. Implements WatchedRobot.
+
+    A question that is called off while it is answered ends when the answer is there, and the answer is dropped: a call
+    of a model cannot be taken back.
+    """
+
+    recorded = True
+
+    def __init__(self, name: str, open_runner: Callable[[Callable[[str], None]], EpisodeRunner],
+                 ring: Callable[[], None]) -> None:
+        """name: of the recording. open_runner: is given what hears the progress; the runner answers from the history.
+
+        Raises EqaError where the runner cannot be opened.
+        """
+        self.place, self.live, self._ring = name, Live(ring), ring
+        self.pictures = self.clouds = 0
+        self.changed: Callable[[str, list[str]], None] = lambda node, names: None
+        self._listener: Callable[[Progress], None] = lambda progress: None
+        self._turn, self._waiting, self._stops = threading.Lock(), list[object](), 0
+        self._views: OrderedDict[int, Keyframe] = OrderedDict()
+        self._shown = b""
+        self._runner = open_runner(lambda text: self._listener(Progress(_READING, reason=text)))
+
+    def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
+        mine, stops = object(), self._stops
+        self._waiting.append(mine)
+
+        def called_off() -> bool:
+            return cancel.is_set() or self._stops != stops
+
+        try:
+            listener(Progress("queued", place=len(self._waiting)))
+            while not self._turn.acquire(timeout=_TURN_S):
+                if called_off():
+                    return CANCELED
+        finally:
+            self._waiting.remove(mine)
+        try:
+            if called_off():
+                return CANCELED
+            self._listener = listener
+            listener(Progress(_READING))
+            self.live.began(question.text)
+            answer = self._told(question, called_off)
+            self.live.answered(answer)
+            return answer
+        finally:
+            self._turn.release()
+
+    def stop(self) -> None:
+        self._stops += 1
+
+    def view(self, evidence: Evidence) -> Keyframe:
+        view = self._views.get(evidence.keyframe_id)
+        if view is None:
+            raise StorageError(f"the view of {evidence.stamp_ns / 1e9:.1f} s is not kept any more: ask again")
+        return view
+
+    def recall(self, text: str, limit: int) -> list[Recalled]:
+        raise StorageError("a recording has no memory that can be searched here: ask a question about it")
+
+    def camera(self) -> bytes:
+        if not self._shown:
+            raise RequestRefused("no view of the recording has proved an answer yet", 404)
+        return self._shown
+
+    def grid(self) -> GridMap | None:
+        return None
+
+    def surfaces(self) -> Cloud | None:
+        return None
+
+    def close(self) -> None:
+        self._runner.close()
+
+    def _told(self, question: Question, called_off: Callable[[], bool]) -> Answer:
+        try:
+            result = self._runner.run(Sample(question.id, question.text, ""))
+        except Exception:
+            self.live.answered(Answer(abstained=True, error=ErrorCode.INTERNAL))
+            raise
+        if called_off():
+            return CANCELED
+        self._show(result)
+        return result.answer
+
+    def _show(self, result: EpisodeResult) -> None:
+        """Keep the views of an answer, and show the path and the best one."""
+        trace = result.trace
+        if trace is None:
+            return
+        self.live.told(trace)
+        for view in trace.keyframes:
+            self._views[view.id] = view
+            self._views.move_to_end(view.id)
+        while len(self._views) > _VIEWS:
+            self._views.popitem(last=False)
+        if trace.view:
+            self._shown, self.pictures = trace.view, self.pictures + 1
