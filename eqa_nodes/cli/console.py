@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.ask import AREA
+from eqa_nodes.cli.ask import AREA, DRIVE
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, option
 from eqa_nodes.cli.page import PageOptions
 from eqa_nodes.cli.watched import WatchedOptions
+from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
     from rich.console import Console as Terminal
@@ -31,6 +32,7 @@ class ServeConsole:
     """
 
     robot: WatchedOptions = group(WatchedOptions)
+    drive: str = option("", DRIVE, choices=DRIVE_MODES)
     area: str = option("", AREA, metavar="CORNERS")
     runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
                         metavar="DIR")
@@ -43,7 +45,7 @@ class ServeConsole:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        return self.chain.config(self.area, reconstruct=self.reconstruct)
+        return self.chain.config(self.area, reconstruct=self.reconstruct, drive=self.drive)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""
@@ -67,6 +69,9 @@ class ServeConsole:
         if self.reconstruct and self.robot.attach:
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true")
+        if self.drive and self.robot.attach:
+            raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
+                              self.drive)
         self.page.check()
         self.robot.check(self.config)
 

@@ -64,6 +64,7 @@ class RunConfig:
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
     through: graph (one process) | isolated (a process a node) | process (no ROS) | attached (a graph that runs already,
     in `namespace`).
+    drive: go | confirm | dry, as node.drive; "" = as the parameter file says.
     limits: of one question; 0 = no limit. show: drive to the evidence after the answer.
     params: ROS parameter file. overrides: {node: {parameter: value}}, which win over everything.
     folder: of the run; bags, memories and captions lie below it.
@@ -87,6 +88,7 @@ class RunConfig:
     replayed: Replayed | None = None
     through: str = GRAPH
     namespace: str = ""
+    drive: str = ""
     limits: Limits = Limits()
     force_guess: bool = False
     show: bool = False
@@ -183,7 +185,8 @@ class RunConfig:
             "perception": _changed("detector", self.detector),
             **({"reconstructor": {"enabled": True}} if self.reconstruct else {}),
             "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
-            SHARED: {"labels_from": "detector"} if detects else {},
+            SHARED: {**({"labels_from": "detector"} if detects else {}),
+                     **({"node.drive": self.drive} if self.drive else {})},
             **driven_by(self.navigator)}
         return {**own, "agent": spending} if spending else own
 

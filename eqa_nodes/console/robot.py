@@ -24,6 +24,7 @@ from eqa_nodes.core.storage.codec import decode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud
@@ -79,6 +80,9 @@ class RosRobot:
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         return self._client.ask(question, lambda feedback: listener(progress_of(feedback)), cancel)
 
+    def reply(self, inquiry: str, option: int) -> None:
+        self._client.reply(inquiry, option)
+
     def stop(self) -> None:
         self._client.stop()
 
@@ -122,8 +126,8 @@ class RosRobot:
         adaptive = AdaptiveSubscriptions(node)
         callbacks: dict[str, Callable[[Any], None]] = {
             "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
-            "decision": self._decision, "model_calls": self._call, "episode": self._episode,
-            "keyframes": self._keyframe}
+            "decision": self._decision, "model_calls": self._call, "inquiry": self._inquiry,
+            "episode": self._episode, "keyframes": self._keyframe}
         callbacks |= {key: partial(self._put, key) for key in _NEWEST}
         for key, callback in callbacks.items():
             topic = TOPICS[key]
@@ -209,6 +213,9 @@ class RosRobot:
 
     def _call(self, message: Any) -> None:
         self.live.called(decode(ModelCall, json.loads(message.data)))
+
+    def _inquiry(self, message: Any) -> None:
+        self.live.asks(decode(Inquiry, json.loads(message.data)))
 
     def _episode(self, message: Any) -> None:
         self.place = str(message.scene) or self.place

@@ -10,7 +10,7 @@ from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
-from eqa_nodes.core.agent.dialogue import NOBODY, Person
+from eqa_nodes.core.agent.dialogue import NOBODY, Person, Replies
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
@@ -146,9 +146,11 @@ class InProcessRunner:
 
     def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
-                 pool: SimulatorPool | None = None, show: bool = False, person: Person = NOBODY) -> None:
-        """show: the robot drives to the evidence after each answer. person: who may be asked something."""
-        self._person = person
+                 pool: SimulatorPool | None = None, show: bool = False, replies: Replies | None = None) -> None:
+        """show: the robot drives to the evidence after each answer. replies: of a person who may be asked something;
+        None: nobody is there.
+        """
+        self._person: Person = NOBODY if replies is None else replies
         self._settings = merged(None, parameters).settings
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._answerer = answerer_of(self._settings.answerer)
@@ -182,6 +184,11 @@ class InProcessRunner:
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
         return self._answerer.answer(sample.as_question(self._limits, force_guess=True), ())
+
+    def reply(self, inquiry: str, option: int) -> None:
+        """Reply to what the agent asks. Raises ConfigError where nothing waits for it."""
+        if isinstance(self._person, Replies):
+            self._person.reply(inquiry, option)
 
     def close(self) -> None:
         """Release the simulators."""

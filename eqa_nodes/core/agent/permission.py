@@ -19,7 +19,7 @@ _OPTIONS = ("yes", "no, look elsewhere", "no, answer from what you know")
 _SHOWN = 4  # what a dry drive shows: the look round at its beginning, and goals
 _HERE_M = 0.1  # a drive so short is a turn on the spot
 _TO = re.compile(r"(?:^|.*\b)(?:goes|going) to (?P<place>[^:;]+)(?:: (?P<why>.*))?$", re.DOTALL)
-_AWAY = re.compile(r", [0-9.]+ m away")
+_LESS = re.compile(r", [0-9.]+ m away|, best of [0-9]+$")  # of a reason: a person is told the distance already
 
 
 class Permission:
@@ -94,5 +94,5 @@ def _where(decision: Decision, here: Pose2) -> str:
 
 
 def _because(why: str) -> str:
-    told = _AWAY.sub("", why).strip()
+    told = _LESS.sub("", why).strip()
     return f" ({told})" if told else ""

@@ -81,9 +81,9 @@ def test_a_dry_drive_moves_nothing_shows_its_goals_and_answers_from_what_is_in_v
     assert goals == [Pose2(float(x), 0.0, 0.0) for x in range(4)] and not world.permitted and not world.asked_for()
     assert all(p.reason.startswith("dry drive: it would ") for p in world.shown if p.decision is not None)
     assert answer.abstained and answer.message.endswith(
-        f"1. {ROUND}; 2. drive 1.0 m to room 1 (40 % to see the answer, best of 2); "
-        "3. drive 2.0 m to room 2 (40 % to see the answer, best of 2); "
-        "4. drive 3.0 m to room 3 (40 % to see the answer, best of 2)")
+        f"1. {ROUND}; 2. drive 1.0 m to room 1 (40 % to see the answer); "
+        "3. drive 2.0 m to room 2 (40 % to see the answer); "
+        "4. drive 3.0 m to room 3 (40 % to see the answer)")
 
 
 def test_each_drive_is_asked_for_in_one_sentence_and_made_after_a_yes() -> None:
@@ -92,8 +92,8 @@ def test_each_drive_is_asked_for_in_one_sentence_and_made_after_a_yes() -> None:
     assert answer.text == "in the kitchen" and answer.message == "" and world.permitted == [True] * 3
     assert world.asked_for() == [
         "May I turn once on the spot (to see what is around)?",
-        "May I drive 1.0 m to room 1 (40 % to see the answer, best of 2)?",
-        "May I drive 2.0 m to room 2 (40 % to see the answer, best of 2)?"]
+        "May I drive 1.0 m to room 1 (40 % to see the answer)?",
+        "May I drive 2.0 m to room 2 (40 % to see the answer)?"]
     replies = [p.inquiry.reply for p in world.shown if p.inquiry is not None and not p.inquiry.open]
     assert replies == [1, 1, 1]
     goal_shown_while_it_asks = [p.decision.goal for p in world.shown if p.inquiry and p.inquiry.open and p.decision]
@@ -104,7 +104,7 @@ def test_a_refused_goal_is_followed_by_the_next_one_and_the_answer_names_it() ->
     world = Rooms({2: 0.8}, enforces=CONFIRM)
     answer = world.asked_by(CONFIRM, Saying(1, 2, 1))
     assert answer.text == "in the kitchen" and world.permitted == [True, True]
-    assert answer.message == ("not allowed: 1. drive 1.0 m to room 1 (40 % to see the answer, best of 2): "
+    assert answer.message == ("not allowed: 1. drive 1.0 m to room 1 (40 % to see the answer): "
                               "a person said no")
 
 
