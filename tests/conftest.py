@@ -32,7 +32,7 @@ SECONDS = {  # what a file takes, about, on two busy cores; all others take less
     "ros/nodes/test_doctor_robot.py": 41, "ros/system/test_record.py": 40, "ros/system/test_chaos.py": 36,
     "models/test_served_model.py": 36, "ros/system/test_workers.py": 34, "ros/system/test_replay.py": 31,
     "ros/system/test_assistant.py": 30, "process/test_notebooks.py": 20, "ros/system/test_library.py": 12,
-    "ros/system/test_queue.py": 29, "ros/system/test_poster.py": 24, "process/test_bench_workers.py": 24,
+    "ros/system/test_queue.py": 29, "ros/system/test_permission.py": 60, "ros/system/test_poster.py": 24, "process/test_bench_workers.py": 24,
     "ros/system/test_robot_world.py": 23, "ros/nodes/test_doctor_cameras.py": 22, "ros/system/test_nav2_sim.py": 21,
     "models/test_perceived_graph.py": 20, "process/test_calibrate.py": 18, "ros/nodes/test_nav2_navigator.py": 17,
     "ros/system/test_cli.py": 16, "models/test_local.py": 15, "ros/system/test_scanned_scenes.py": 15,
