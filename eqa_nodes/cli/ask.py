@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -130,7 +131,8 @@ class Ask:
         from eqa_nodes.cli.paths import run_folder
 
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
-                                 show=self.show, drive=self.drive, reconstruct=self.reconstruct,
+                                 show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
+                                 reconstruct=self.reconstruct,
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def _check(self) -> None:

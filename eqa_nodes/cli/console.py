@@ -45,7 +45,7 @@ class ServeConsole:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
-        return self.chain.config(self.area, reconstruct=self.reconstruct, drive=self.drive)
+        return self.chain.config(self.area, reconstruct=self.reconstruct, drive=self.drive, ask_back=True)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import UnassessedViews, ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.clarifying import Clarifying, Clear
 from eqa_nodes.core.agent.config import ASKING, NEVER, NEWEST, AgentConfig
 from eqa_nodes.core.agent.consulting import Consulting
 from eqa_nodes.core.agent.cost import CostTracker
@@ -41,6 +42,8 @@ class Episode:
 
     def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
                  listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO) -> None:
+        self._meant = lambda meant: Episode(ports, replace(config, ask_back=False), stop, meant, listener, canceled,
+                                            drive)
         ports = ports._replace(answerer=NotedAnswerer(ports.answerer, ports.odometry, self._note))
         self.ports, self.config, self.question = ports, config, question
         self._listener, self._begun, self._phase = listener, False, "queued"
@@ -65,6 +68,7 @@ class Episode:
                                    self.drives)
         self.judging = Judging(question, ports.answerer, config, self.views, self.answers, self.bounds)
         self._looking: Looking = self.judging
+        self.clarifying = Clarifying(question, ports.memory, self.dialogue) if config.ask_back else None
         self._unconfirmed = ""  # why a sure answer was not looked at again
 
     def run(self) -> Answer:
@@ -74,6 +78,8 @@ class Episode:
         try:
             check_question(self.question.text)
             check_limits(self.question.limits)
+            if self.clarifying is not None:
+                return self._cleared(self.clarifying.clear())
             self.cost.begin()
             answer = self.answers.last = self.memory.refused() or self._answer()
             if self.question.show:
@@ -84,6 +90,15 @@ class Episode:
         receipt = replace(self.cost.receipt(self.memory.privileged), limit=self.bounds.limit)
         message = "; ".join(filter(None, (answer.message, self.permission.in_words())))
         return replace(answer, receipt=receipt, message=with_limit(message, self.bounds.limit))
+
+    def _cleared(self, clear: Clear) -> Answer:
+        """Return the answer to the question as it is meant."""
+        answer = self._meant(clear.question).run()
+        if not clear.said:
+            return answer
+        privileged = tuple(sorted({*answer.receipt.privileged, *clear.privileged}))
+        return replace(answer, message="; ".join(filter(None, (clear.said, answer.message))),
+                       receipt=replace(answer.receipt, privileged=privileged))
 
     def _answer(self) -> Answer:
         """Ask memory first, then explore until the answer is sure enough or exploration ends."""

@@ -74,6 +74,8 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "drive": Argument("", "go: the robot drives at will; confirm: a person is asked before each drive; dry: "
                               "nothing moves, goals are shown; empty: as the parameter file says, else go",
                           ("", *DRIVE_MODES)),
+        "ask_back": Argument("false", "ask a person what is meant where a question fits several things that memory "
+                             "knows, or none", YES_NO),
         "record": Argument("false", "record a bag an episode", YES_NO),
         "memory_file": Argument("", "remember in this file over all runs; empty: in a file an episode"),
         "map_name": Argument("", "of the map that the robot is localised in: what it remembers of the same one counts"),

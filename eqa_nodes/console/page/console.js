@@ -90,7 +90,7 @@ let inquiry = "";
 function showInquiry() {
   const asked = live.inquiry;
   el("inquiry").hidden = !asked;
-  if (asked) el("inquiry-left").textContent = `${asked.left_s} s left to reply; ${asked.kind === "may_i_drive" ? "without a reply it does not drive" : "without a reply it takes the first one"}`;
+  if (asked) el("inquiry-left").textContent = `${asked.left_s} s left to reply; ${asked.kind === "may_i_drive" ? "without a reply it does not drive" : "without a reply it takes the question as it was asked"}`;
   if ((asked?.id ?? "") === inquiry) return;
   inquiry = asked?.id ?? "";
   el("inquiry-text").textContent = asked?.text ?? "";
