@@ -60,6 +60,7 @@ class RosRobot:
         self.live = Live(ring)
         self.episodes = threading.Event()  # set when an episode has begun
         self.changed: Callable[[str, list[str]], None] = lambda node, names: None  # parameters, by somebody
+        self.inquired: Callable[[Inquiry], None] = lambda inquiry: None  # may not wait: it is the thread of the topics
         self._newest: dict[str, bytes] = {}
         self.pictures = self.clouds = 0
         self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
@@ -215,7 +216,9 @@ class RosRobot:
         self.live.called(decode(ModelCall, json.loads(message.data)))
 
     def _inquiry(self, message: Any) -> None:
-        self.live.asks(decode(Inquiry, json.loads(message.data)))
+        inquiry = decode(Inquiry, json.loads(message.data))
+        self.live.asks(inquiry)
+        self.inquired(inquiry)
 
     def _episode(self, message: Any) -> None:
         self.place = str(message.scene) or self.place
