@@ -13,7 +13,7 @@ from rich.table import Table
 
 NAMES = ("mapping", "decisions", "memory", "relocalise", "histories", "render", "scans", "reconstruction", "localise",
          "recording", "harness", "measure", "graph", "live", "answer", "shutdown", "soak", "demo")
-PROOFS = ("scan-to-scene", "questions")  # long, and no matter of speed: run only when named
+PROOFS = ("scan-to-scene", "questions", "phrasings")  # long, and no matter of speed: run only when named
 COLUMNS = ("name", "median_ms", "baseline", "ratio", "note")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "speed.md"
 
