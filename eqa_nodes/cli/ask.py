@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,16 +20,20 @@ from eqa_nodes.cli.groups import (
 )
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
 from eqa_nodes.cli.recorded import HistoryOptions
+from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.running.runner import EpisodeResult
+    from eqa_nodes.cli.replying import TerminalPerson
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.core.agent.agent import Progress
     from eqa_nodes.core.types.questions import Answer
 
 SCENE = "house:1000"
+DRIVE = ("go: the robot drives at will; confirm: you are asked before each drive; dry: nothing moves, goals are shown "
+         "(default: go, or as the parameter file says; a graph that runs already has its own)")
 AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\"; the robot accepts no goal outside (default: "
         "no bounds)")
 
@@ -52,6 +57,7 @@ class Ask:
     show: bool = flag("drive to the best evidence after the answer")
     namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
     reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
+    drive: str = option("", DRIVE, choices=DRIVE_MODES)
     area: str = option("", AREA, metavar="CORNERS")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: evidence in --out)",
@@ -71,6 +77,7 @@ class Ask:
         from eqa_nodes.cli.asked_progress import progress_line, words_of
         from eqa_nodes.cli.calls import CallPrinter
         from eqa_nodes.cli.printing import print_answer
+        from eqa_nodes.cli.replying import TerminalPerson
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.storage.codec import dumps
 
@@ -80,16 +87,18 @@ class Ask:
         console = Console(stderr=self.json)
         calls = CallPrinter(console)
         with progress_line(console) as say:
+            person = TerminalPerson(console, say)
+
             def show(p: Progress) -> None:
-                if not calls.printed(p):
+                if not calls.printed(p) and not person.heard(p):
                     say(*words_of(p))
 
             if self.attach:
-                result = EpisodeResult("question", self._attached(show))
+                result = EpisodeResult("question", self._attached(show, person))
             elif self.recording.history:
                 result = self._about_history(lambda text: say(text.partition(":")[0], text))
             else:
-                result = self._own_graph(show)
+                result = self._own_graph(show, person)
         if self.json:  # a graph that was there before does not tell the name of its model
             model = "" if self.attach else self.config.model_name
             print(dumps({"question": self.question, "model": model, "answer": result.answer}))
@@ -125,15 +134,19 @@ class Ask:
         from eqa_nodes.cli.paths import run_folder
 
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
-                                 show=self.show, reconstruct=self.reconstruct,
+                                 show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
+                                 reconstruct=self.reconstruct,
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def _check(self) -> None:
         from eqa_nodes.core.errors import ConfigError
 
         recorded = self.recording.history
-        if recorded and (self.show or self.area):
-            raise ConfigError("a question about a recording drives nothing: leave out --show and --area")
+        if recorded and (self.show or self.area or self.drive):
+            raise ConfigError("a question about a recording drives nothing: leave out --show, --area and --drive")
+        if self.attach and self.drive:
+            raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
+                              self.drive)
         if self.attach and (self.evidence or recorded):
             raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
                               "--evidence")
@@ -165,28 +178,31 @@ class Ask:
         with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
             return runner.run(Sample("question", self.question, ""))
 
-    def _own_graph(self, show: Callable[[Progress], None]) -> EpisodeResult:
+    def _own_graph(self, show: Callable[[Progress], None], person: TerminalPerson) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
+        from eqa_nodes.core.agent.dialogue import Replies
         from eqa_nodes.runners.opening import open_runner
         from eqa_nodes.runners.ready import check_chain
 
         scene = self.scene or SCENE
         check_chain(self.config, scene)
-        with closing(open_runner(self.config, show)) as runner:
+        with closing(open_runner(self.config, show, replies=Replies())) as runner:
+            person.reply = getattr(runner, "reply", None)  # a function of the user's own asks nothing
             return runner.run(Sample("question", self.question, "", scene=scene))
 
-    def _attached(self, show: Callable[[Progress], None]) -> Answer:
+    def _attached(self, show: Callable[[Progress], None], person: TerminalPerson) -> Answer:
         from eqa_nodes.core.types.questions import Question
         from eqa_nodes.ros.environment import ensure_ros
 
         ensure_ros()
         from eqa_nodes.ros.client import GraphClient
-        from eqa_nodes.runners.in_graph import calls_to, progress_of
+        from eqa_nodes.runners.in_graph import progress_of, told_to
 
         question = Question(self.question, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
-        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, calls_to(show),
+        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, told_to(show),
                          namespace=self.namespace, remap=remapping(self.recording.bag.remap)) as client:
+            person.reply = client.reply
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
             return client.ask(question, lambda feedback: show(progress_of(feedback)))

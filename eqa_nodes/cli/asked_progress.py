@@ -9,30 +9,47 @@ from typing import TYPE_CHECKING
 from eqa_nodes.cli.printing import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
+    from rich.status import Status
 
     from eqa_nodes.core.agent.progress import Progress
 
 
+class ProgressLine:
+    """Shows a text and which step it belongs to. status: the line on a terminal; None writes one line for each step."""
+
+    def __init__(self, status: Status | None) -> None:
+        from rich.console import Console as Terminal
+
+        self._status, self._errors, self._step = status, Terminal(stderr=True), ""
+
+    def __call__(self, step: str, text: str) -> None:
+        """Show a text."""
+        if self._status is not None:
+            self._status.update(shown(text))
+        elif step != self._step:
+            self._step = step
+            self._errors.print(shown(text), soft_wrap=True, highlight=False)
+
+    def stop(self) -> None:
+        """Take the line away while a person is asked something."""
+        if self._status is not None:
+            self._status.stop()
+
+    def start(self) -> None:
+        """Show the line again."""
+        if self._status is not None:
+            self._status.start()
+
+
 @contextmanager
-def progress_line(console: Console) -> Iterator[Callable[[str, str], None]]:
-    """Give what shows a text. Its first part says which step it is: piped, one line is written for each step."""
+def progress_line(console: Console) -> Iterator[ProgressLine]:
+    """Give what shows how a question stands."""
     if console.is_terminal:
         with console.status("starting") as status:
-            yield lambda step, text: status.update(shown(text))
-        return
-    from rich.console import Console as Terminal
-
-    errors, told = Terminal(stderr=True), [""]
-
-    def write(step: str, text: str) -> None:
-        if step != told[0]:
-            told[0] = step
-            errors.print(shown(text), soft_wrap=True, highlight=False)
-
-    yield write
+            yield ProgressLine(status)
+    else:
+        yield ProgressLine(None)
 
 
 def words_of(progress: Progress) -> tuple[str, str]:

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.ask import AREA
+from eqa_nodes.cli.ask import AREA, DRIVE
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, option
 from eqa_nodes.cli.page import PageOptions
 from eqa_nodes.cli.recorded import HistoryOptions
 from eqa_nodes.cli.watched import WatchedOptions
+from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
     from rich.console import Console as Terminal
@@ -34,6 +35,7 @@ class ServeConsole:
 
     robot: WatchedOptions = group(WatchedOptions)
     recording: HistoryOptions = group(HistoryOptions)
+    drive: str = option("", DRIVE, choices=DRIVE_MODES)
     area: str = option("", AREA, metavar="CORNERS")
     runs: Path = option(Path("runs"), "run directory, or a folder of run directories, whose episodes can be replayed",
                         metavar="DIR")
@@ -47,7 +49,8 @@ class ServeConsole:
     def config(self) -> RunConfig:
         """The configuration of the run, less its folder."""
         views = self.recording.views
-        return self.chain.config(self.area, frames=views.frames, k=views.k, reconstruct=self.reconstruct)
+        return self.chain.config(self.area, frames=views.frames, k=views.k, reconstruct=self.reconstruct,
+                                 drive=self.drive, ask_back=True)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""
@@ -71,15 +74,18 @@ class ServeConsole:
         if self.reconstruct and self.robot.attach:
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true")
+        if self.drive and self.robot.attach:
+            raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
+                              self.drive)
         self.page.check()
         if self.recording.history is None:
             self.robot.check(self.config)
             return
         from eqa_nodes.runners.ready import check_answerer
 
-        if self.robot.attach or self.robot.scene or self.area or self.reconstruct:
-            raise ConfigError("a recording drives nothing: leave out --attach, --scene, --area and --reconstruct, or "
-                              "--history")
+        if self.robot.attach or self.robot.scene or self.area or self.reconstruct or self.drive:
+            raise ConfigError("a recording drives nothing: leave out --attach, --scene, --area, --reconstruct and "
+                              "--drive, or --history")
         check_answerer(self.config)
         self._recording()
 

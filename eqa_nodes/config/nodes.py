@@ -20,6 +20,7 @@ from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, 
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.registry import is_class
 from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, group, setting
+from eqa_nodes.core.types.inquiries import DRIVE_MODES, GO
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.senses import SensesConfig
 from eqa_nodes.models.config import ModelConfig
@@ -46,10 +47,18 @@ class NodeSettings:
     second_camera: SecondCameraConfig = SecondCameraConfig()
     tf: TfConfig = TfConfig()
     call_deadline_s: Positive = setting(60.0, "Deadline of a call to another node in seconds.", live=NOW)
+    drive: str = setting(GO,
+        "Whether the robot may be moved: go | confirm (a person is asked before each drive and each look round) | dry "
+        "(nothing moves; goals are shown). Agent and navigators read it. A navigator refuses what it does not allow, "
+        "whoever asks for it.")
     min_rate_hz: NotNegative = setting(0.0,
         "Minimum rate of each camera topic in hertz; a lower rate sets WARN on /diagnostics; 0 disables the check.")
     max_age_s: NotNegative = setting(0.0,
         "Maximum age of a camera message in seconds; older messages set ERROR on /diagnostics; 0 disables the check.")
+
+    def __post_init__(self) -> None:
+        if self.drive not in DRIVE_MODES:
+            raise ConfigError("node: " + unknown("drive", self.drive, DRIVE_MODES))
 
 
 # What nodes use of the settings that they share.
@@ -173,7 +182,7 @@ def _with_policy(policy: str) -> type[ExplorerSettings]:
 class NavigatorSettings(Settings):
     """Parameters of the navigator node."""
 
-    node: NodeSettings = setting(NodeSettings(), reads=_CALLER)
+    node: NodeSettings = setting(NodeSettings(), reads=(*_CALLER, "drive"))
     robot: RobotModel = setting(RobotModel(), reads=("radius_m", "move_m", "turn_deg"))
     navigator: NavigatorConfig = setting(NavigatorConfig(), live=GOAL)
     leg_deadline_s: Positive = setting(AgentConfig().leg_deadline_s,
@@ -185,7 +194,7 @@ class NavigatorSettings(Settings):
 class Nav2NavigatorSettings(Settings):
     """Parameters of the nav2_navigator node."""
 
-    node: NodeSettings = setting(NodeSettings(), reads=_PLACED)
+    node: NodeSettings = setting(NodeSettings(), reads=(*_PLACED, "drive"))
     robot: RobotModel = setting(RobotModel(), reads=("radius_m",))
     driving: DrivingConfig = DrivingConfig()
     stamped: bool = setting(True, "Type of cmd_vel: true = TwistStamped, false = Twist.")
@@ -258,7 +267,7 @@ class RecorderSettings(KeepsImages):
 class AgentSettings(Settings):
     """Parameters of the agent node."""
 
-    node: NodeSettings = setting(NodeSettings(), reads=(*_PLACED, *_CALLER))
+    node: NodeSettings = setting(NodeSettings(), reads=(*_PLACED, *_CALLER, "drive"))
     agent: AgentConfig = setting(AgentConfig(), live=QUESTION)
     map_deadline_s: Positive = setting(10.0,
         "Time in seconds to wait for the explorer to receive the map of the newest observation.", live=NOW)

@@ -64,6 +64,8 @@ class RunConfig:
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
     through: graph (one process) | isolated (a process a node) | process (no ROS) | attached (a graph that runs already,
     in `namespace`).
+    drive: go | confirm | dry, as node.drive; "" = as the parameter file says. ask_back: a person is
+    there to say which of several things a question means; the parameter file wins over it.
     limits: of one question; 0 = no limit. show: drive to the evidence after the answer.
     params: ROS parameter file. overrides: {node: {parameter: value}}, which win over everything.
     folder: of the run; bags, memories and captions lie below it.
@@ -87,6 +89,8 @@ class RunConfig:
     replayed: Replayed | None = None
     through: str = GRAPH
     namespace: str = ""
+    drive: str = ""
+    ask_back: bool = False
     limits: Limits = Limits()
     force_guess: bool = False
     show: bool = False
@@ -183,9 +187,14 @@ class RunConfig:
             "perception": _changed("detector", self.detector),
             **({"reconstructor": {"enabled": True}} if self.reconstruct else {}),
             "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
-            SHARED: {"labels_from": "detector"} if detects else {},
+            SHARED: {**({"labels_from": "detector"} if detects else {}),
+                     **({"node.drive": self.drive} if self.drive else {})},
             **driven_by(self.navigator)}
-        return {**own, "agent": spending} if spending else own
+        asks = {"agent.ask_back": True} if self.ask_back and not self._file_says("agent", "agent.ask_back") else {}
+        return {**own, "agent": {**spending, **asks}} if spending or asks else own
+
+    def _file_says(self, node: str, name: str) -> bool:
+        return name in self.from_file.get(node, {})
 
     def _model_reads_labels(self, agent: NamedAgent) -> bool:
         """Return whether the answerer asks a model that reads the labels of views in the place of their pictures."""

@@ -32,5 +32,5 @@ def need_of(method: str, path: str) -> str:
     if _OPEN.fullmatch(path):
         return ""
     if method == "POST":
-        return ASK if path == "/questions" else STOP  # to call a question off is to stop it
+        return ASK if path == "/questions" or path.startswith("/inquiries/") else STOP  # to call off is to stop
     return ADMIN if path == "/audit" else LOOK

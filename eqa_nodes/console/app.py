@@ -86,7 +86,8 @@ class Console:
             "/runs/{run}/{n:int}/view/{k:int}.jpg": lambda r: picture(
                 "image/jpeg", self.past.view(**_episode(r), view=r.path_params["k"]))}
         post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
-            "/questions": self._put, "/questions/{id:int}/cancel": self._cancel}
+            "/questions": self._put, "/questions/{id:int}/cancel": self._cancel,
+            "/inquiries/{id}": self._reply}
         return application(self.rules, self.gate, get, post, (
             Route("/events", self._events, methods=["GET"]), Route("/stop", self._stop, methods=["POST"]),
             Route("/alive", self._alive, methods=["POST"])))
@@ -130,6 +131,17 @@ class Console:
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
         request.scope[DETAILS] = {"question": request.path_params["id"]}
         self.questions.cancel(request.path_params["id"])
+        return Json({})
+
+    def _reply(self, request: Request, body: Mapping[str, Any]) -> Response:
+        """Hand a person's reply to the robot that asked."""
+        identity, option = request.path_params["id"], body.get("option")
+        if self.robot is None:
+            raise RequestRefused("the robot is still starting", 404)
+        if isinstance(option, bool) or not isinstance(option, int) or not 1 <= option < 100:
+            raise RequestRefused("a reply is the number of an option", 400)
+        request.scope[DETAILS] = {"inquiry": identity, "option": option}
+        self.robot.reply(identity, option)
         return Json({})
 
     async def _stop(self, _: Request) -> Response:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
@@ -28,13 +30,14 @@ class Live:
         self.calls = 0  # of a model, for the newest question
         self._trace = self._before = EpisodeTrace()
         self._pose: tuple[int, Pose2] | None = None
+        self._inquiry: tuple[Inquiry, float] | None = None  # with the time at which it ends
 
     def began(self, question: str) -> None:
         """Begin anew with a question; "" = an episode began and nothing is asked."""
         with self._lock:
             self._before, self._trace = self._trace, EpisodeTrace(question)
             self._trace.poses = [self._pose] if self._pose and question else []
-            self.running, self.calls = bool(question), 0
+            self.running, self.calls, self._inquiry = bool(question), 0, None
         self.changed()
 
     def moved(self, stamp_ns: int, pose: Pose2) -> None:
@@ -60,6 +63,18 @@ class Live:
             self.calls += 1
         self._ring()
 
+    def asks(self, inquiry: Inquiry) -> None:
+        """Take in what a person is asked, or that this has ended."""
+        with self._lock:
+            self._inquiry = (inquiry, time.monotonic() + inquiry.deadline_s) if inquiry.open else None
+        self._ring()
+
+    def inquiry(self) -> tuple[Inquiry, float] | None:
+        """Return what a person is asked now, and how many seconds are left to reply; None where nothing is."""
+        with self._lock:
+            left_s = self._inquiry[1] - time.monotonic() if self._inquiry else 0.0
+            return (self._inquiry[0], left_s) if self._inquiry and left_s > 0 else None
+
     def saw(self, keyframe: Keyframe) -> None:
         """Take in a view that memory keeps."""
         with self._lock:
@@ -68,7 +83,7 @@ class Live:
     def answered(self, answer: Answer) -> None:
         """Take in the end of the question."""
         with self._lock:
-            self._trace.answer, self.running = answer, False
+            self._trace.answer, self.running, self._inquiry = answer, False, None
         self.changed()
 
     def refused(self, what: str) -> None:

@@ -24,6 +24,7 @@ from eqa_nodes.core.storage.codec import decode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud
@@ -61,6 +62,7 @@ class RosRobot:
         self.live = Live(ring)
         self.episodes = threading.Event()  # set when an episode has begun
         self.changed: Callable[[str, list[str]], None] = lambda node, names: None  # parameters, by somebody
+        self.inquired: Callable[[Inquiry], None] = lambda inquiry: None  # may not wait: it is the thread of the topics
         self._newest: dict[str, bytes] = {}
         self.pictures = self.clouds = 0
         self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
@@ -80,6 +82,9 @@ class RosRobot:
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         return self._client.ask(question, lambda feedback: listener(progress_of(feedback)), cancel)
+
+    def reply(self, inquiry: str, option: int) -> None:
+        self._client.reply(inquiry, option)
 
     def stop(self) -> None:
         self._client.stop()
@@ -124,8 +129,8 @@ class RosRobot:
         adaptive = AdaptiveSubscriptions(node)
         callbacks: dict[str, Callable[[Any], None]] = {
             "tf": self._transforms, "tf_static": self._transforms, "question": self._question, "answer": self._answer,
-            "decision": self._decision, "model_calls": self._call, "episode": self._episode,
-            "keyframes": self._keyframe}
+            "decision": self._decision, "model_calls": self._call, "inquiry": self._inquiry,
+            "episode": self._episode, "keyframes": self._keyframe}
         callbacks |= {key: partial(self._put, key) for key in _NEWEST}
         for key, callback in callbacks.items():
             topic = TOPICS[key]
@@ -211,6 +216,11 @@ class RosRobot:
 
     def _call(self, message: Any) -> None:
         self.live.called(decode(ModelCall, json.loads(message.data)))
+
+    def _inquiry(self, message: Any) -> None:
+        inquiry = decode(Inquiry, json.loads(message.data))
+        self.live.asks(inquiry)
+        self.inquired(inquiry)
 
     def _episode(self, message: Any) -> None:
         self.place = str(message.scene) or self.place

@@ -10,6 +10,7 @@ from eqa_nodes.bench.report.calls import card_of, chosen_pictures
 from eqa_nodes.bench.report.outlines import Outline
 from eqa_nodes.console.values import Entry, Proof, WatchedRobot
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
@@ -26,7 +27,17 @@ def shown_live(robot: WatchedRobot | None) -> Plain:
     return {"ready": True, "recorded": robot.recorded, "place": robot.place, "camera": robot.pictures,
             "map": robot.live.version, "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
             "goals": shown_decisions(trace.decisions),
-            "call": shown_call(trace, robot.live.calls), "refused": trace.refused}
+            "call": shown_call(trace, robot.live.calls), "inquiry": shown_inquiry(robot.live.inquiry()),
+            "refused": trace.refused}
+
+
+def shown_inquiry(asked: tuple[Inquiry, float] | None) -> Plain | None:
+    """Return what a person is asked now, with the whole seconds that are left; None where nothing is."""
+    if asked is None:
+        return None
+    inquiry, left_s = asked
+    return {"id": inquiry.id, "text": inquiry.text, "options": list(inquiry.options), "kind": inquiry.kind,
+            "question": inquiry.question, "left_s": math.ceil(left_s)}
 
 
 def shown_entry(entry: Entry) -> Plain:

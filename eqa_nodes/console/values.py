@@ -42,6 +42,9 @@ class WatchedRobot(Protocol):
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         """Ask and wait for the answer; setting `cancel` calls this question off. Raises EqaError."""
 
+    def reply(self, inquiry: str, option: int) -> None:
+        """Reply to what the robot asks (live.inquiry), by its id and the number of an option. Raises EqaError."""
+
     def stop(self) -> None:
         """Call off every question, also those of others. Raises EqaError."""
 

@@ -8,16 +8,19 @@ from dataclasses import replace
 from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import UnassessedViews, ViewAssessments
 from eqa_nodes.core.agent.bounds import Bounds
+from eqa_nodes.core.agent.clarifying import Clarifying, Clear
 from eqa_nodes.core.agent.config import ASKING, NEVER, NEWEST, AgentConfig
 from eqa_nodes.core.agent.consulting import Consulting
 from eqa_nodes.core.agent.cost import CostTracker
+from eqa_nodes.core.agent.dialogue import Dialogue
 from eqa_nodes.core.agent.drives import Drives
 from eqa_nodes.core.agent.judging import Judging, Looking
 from eqa_nodes.core.agent.legs import Legs
-from eqa_nodes.core.agent.limits import check_limits, limit_in, with_limit
+from eqa_nodes.core.agent.limits import check_limits, left, limit_in, with_limit
 from eqa_nodes.core.agent.newest import JudgingNewest, NewestViews
 from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.agent.patience import Patience
+from eqa_nodes.core.agent.permission import Permission
 from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.agent.recollecting import Recollecting
 from eqa_nodes.core.agent.showing import show
@@ -27,6 +30,7 @@ from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.protocols import Ports, adviser_of
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.inquiries import GO, Inquiry
 from eqa_nodes.core.types.questions import Answer, Question
 
 # Of a drive that fails: by the navigator, for want of a map or a transform, or with the node that drives.
@@ -37,7 +41,9 @@ class Episode:
     """One question on its way to an answer: `run` is the whole of it."""
 
     def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
-                 listener: Callable[[Progress], None], canceled: Callable[[], bool]) -> None:
+                 listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO) -> None:
+        self._meant = lambda meant: Episode(ports, replace(config, ask_back=False), stop, meant, listener, canceled,
+                                            drive)
         ports = ports._replace(answerer=NotedAnswerer(ports.answerer, ports.odometry, self._note))
         self.ports, self.config, self.question = ports, config, question
         self._listener, self._begun, self._phase = listener, False, "queued"
@@ -50,13 +56,19 @@ class Episode:
         kind = {ASKING: ViewAssessments, NEWEST: NewestViews}.get(config.explore, UnassessedViews)
         self.views = kind(ports.memory, ports.answerer, question, config, self.bounds, stop.calibration is not None)
         self.answers = Answers(question, ports.answerer, self.views, stop, self.bounds, self._report)
-        self.legs = Legs(ports.navigator, question.limits, self.cost, config.leg_deadline_s)
+        self.dialogue = Dialogue(question, ports.person, config.reply_s,
+                                 lambda: left(question.limits.seconds, self.cost.receipt().seconds), canceled,
+                                 self._inquire)
+        self.permission = Permission(drive, self.dialogue, lambda: ports.odometry.last()[1], config.max_failed_legs,
+                                     lambda decision: self._report("exploring", decision))
+        self.legs = Legs(ports.navigator, question.limits, self.cost, config.leg_deadline_s, self.permission)
         self.drives = Drives(ports, config, self.legs, self.views, self.bounds, self._report)
         self.patience = Patience(ports.memory, self.drives, config)
         self.memory = Recollecting(question, ports, config, self.views, self.answers, self.bounds, self.legs,
                                    self.drives)
         self.judging = Judging(question, ports.answerer, config, self.views, self.answers, self.bounds)
         self._looking: Looking = self.judging
+        self.clarifying = Clarifying(question, ports.memory, self.dialogue) if config.ask_back else None
         self._unconfirmed = ""  # why a sure answer was not looked at again
 
     def run(self) -> Answer:
@@ -66,6 +78,8 @@ class Episode:
         try:
             check_question(self.question.text)
             check_limits(self.question.limits)
+            if self.clarifying is not None:
+                return self._cleared(self.clarifying.clear())
             self.cost.begin()
             answer = self.answers.last = self.memory.refused() or self._answer()
             if self.question.show:
@@ -74,7 +88,17 @@ class Episode:
         except EqaError as error:
             answer = self.answers.failed(error)
         receipt = replace(self.cost.receipt(self.memory.privileged), limit=self.bounds.limit)
-        return replace(answer, receipt=receipt, message=with_limit(answer.message, self.bounds.limit))
+        message = "; ".join(filter(None, (answer.message, self.permission.in_words())))
+        return replace(answer, receipt=receipt, message=with_limit(message, self.bounds.limit))
+
+    def _cleared(self, clear: Clear) -> Answer:
+        """Return the answer to the question as it is meant."""
+        answer = self._meant(clear.question).run()
+        if not clear.said:
+            return answer
+        privileged = tuple(sorted({*answer.receipt.privileged, *clear.privileged}))
+        return replace(answer, message="; ".join(filter(None, (clear.said, answer.message))),
+                       receipt=replace(answer.receipt, privileged=privileged))
 
     def _answer(self) -> Answer:
         """Ask memory first, then explore until the answer is sure enough or exploration ends."""
@@ -106,12 +130,12 @@ class Episode:
         for _ in range(self.config.max_legs):
             if self._looking.answered() and self._confirmed():
                 return None
-            if self.bounds.reached():
+            if self.bounds.reached() or self.permission.ended:
                 return ""
             decision = self._decide()
             if decision.goal is not None:
-                self._looking.went(decision)
-                self.drives.follow(decision)
+                if self.drives.follow(decision):
+                    self._looking.went(decision)
             elif limit := limit_in(decision.reason):
                 self.bounds.limit = self.bounds.limit or limit
                 return ""
@@ -169,6 +193,12 @@ class Episode:
         if self._begun:
             self._listener(Progress(phase, *self.cost.update(), self.views.best, decision,
                                     decision.reason if decision else "", weighed))
+
+    def _inquire(self, inquiry: Inquiry, decision: Decision | None) -> None:
+        """Tell the listener what a person is asked, and how that ended. Raises Canceled."""
+        self._listener(Progress("asking", *self.cost.update(), self.views.best, decision, inquiry.in_words(),
+                                inquiry=inquiry))
+        self.bounds.check_canceled()
 
     def _note(self, call: ModelCall) -> None:
         """Tell the listener what a model was asked; what it was asked while the question waited, when it begins."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, cast
 
+from eqa_nodes.core.agent.dialogue import NOBODY, Person
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Option, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
@@ -138,3 +139,4 @@ class Ports(NamedTuple):
     memory: Memory
     answerer: Answerer
     odometry: Odometry
+    person: Person = NOBODY

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.profiles import PROFILES
 from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.core.types.inquiries import DRIVE_MODES
 from eqa_nodes.recordings.roles import ROLES
 from eqa_nodes.registry import READERS
 from eqa_nodes.ros.graph import TOPICS
@@ -70,6 +71,11 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         **{name: Argument(default, "frame of the robot's transforms") for name, default in FRAMES.items()},
         "use_sim_time": Argument("false", "time comes from /clock", YES_NO),
         **_nav2("nav2_bringup's own", NONE),
+        "drive": Argument("", "go: the robot drives at will; confirm: a person is asked before each drive; dry: "
+                              "nothing moves, goals are shown; empty: as the parameter file says, else go",
+                          ("", *DRIVE_MODES)),
+        "ask_back": Argument("false", "ask a person what is meant where a question fits several things that memory "
+                             "knows, or none", YES_NO),
         "record": Argument("false", "record a bag an episode", YES_NO),
         "memory_file": Argument("", "remember in this file over all runs; empty: in a file an episode"),
         "map_name": Argument("", "of the map that the robot is localised in: what it remembers of the same one counts"),

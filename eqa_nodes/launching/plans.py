@@ -160,6 +160,7 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
         detector=DetectorConfig(name=chosen["detector"]), world=world, robot=chosen.get("robot", ""),
         reconstruct=_yes(chosen, "reconstruct"),
         dataset=chosen.get("dataset", ""), image=chosen.get("image", ""), navigator=chosen.get("navigator", ATOMIC),
+        drive=chosen.get("drive", ""), ask_back=chosen.get("ask_back") == "true",
         params=Path(chosen["params_file"]), folder=_folder(chosen))
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import PROCESS, RunConfig
+from eqa_nodes.core.agent.dialogue import Replies
+from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.memory import open_file
@@ -23,6 +25,7 @@ from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.library.replying import Reply, replying
 from eqa_nodes.library.shown import Asked, View
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.runners.function import Environment
@@ -55,11 +58,22 @@ class Scene:
     start: Pose2 | None = None
     seed: int = 0
 
-    def ask(self, question: str) -> Asked:
-        """Let the robot explore until it can answer. Raises EqaError."""
+    def ask(self, question: str, reply: Reply | None = None) -> Asked:
+        """Let the robot explore until it can answer. Raises EqaError.
+
+        reply: is given what the robot asks (drive="confirm", ask_back=True of the scene) and returns the number of an
+        option or 0.
+        """
         check_question(question)
-        with TemporaryDirectory(prefix="eqa-") as folder, \
-                closing(open_runner(replace(self.config, folder=Path(folder)))) as runner:
+        replies = Replies()
+        heard = replying(reply, replies.reply)
+
+        def listen(progress: Progress) -> None:
+            if progress.inquiry is not None:
+                heard(progress.inquiry)
+
+        with TemporaryDirectory(prefix="eqa-") as folder, closing(open_runner(
+                replace(self.config, folder=Path(folder)), listen, replies=replies if reply else None)) as runner:
             result = runner.run(self._sample(question))
         return Asked(question, result.answer, result.trace or EpisodeTrace(question, answer=result.answer))
 
@@ -164,11 +178,13 @@ class Robot(_Closing):
         self._robot: RosRobot = RosRobot(domain, lambda: None, namespace=namespace, remap=remap)
         self._limits = limits
 
-    def ask(self, question: str, drive: bool = True, show: bool = False) -> Asked:
+    def ask(self, question: str, drive: bool = True, show: bool = False, reply: Reply | None = None) -> Asked:
         """Ask and wait. drive: the robot may drive to find out; show: it then drives to where the answer can be seen.
 
-        Raises EqaError; interrupting it calls this question off.
+        reply: is given what the robot asks meanwhile, such as whether it may drive, and returns the number of an option
+        or 0. Raises EqaError; interrupting it calls this question off.
         """
+        self._robot.inquired = replying(reply, self._robot.reply)
         asked = Question(check_question(question), limits=self._limits, may_explore=drive, show=show)
         answer = self._robot.ask(asked, lambda progress: None, threading.Event())
         trace = replace(self._robot.live.trace(question), grid=self._robot.grid(), answer=answer)

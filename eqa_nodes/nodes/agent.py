@@ -11,6 +11,7 @@ from eqa_nodes.config.nodes import AgentSettings
 from eqa_nodes.core.agent.agent import Agent, Progress
 from eqa_nodes.core.agent.queue import Queue
 from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.ros import convert
@@ -20,6 +21,7 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import ODOMETRIES
 from eqa_nodes.ros.ports import connect
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.ros.replying import ReplyServer
 
 
 class AgentNode(EqaNode[AgentSettings]):
@@ -29,14 +31,16 @@ class AgentNode(EqaNode[AgentSettings]):
 
     def configure(self) -> None:
         self.odometry = ODOMETRIES[self.config.odometry](self)
-        self.ports = connect(self, self.odometry)
+        self.replies = ReplyServer(self)
+        self.ports = connect(self, self.odometry, self.replies)
         self.episodes = Episodes(self, self.odometry)
         self.diagnostics.add(EPISODE, self.episodes.report)
         for key in self.spec.publishes:
             self.out(key)
         self._speaking, self._speech_lock = False, threading.Lock()
+        self._shown: Decision | None = None
         self._later: list[tuple[Question, Answer]] = []
-        self.queue = Queue(Agent(self.ports, self.config.agent), self.config.queue)
+        self.queue = Queue(self._agent(self.config), self.config.queue)
         self.serve("reset_episode", self._reset)
         self.asking = AskServer(self, self.queue, self._begin, self._end, self._show)
 
@@ -52,7 +56,10 @@ class AgentNode(EqaNode[AgentSettings]):
 
     def reconfigured(self, old: AgentSettings, new: AgentSettings) -> None:
         """Let later questions have a new agent; those that wait keep theirs."""
-        self.queue.agent = Agent(self.ports, new.agent)
+        self.queue.agent = self._agent(new)
+
+    def _agent(self, config: AgentSettings) -> Agent:
+        return Agent(self.ports, config.agent, drive=config.node.drive)
 
     def _begin(self, goal: Goal) -> None:
         """A question's turn has come. Raises StaleData where no episode has begun."""
@@ -81,12 +88,17 @@ class AgentNode(EqaNode[AgentSettings]):
         """Complete feedback with the decision; publish that and calls of a model for recorder, console and RViz."""
         if progress.call is not None:
             self.send("model_calls", String(data=dumps(progress.call)))
+        if progress.inquiry is not None:
+            self.send("inquiry", String(data=dumps(progress.inquiry)))
         decision = progress.decision
         if decision is None or decision.goal is None:
             return
         at, pose = self.odometry.last()
         feedback.goal, feedback.reason = convert.goal_msg(decision.goal, at), decision.reason
         feedback.explored = float(decision.explored)
+        if decision is self._shown:  # when a person was asked for it
+            return
+        self._shown = decision
         self.send("goal", feedback.goal)
         entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates, marks=decision.marks)
         self.send("decision", convert.decision_msg(entry, decision.goal, decision.explored))

@@ -35,7 +35,8 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         driving = self.config.driving
         self.gates, self._commander = Gates(driving.gates), commander_of(self)
         robot = RobotPlace(self, driving.gates.place_s, driving.gates.odom_s)
-        self._driver = Driver(self._commander, robot, self.gates, driving, self.config.robot.radius_m)
+        self._driver = Driver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
+                              self.config.node.drive)
         self._allowances = Allowances(self, "allow_drive")
         self._busy, self._turn = threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last

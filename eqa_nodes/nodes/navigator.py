@@ -34,7 +34,8 @@ class NavigatorNode(EqaNode[NavigatorSettings]):
         self._last: Any = None  # response of the last action
         self.navigator = AtomicNavigator(self._step, self._view, self.config.navigator, self.config.robot,
                                          now=self._now, pose=self._pose,
-                                         travelled=lambda: Travelled(self._last.steps, self._last.metres))
+                                         travelled=lambda: Travelled(self._last.steps, self._last.metres),
+                                         drive=self.config.node.drive)
         self._allowances = Allowances(self, "allow_drive")
         self.subscribe("map", lambda message: self._newest.put("map", message))
         self._action("drive_to_pose", self._go_to)

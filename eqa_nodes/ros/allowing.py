@@ -25,7 +25,8 @@ _DRIVE, _SPEND = ("steps", "metres", "seconds"), ("calls", "tokens", "money")
 def drive_parameters(goal_id: Any, allowance: Allowance) -> list[Any]:
     """Return the allowance of a goal as parameter messages."""
     corners = {"area": [float(v) for corner in allowance.area for v in corner]} if allowance.area else {}
-    return _messages({"id": bytes(goal_id.uuid).hex(), **_finite(allowance, _DRIVE), **corners})
+    permitted = {"permitted": True} if allowance.permitted else {}
+    return _messages({"id": bytes(goal_id.uuid).hex(), **_finite(allowance, _DRIVE), **corners, **permitted})
 
 
 def spending_parameters(question_id: str, question: str) -> list[Any]:
@@ -39,7 +40,7 @@ class Allowances:
 
     def __init__(self, node: EqaNode, key: str) -> None:
         self._allowances: dict[str, Mapping[str, Any]] = {}
-        self._names = (*_DRIVE, "area") if key == "allow_drive" else _SPEND
+        self._names = (*_DRIVE, "area", "permitted") if key == "allow_drive" else _SPEND
         node.serve(key, self._on_allow)
 
     def of_goal(self, handle: Any) -> Allowance:
@@ -73,6 +74,9 @@ class Allowances:
             if not isinstance(value, Sequence) or len(value) % 2:
                 raise ConfigError(f"the area is {value!r:.80}: expected x and y of each corner in one list")
             check_area(tuple(zip(value[::2], value[1::2])))
+        elif name == "permitted":
+            if not isinstance(value, bool):
+                raise ConfigError(f"permitted is {value!r:.80}: expected true or false")
         elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
             raise ConfigError(f"{name} is {value!r:.80}: expected a number, 0 or more")
 

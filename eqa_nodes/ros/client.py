@@ -24,6 +24,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS, absolute
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.ros.replying import reply_parameters
 from eqa_nodes.ros.spinning import spin
 
 CALL_S, STOP_S = 30.0, 5.0  # deadlines
@@ -52,7 +53,7 @@ class GraphClient:
         remotes = Remotes(self.node)
         self._ask = remotes.action("ask")  # before anything spins: rclpy shows an action client before it is whole
         self.services = {key: remotes.service(key)
-                         for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall")}
+                         for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall", "reply")}
         self._stop = self.node.create_client(CancelGoal, f"{ACTIONS['ask'].name}/_action/cancel_goal")
         listen(self.node)
         self._thread = threading.Thread(target=spin, args=(self._executor,), daemon=True)
@@ -104,6 +105,10 @@ class GraphClient:
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")
         return messages.answer_of(result.result)
+
+    def reply(self, inquiry: str, option: int) -> None:
+        """Reply to what the agent asks, by its id and the number of an option. Raises EqaError where it is too late."""
+        self.services["reply"].call(CALL_S, parameters=reply_parameters(inquiry, option))
 
     def stop(self) -> None:
         """Cancel every question, whoever asked it. Raises NodeLost when nobody answers."""

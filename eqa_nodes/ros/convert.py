@@ -43,7 +43,8 @@ from eqa_nodes.ros.messages import DETECTED
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
 NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,
               floor.NavCode.FAILED: 9904, floor.NavCode.CANCELED: 9905, floor.NavCode.OUT_OF_STEPS: 9906,
-              floor.NavCode.OUT_OF_METRES: 9907, floor.NavCode.OUT_OF_SECONDS: 9908}
+              floor.NavCode.OUT_OF_METRES: 9907, floor.NavCode.OUT_OF_SECONDS: 9908,
+              floor.NavCode.NOT_ALLOWED: 9909}
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 MAP, ODOM, BASE, SCAN = "map", "odom", "base_link", "base_scan"
 MOUNT, LINK, CAMERA = "camera_mount", "camera_link", "camera_color_optical_frame"  # of a head that tilts, from the base

@@ -99,6 +99,7 @@ TOPICS: dict[str, Topic] = {
     "goal": Topic("exploration/goal", "geometry_msgs/msg/PoseStamped", "event"),  # Nav2 would drive to a goal_pose
     "decision": Topic("decision", "eqa_interfaces/msg/Decision", "event"),
     "model_calls": Topic("model_calls", "std_msgs/msg/String", "event"),
+    "inquiry": Topic("inquiry", "std_msgs/msg/String", "latched"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
     "answer": Topic("answer", "eqa_interfaces/msg/Answer", "event"),
     "replay_status": Topic("replay/status", "diagnostic_msgs/msg/DiagnosticStatus", "latched"),
@@ -141,6 +142,7 @@ SERVICES: dict[str, Port] = {
     "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
     "allow_drive": Port("allow_drive", "rcl_interfaces/srv/SetParametersAtomically"),
     "allow_spending": Port("allow_spending", "rcl_interfaces/srv/SetParametersAtomically"),
+    "reply": Port("reply", "rcl_interfaces/srv/SetParametersAtomically"),
     "get_global_costmap": Port("global_costmap/get_costmap", "nav2_msgs/srv/GetCostmap"),
     "clear_global_costmap": Port("global_costmap/clear_entirely_global_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
     "clear_local_costmap": Port("local_costmap/clear_entirely_local_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
@@ -238,15 +240,15 @@ NODES: dict[str, NodeSpec] = {
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
-                    "model_calls", "question", "answer",
+                    "model_calls", "inquiry", "question", "answer",
                     # to know what to mask; a simulator's are recorded, too, where answers are made from them
                     "labels", "label_table", "detected", "detected_table"),
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode",
-        publishes=("episode", "goal", "decision", "model_calls", "question", "answer"),
+        publishes=("episode", "goal", "decision", "model_calls", "inquiry", "question", "answer"),
         subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
-        serves=("ask", "reset_episode"),  # what it hears: where no simulator counts
+        serves=("ask", "reset_episode", "reply"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "reset_reconstructor", "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "advise",
                "answer_question",

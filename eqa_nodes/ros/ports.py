@@ -12,6 +12,7 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point
 
 from eqa_nodes.core.agent.agent import Ports
+from eqa_nodes.core.agent.dialogue import Person
 from eqa_nodes.core.errors import ErrorCode, LimitReached
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Option, WeighedOption
@@ -200,7 +201,7 @@ def _result(response: Any) -> NavResult:
     return NavResult(convert.NAV_CODES.get(code, NavCode.BLOCKED), message or f"navigation failed with code {code}")
 
 
-def connect(node: EqaNode, odometry: RosOdometry) -> Ports:
-    """Return the ports of the agent over this node's clients."""
+def connect(node: EqaNode, odometry: RosOdometry, person: Person) -> Ports:
+    """Return the ports of the agent over this node's clients. person: who may be asked something."""
     navigator = RosNavigator(node, odometry)
-    return Ports(navigator, RosExplorer(node, odometry), RosMemory(node), RosAnswerer(node), odometry)
+    return Ports(navigator, RosExplorer(node, odometry), RosMemory(node), RosAnswerer(node), odometry, person)

@@ -36,7 +36,7 @@ NODE_SERVICES = ("describe_parameters", "get_parameter_types", "get_parameters",
 TRANSITION_EVENT = "~/transition_event"
 TYPE_DESCRIPTION = "get_type_description"  # offered by every node from Jazzy on
 
-_ASKING = ("ask", "reset_episode", "reset_recorder", "answer_question", "act", "recall")
+_ASKING = ("ask", "reset_episode", "reset_recorder", "answer_question", "act", "recall", "reply")
 
 
 class Client(NamedTuple):
@@ -49,11 +49,12 @@ class Client(NamedTuple):
 # By enclave: `eqa ask`, `eqa bench run` and `eqa replay`; `eqa console`; `eqa record`; live histories.
 CLIENTS: dict[str, Client] = {
     "eqa_client": Client("eqa_client", NodeSpec("eqa_nodes.ros.client:GraphClient", calls=_ASKING,
-                                                subscribes=("replay_status", "diagnostics", "model_calls"))),
+                                                subscribes=("replay_status", "diagnostics", "model_calls",
+                                                            "inquiry"))),
     "eqa_console": Client("eqa_client", NodeSpec(
         "eqa_nodes.ros.client:GraphClient", frames=("color",), calls=_ASKING, subscribes=(
             "replay_status", "map", "explored", "frontiers", "episode", "question", "answer", "decision",
-            "model_calls", "keyframes", "reconstruction"))),
+            "model_calls", "inquiry", "keyframes", "reconstruction"))),
     "eqa_record": Client("eqa_record", NodeSpec("eqa_nodes.ros.tap:Tap", subscribes=("odom",),
                                                 frames=("color", "depth", "camera_info"))),
     "eqa_live_history": Client("eqa_live_history", NodeSpec(

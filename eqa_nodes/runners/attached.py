@@ -19,7 +19,7 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph import own_world
 from eqa_nodes.ros.graph_parameters import graph_parameters
 from eqa_nodes.ros.live_messages import LiveMessages
-from eqa_nodes.runners.in_graph import calls_to, progress_of
+from eqa_nodes.runners.in_graph import progress_of, told_to
 
 FOUND_S = 30.0  # for the nodes to be discovered and to report their parameters
 SHOWN_S = 10.0  # for the last messages of an episode to arrive
@@ -38,7 +38,7 @@ class AttachedRunner:
         """Raises NodeLost where no graph runs."""
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._messages = LiveMessages(KEYS)
-        tell = calls_to(listener)
+        tell = told_to(listener)
 
         def listen(node: Any) -> None:
             tell(node)

@@ -15,6 +15,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.recover import recover
@@ -44,7 +45,7 @@ class GraphRunner:
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(RunningGraph(own or folder, merged(None, parameters, folders),
                                                             isolate=isolate))
-        self.client = self._exit.enter_context(GraphClient(self.graph.environment, calls_to(listener)))
+        self.client = self._exit.enter_context(GraphClient(self.graph.environment, told_to(listener)))
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode. Raises what the graph reports."""
@@ -60,6 +61,10 @@ class GraphRunner:
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
         return self.client.blind(sample.as_question(self._limits, force_guess=True))
+
+    def reply(self, inquiry: str, option: int) -> None:
+        """Reply to what the agent asks. Raises EqaError where it is too late."""
+        self.client.reply(inquiry, option)
 
     def close(self) -> None:
         """End the graph; a second call does nothing."""
@@ -78,26 +83,38 @@ def _trace(bag: Path) -> EpisodeTrace:
         return trace_of(bag)
 
 
-def calls_to(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
-    """Return what subscribes a client's node to calls of a model, and tells the listener of each (GraphClient.listen).
+def told_to(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
+    """Return what subscribes a client's node to calls of a model and to what a person is asked (GraphClient.listen).
 
-    A message that nobody of this project wrote is told as what the agent does now.
+    The listener is told of each. A message that nobody of this project wrote is told as what the agent does now.
     """
-    def take(message: Any) -> None:
-        try:
-            call = decode(ModelCall, loads(message.data))
-        except (StorageError, ValueError) as error:
-            listener(Progress("answering", reason=f"a call of the model cannot be shown: {error}"))
-        else:
-            listener(Progress("answering", call=call))
-
     def listen(node: Any) -> None:
         from eqa_nodes.ros.interfaces import interface, qos
 
-        topic = TOPICS["model_calls"]
-        node.create_subscription(interface(topic.type), topic.name, take, qos(topic.qos))
+        for key, take in (("model_calls", _taking(listener, _call)), ("inquiry", _taking(listener, _inquiry))):
+            node.create_subscription(interface(TOPICS[key].type), TOPICS[key].name, take, qos(TOPICS[key].qos))
 
     return listen
+
+
+def _taking(listener: Callable[[Progress], None], progress: Callable[[Any], Progress]) -> Callable[[Any], None]:
+    def take(message: Any) -> None:
+        try:
+            told = progress(loads(message.data))
+        except (StorageError, ValueError) as error:
+            told = Progress("answering", reason=f"a message of the agent cannot be shown: {error}")
+        listener(told)
+
+    return take
+
+
+def _call(data: Any) -> Progress:
+    return Progress("answering", call=decode(ModelCall, data))
+
+
+def _inquiry(data: Any) -> Progress:
+    inquiry = decode(Inquiry, data)
+    return Progress("asking", reason=inquiry.in_words(), inquiry=inquiry)
 
 
 def progress_of(feedback: Any) -> Progress:

@@ -10,6 +10,7 @@ from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
+from eqa_nodes.core.agent.dialogue import NOBODY, Person, Replies
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import StaleData
 from eqa_nodes.core.mapping.map_picture import picture_of
@@ -161,8 +162,11 @@ class InProcessRunner:
 
     def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
-                 pool: SimulatorPool | None = None, show: bool = False) -> None:
-        """show: the robot drives to the evidence after each answer."""
+                 pool: SimulatorPool | None = None, show: bool = False, replies: Replies | None = None) -> None:
+        """show: the robot drives to the evidence after each answer. replies: of a person who may be asked something;
+        None: nobody is there.
+        """
+        self._person: Person = NOBODY if replies is None else replies
         self._settings = merged(None, parameters).settings
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._answerer = answerer_of(self._settings.answerer)
@@ -185,7 +189,7 @@ class InProcessRunner:
                     body.trace.calls.append(progress.call)
                 self._listener(progress)
 
-            agent = Agent(self._ports(body), own.agent.agent, listen)
+            agent = Agent(self._ports(body), own.agent.agent, listen, own.agent.node.drive)
             answer = agent.ask(sample.as_question(self._limits, self._force_guess)._replace(show=self._show))
             body.trace.question, body.trace.answer, body.trace.grid = sample.question, answer, body.floors.grid()
             body.trace.refused, body.trace.view = body.refused(), jpeg_of_pixels(body.step.frame.rgb)
@@ -196,6 +200,11 @@ class InProcessRunner:
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
         return self._answerer.answer(sample.as_question(self._limits, force_guess=True), ())
+
+    def reply(self, inquiry: str, option: int) -> None:
+        """Reply to what the agent asks. Raises ConfigError where nothing waits for it."""
+        if isinstance(self._person, Replies):
+            self._person.reply(inquiry, option)
 
     def close(self) -> None:
         """Release the simulators."""
@@ -209,9 +218,10 @@ class InProcessRunner:
     def _ports(self, body: Body) -> Ports:
         own = self._settings.navigator
         navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, own.robot, now=body.now,
-                                   pose=lambda: body.last()[1], travelled=body.travelled)
+                                   pose=lambda: body.last()[1], travelled=body.travelled,
+                                   drive=self._settings.navigator.node.drive)
         explores = self._settings.explorer
         explorer = LocalExplorer(make_policy(explores.policy, explores.params, explores.robot), body, explores.robot)
-        return Ports(navigator, explorer, body.memory, self._answerer, body)
+        return Ports(navigator, explorer, body.memory, self._answerer, body, self._person)
 
 

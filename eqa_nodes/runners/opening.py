@@ -11,6 +11,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.agent import Progress
+from eqa_nodes.core.agent.dialogue import Replies
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.perception import open_perceiver
@@ -23,10 +24,11 @@ from eqa_nodes.runners.navqa import NavqaRunner
 
 
 def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda progress: None,
-                own: Path | None = None) -> EpisodeRunner:
+                own: Path | None = None, replies: Replies | None = None) -> EpisodeRunner:
     """Return what runs episodes: a graph of ours or one that runs already, the chain without ROS, or a function.
 
-    own: where this one of several workers keeps its logs (default: the folder of the run). Raises ConfigError.
+    own: where this one of several workers keeps its logs (default: the folder of the run). replies: of a person, for
+    the chain without ROS; a graph takes them by a service. Raises ConfigError.
     """
     built, limits = config.settings, config.question_limits
     if built.reconstructor.enabled and (is_function(config.agent) or config.through == PROCESS):
@@ -40,7 +42,8 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
     if config.through == PROCESS:
         from eqa_nodes.runners.in_process import InProcessRunner
 
-        return InProcessRunner(config.parameters, limits, config.force_guess, listener, show=config.show)
+        return InProcessRunner(config.parameters, limits, config.force_guess, listener, show=config.show,
+                               replies=replies)
     if config.through == ATTACHED:
         from eqa_nodes.runners.attached import AttachedRunner
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.testing.waiting import WAIT_S, until
 from sim_bridge.registry import sample_questions
@@ -206,3 +207,23 @@ def test_a_console_that_hangs_is_shown_although_its_connection_stands(tmp_path: 
         finally:
             hanging.set()
         page.wait_for_selector(".link.ready")
+
+
+@pytest.mark.parametrize("size", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_the_robot_asks_and_a_tap_replies(tmp_path: Path, size: tuple[int, int]) -> None:
+    options = ("yes", "no, look elsewhere", HOSTILE)
+    inquiry = Inquiry("a1", MAY_I_DRIVE, f"May I drive 3.2 m to {HOSTILE}?", options, WAIT_S)
+    with serving(tmp_path) as (server, _, robot), browser() as chromium:
+        page = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(1000 * WAIT_S)
+        page.goto(server.url)
+        page.wait_for_selector(".link.ready")
+        assert not page.is_visible("#inquiry")
+        robot.inquire(inquiry)
+        page.wait_for_selector("#choices button >> nth=2")
+        assert page.text_content("#inquiry-text").startswith("May I drive 3.2 m to <img")
+        assert "without a reply it does not drive" in page.text_content("#inquiry-left")
+        assert overflow(page) == 0 and page.title() == "Ask the robot"
+        page.click("#choices button >> nth=1")
+        page.wait_for_selector("#inquiry", state="hidden")
+        assert robot.replies == [("a1", 2)]

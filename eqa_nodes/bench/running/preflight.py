@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.bench.samples import ACTIVE, Sample, history_of
+from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.errors import ConfigError, EqaError
+from eqa_nodes.core.types.inquiries import GO
 from sim_bridge.registry import SIMULATORS, has_simulator
 
 Check = Callable[[], object]  # raises EqaError
@@ -55,6 +57,14 @@ def history_problems(samples: Sequence[Sample], source_of: Callable[[Sample], ob
 def setting_problems(checks: Iterable[tuple[str, Check]], questions: int) -> list[Problem]:
     """Return which settings cannot work; each stops every question."""
     return [Problem(kind, questions, str(error)) for kind, check in checks if (error := _raised(check)) is not None]
+
+
+def check_unattended(config: RunConfig) -> None:
+    """Raise ConfigError for settings with which the agent would wait for a person: nobody replies in a benchmark."""
+    drive, ask_back = config.settings.agent.node.drive, config.settings.agent.agent.ask_back
+    if drive != GO or ask_back:
+        raise ConfigError(f"node.drive is {drive} and agent.ask_back is {str(ask_back).lower()}: a benchmark asks "
+                          "nobody, set them to go and false")
 
 
 def refuse_if_hopeless(problems: Sequence[Problem], questions: int) -> None:

@@ -16,6 +16,7 @@ from eqa_nodes.bench.running.estimate import Estimate, estimate_documented, esti
 from eqa_nodes.bench.running.preflight import (
     Check,
     Problem,
+    check_unattended,
     history_problems,
     refuse_if_hopeless,
     scene_problems,
@@ -117,14 +118,15 @@ class Preparation:
             self.console.print(problem.line, soft_wrap=True, markup=False, style="yellow")
 
     def _problems(self) -> list[Problem]:
+        asks = setting_problems([("settings", lambda: check_unattended(self.run.config))], len(self.samples))
         if self.run.config.through == ATTACHED:  # scenes, model and simulator are where the graph runs
-            return []
+            return asks
         unknown_kind = scene_problems(self.samples, self.run.task)
         there = "" if unknown_kind else next(
             (s.scene for s in self.samples if self.scenes.state(s.scene).error is None), "")
         missing = (history_problems(self.samples, self.source_of) if self.source_of is not None
                    else self.scenes.problems(self.samples))
-        return [*unknown_kind, *setting_problems(_checks(self.run, there), len(self.samples)), *missing]
+        return [*asks, *unknown_kind, *setting_problems(_checks(self.run, there), len(self.samples)), *missing]
 
 
 def ask_questions(run: BenchmarkRun) -> int:

@@ -73,6 +73,7 @@ function showLive() {
     el("no-goals").hidden = live.goals.length > 0;
   }
   showCall();
+  showInquiry();
   const refused = Object.entries(live.refused).map(([what, count]) => `${count} × ${what}`);
   el("refused").hidden = !refused.length;
   el("refused").textContent = "could not be used: " + refused.join("; ");
@@ -110,6 +111,19 @@ function showCall() {
   if (!call || now === called) return;
   called = now;
   el("call").replaceChildren(...callOf(call));
+}
+
+// What the robot asks a person. The buttons stay while the seconds run, so that a tap does not miss them.
+let inquiry = "";
+function showInquiry() {
+  const asked = live.inquiry;
+  el("inquiry").hidden = !asked;
+  if (asked) el("inquiry-left").textContent = `${asked.left_s} s left to reply; ${asked.kind === "may_i_drive" ? "without a reply it does not drive" : "without a reply it takes the question as it was asked"}`;
+  if ((asked?.id ?? "") === inquiry) return;
+  inquiry = asked?.id ?? "";
+  el("inquiry-text").textContent = asked?.text ?? "";
+  el("choices").replaceChildren(...(asked?.options ?? []).map((text, k) => make("button", { type: "button", textContent: text, className: k ? "" : "main",
+    onclick: () => act("/inquiries/" + encodeURIComponent(asked.id), { option: k + 1 }) })));
 }
 
 // A question that another client asks is watched here too; the stop button stops it.

@@ -15,6 +15,7 @@ from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.episode import Episode
 from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.inquiries import GO
 from eqa_nodes.core.types.questions import Answer, Question
 
 __all__ = ["Agent", "AgentConfig", "Ports", "Progress"]
@@ -27,12 +28,12 @@ class Agent:
     """Answers one question at a time."""
 
     def __init__(self, ports: Ports, config: AgentConfig | None = None,
-                 listener: Listener = lambda progress: None) -> None:
-        """Raises ConfigError for a calibration that cannot be read, or a risk beyond it."""
+                 listener: Listener = lambda progress: None, drive: str = GO) -> None:
+        """drive: one of DRIVE_MODES. Raises ConfigError for a calibration that cannot be read, or a risk beyond it."""
         self.ports = ports
         self.config = config or AgentConfig()
         self._stop = make_stop(self.config.enough, self.config.calibration, self.config.risk)
-        self._listener = listener
+        self._listener, self._drive = listener, drive
         self._canceled = False
 
     def ask(self, question: Question) -> Answer:
@@ -48,7 +49,8 @@ class Agent:
         limits = question.limits
         limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
                                  money=_tighter(limits.money, self.config.max_money))
-        return Episode(ports, self.config, self._stop, understood(question._replace(limits=limits)), listener, canceled)
+        return Episode(ports, self.config, self._stop, understood(question._replace(limits=limits)), listener, canceled,
+                       self._drive)
 
     def cancel(self) -> None:
         """End the running question at the next safe moment."""

@@ -33,29 +33,39 @@ class Drives:
 
     def look_around(self) -> None:
         """Turn once on the spot."""
-        self._report("looking")
-        self._check(self._legs.look_around())
+        turn = Decision(self._ports.odometry.last()[1], "to see what is around", look_around=True)
+        if self._legs.allowed(turn):
+            self._report("looking")
+            self._check(self._legs.look_around(turn))
 
-    def follow(self, decision: Decision) -> None:
-        """Drive to a decision's goal. Raises NavigationError after too many drives that did not move the robot."""
+    def follow(self, decision: Decision) -> bool:
+        """Drive to a decision's goal; False where that is not allowed.
+
+        Raises NavigationError after too many drives that did not move the robot.
+        """
         before, here = self._ports.odometry.travelled(), self._ports.odometry.last()[1]
-        self.to(decision)
+        if not self.to(decision):
+            return False
         moved = self._ports.odometry.travelled().metres > before.metres
         turns = decision.goal is not None and here.distance(decision.goal) < _HERE_M and (
             decision.look_around or abs(wrap(here.yaw - decision.goal.yaw)) >= _TURN_RAD)
         self._failed = 0 if moved else self._failed if turns else self._failed + 1
         if self._failed >= self._config.max_failed_legs:
             raise NavigationError(f"{self._failed} drives in a row did not move the robot")
+        return True
 
     def to(self, decision: Decision) -> bool:
-        """Drive to a decision's goal and look round where it says so; False where it has no goal."""
-        if decision.goal is None:
+        """Drive to a decision's goal and look round where it says so; False where it has no goal, or may not."""
+        if decision.goal is None or not self._legs.allowed(decision):
             return False
         self._report("driving", decision)
         with self._watching():
-            self._check(self._legs.go_to(decision.goal))
+            result = self._legs.go_to(decision)
+        self._check(result)
+        if result.code is NavCode.NOT_ALLOWED:
+            return False
         if decision.look_around:
-            self._check(self._legs.look_around())
+            self._check(self._legs.look_around(decision))
         return True
 
     @contextmanager

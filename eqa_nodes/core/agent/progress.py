@@ -7,12 +7,15 @@ from typing import NamedTuple, Protocol
 from eqa_nodes.core.agent.stopping import WeighedAnswer
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.inquiries import Inquiry
 
 
 class Progress(NamedTuple):
-    """What the agent is doing now; phase: queued | remembering | looking | exploring | driving | answering | showing.
+    """What the agent is doing now; phase: queued | remembering | looking | exploring | asking | driving |
+    answering | showing.
 
-    place: of a queued question, 1 = the next one; call: what a model was just asked, which nothing else tells.
+    place: of a queued question, 1 = the next one; call: what a model was just asked, which nothing else tells; inquiry:
+    what a person is asked, told when it opens and when it ends.
     """
 
     phase: str
@@ -24,6 +27,7 @@ class Progress(NamedTuple):
     weighed: WeighedAnswer | None = None
     place: int = 0
     call: ModelCall | None = None
+    inquiry: Inquiry | None = None
 
 
 class ProgressReport(Protocol):

@@ -21,14 +21,22 @@ def show(answer: Answer, question: Question, legs: Legs, odometry: Odometry, bou
     """Return the answer, which says whether the robot stands at its evidence, and if not why. Raises Canceled."""
     trouble = _not_to_be_shown(answer, question, bounds)
     if not trouble:
-        pose = answer.evidence[0].pose
-        report("showing", Decision(pose, "shows what proves the answer"))
-        result = legs.go_to(pose)
-        bounds.check_canceled()
-        trouble = _missed(pose, odometry.last()[1], result.message or result.code.value)
+        trouble = _shown(Decision(answer.evidence[0].pose, "goes to where the answer was seen from"), legs, odometry,
+                         bounds, report)
     if not trouble:
         return replace(answer, shown=True)
     return replace(answer, message="; ".join(filter(None, (answer.message, f"not shown: {trouble}"))))
+
+
+def _shown(decision: Decision, legs: Legs, odometry: Odometry, bounds: Bounds, report: ProgressReport) -> str:
+    """Drive to the evidence; return why the robot does not stand there, "" where it does. Raises Canceled."""
+    assert decision.goal is not None
+    if not legs.allowed(decision):
+        return "the drive was not allowed"
+    report("showing", decision)
+    result = legs.go_to(decision)
+    bounds.check_canceled()
+    return _missed(decision.goal, odometry.last()[1], result.message or result.code.value)
 
 
 def _not_to_be_shown(answer: Answer, question: Question, bounds: Bounds) -> str:

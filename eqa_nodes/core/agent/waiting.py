@@ -30,6 +30,10 @@ class Waiting:
             answer.receipt = self._episode.cost.receipt()
         return answer
 
+    def _unclear(self) -> bool:
+        """Say whether the person has to be asked first what is meant, which is done when its turn comes."""
+        return self._episode.clarifying is not None and self._episode.clarifying.needed()
+
     def _considered(self) -> Answer | None:
         episode = self._episode
         if self._begun:
@@ -39,7 +43,7 @@ class Waiting:
             if (refused := episode.memory.refused()) is not None:
                 return refused
             self._begun = True
-            self._hopeless = episode.question.show or episode.memory.recollection() is not None
+            self._hopeless = episode.question.show or self._unclear() or episode.memory.recollection() is not None
             episode.views.leave_to_recall()
             enough = not self._hopeless and not episode.bounds.reached() and (
                 episode.memory.answer_from_views() is not None)

@@ -19,6 +19,7 @@ from eqa_nodes.core.mapping.area import fence, is_inside
 from eqa_nodes.core.mapping.config import NavigatorConfig
 from eqa_nodes.core.types.floor import FREE, Action, Allowance, GridMap, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.inquiries import GO
 from eqa_nodes.core.types.robot import RobotModel
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
@@ -44,15 +45,15 @@ class AtomicNavigator:
     act: carries out one action and returns when the map holds its observation; what it raises passes through.
     view: the map of the last observation. pose: the pose of the last observation.
     now: seconds of the clock that deadlines are meant in: the observations' stamps, so that slow machines drive alike.
-    travelled: what the world has counted up to the last observation.
+    travelled: what the world has counted up to the last observation. drive: one of DRIVE_MODES.
     """
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
                  config: NavigatorConfig | None = None, robot: RobotModel | None = None, *, now: Callable[[], float],
-                 pose: Callable[[], Pose2], travelled: Callable[[], Travelled]) -> None:
+                 pose: Callable[[], Pose2], travelled: Callable[[], Travelled], drive: str = GO) -> None:
         self.config, self.robot = config or NavigatorConfig(), robot or RobotModel()
         self._act, self._view, self._now, self._pose_now, self._travelled = act, view, now, pose, travelled
-        self._canceled = threading.Event()
+        self._drive, self._canceled = drive, threading.Event()
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal (map frame), then turn to its yaw (the nearest multiple of a turn). Failures are codes."""
@@ -84,7 +85,7 @@ class AtomicNavigator:
     def _begin(self, deadline_s: float, allowance: Allowance) -> _AtomicDrive:
         self._canceled.clear()
         return _AtomicDrive(self._act, self._view, self.config, self.robot, self._pose_now(),
-                            self._check_until(deadline_s), DriveBudget(allowance, self._travelled))
+                            self._check_until(deadline_s), DriveBudget(allowance, self._travelled, drive=self._drive))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
         """Return what each action asks first; it ends a drive that was canceled or is late."""

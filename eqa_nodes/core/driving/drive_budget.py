@@ -1,4 +1,7 @@
-"""Keeps a drive within the limits of its question. This is the only place that decides it, for every navigator."""
+"""Keeps a drive within the limits of its question, and within what the operator allows.
+
+This is the only place that decides it, for every navigator.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Callable
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 
 _EXACT_M = 1e-6  # sums of moves are not exact
 
@@ -21,6 +25,15 @@ class DriveEnded(Exception):
         self.result = NavResult(code, message)
 
 
+def check_allowed(drive: str, allowance: Allowance) -> None:
+    """Raise DriveEnded where nothing may move, or where a person has to allow a drive and has not."""
+    if drive == DRY:
+        raise DriveEnded(NavCode.NOT_ALLOWED, "nothing moves: node.drive is dry")
+    if drive == CONFIRM and not allowance.permitted:
+        raise DriveEnded(NavCode.NOT_ALLOWED, "node.drive is confirm, and no person has allowed this drive: ask the "
+                         "robot a question instead of sending it a goal, or set node.drive to go")
+
+
 class DriveBudget:
     """One drive's allowance, counted from where the drive begins.
 
@@ -28,7 +41,9 @@ class DriveBudget:
     """
 
     def __init__(self, allowance: Allowance = FREE, travelled: Callable[[], Travelled | None] = lambda: None,
-                 now: Callable[[], float] = time.monotonic) -> None:
+                 now: Callable[[], float] = time.monotonic, drive: str = GO) -> None:
+        """Raises DriveEnded where the drive may not begin. drive: one of DRIVE_MODES."""
+        check_allowed(drive, allowance)
         self.allowance, self._travelled, self._now = allowance, travelled, now
         self._begun, self._until = travelled(), now() + allowance.seconds
         self._entered = False

@@ -18,6 +18,7 @@ from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.mapping.area import is_inside, outside
 from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import GO
 
 _ASK_AGAIN_S = 1.0  # whether Nav2 is active
 _LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
@@ -42,10 +43,11 @@ class Driver:
     """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
 
     def __init__(self, commander: Commander, robot: RobotState, gates: Gates, config: DrivingConfig,
-                 radius_m: float) -> None:
-        """radius_m: of the robot. The planner is given the keep-out zones."""
+                 radius_m: float, drive: str = GO) -> None:
+        """radius_m: of the robot. drive: one of DRIVE_MODES. The planner is given the keep-out zones."""
         self.commander, self.robot, self.gates, self.config = commander, robot, gates, config
         self.zones, self.radius_m = parsed(config.keep_out.zones), radius_m
+        self.drive = drive
         self.mark(())
 
     def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
@@ -91,7 +93,7 @@ class _GoalDrive:
         self._config, self._zones, self._interrupt = driver.config, driver.zones, interrupt
         self._check()  # before anything is waited for
         self._deadline_s, self._until = deadline_s, driver.robot.now_s() + deadline_s
-        self._leash, self._least_m = DriveBudget(allowance, driver.robot.travelled), least_m
+        self._leash, self._least_m = DriveBudget(allowance, driver.robot.travelled, drive=driver.drive), least_m
         self._pace = _Pace(driver.config.wait.stop_s + driver.config.wait.poll_s)
         self._fence = Fence(driver.zones, driver.config.keep_out.stop_m)
         self.touch, self._mark = Touch(driver.config.keep_out.touch_s, driver.radius_m), driver.mark

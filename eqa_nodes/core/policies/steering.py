@@ -102,7 +102,7 @@ class Targets:
             what = "reached the last target, "
         elif pose.distance(left_from) < STUCK_M and (pose.distance(target) > ARRIVED_M
                                                      or abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M):
-            what = "could not move to the last target, "
+            what = "did not get to the last target, "
             if self._goal is not None:
                 self._failed.append(self._goal)
         elif (begun := self._of(target)) is None or begun.legs <= 0:

@@ -139,6 +139,7 @@ class NavCode(Enum):
     CANCELED = "canceled"
     TIMEOUT = "timeout"
     FAILED = "failed"
+    NOT_ALLOWED = "not allowed"
     OUT_OF_STEPS = "steps"
     OUT_OF_METRES = "metres"
     OUT_OF_SECONDS = "seconds"
@@ -163,13 +164,15 @@ Area = tuple[tuple[float, float], ...]  # corners x, y of a polygon on the floor
 class Allowance(NamedTuple):
     """What one drive may still use of its question's limits; inf = no limit.
 
-    seconds: of the wall clock, from the moment the drive begins; area: where the robot has to stay.
+    seconds: of the wall clock, from the moment the drive begins; area: where the robot has to stay; permitted: a person
+    has allowed this drive.
     """
 
     steps: float = math.inf
     metres: float = math.inf
     seconds: float = math.inf
     area: Area = ()
+    permitted: bool = False
 
 
 FREE = Allowance()

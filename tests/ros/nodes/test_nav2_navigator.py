@@ -32,10 +32,12 @@ from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.driving.driver import MAY_DRIVE
-from eqa_nodes.core.types.floor import GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import FREE, GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros.allowing import drive_parameters
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import MANAGED, SERVICES
 from eqa_nodes.ros.interfaces import qos
@@ -71,16 +73,17 @@ class Rig:
         self.client.create_timer(0.05, self._stand)
         remotes = Remotes(self.client)  # before anything spins: rclpy shows an action client before it is whole
         self.drive_to_pose, self.look_around = remotes.action("drive_to_pose"), remotes.action("look_around")
+        self.allow = remotes.service("allow_drive")
         self.rviz = ActionClient(self.client, NavigateToPose, "navigate_to_pose")
         executor = SingleThreadedExecutor()
         executor.add_node(self.client)
         self._spin(executor, self.client)
 
-    def node(self, **parameters: Any) -> Any:
+    def node(self, node__drive: str = GO, **parameters: Any) -> Any:
         """Start the node; quick, and without recovery unless that is asked for."""
         own = {"driving.wait.active_s": 30.0, "driving.wait.answer_s": 2.0, "driving.wait.cancel_s": 2.0,
                "driving.gates.place_s": 30.0, "driving.recovery.retries": 0, "driving.recovery.viewpoints": 0,
-               "driving.recovery.afar_m": 0.0, "commander": self.commander,
+               "driving.recovery.afar_m": 0.0, "commander": self.commander, "node.drive": node__drive,
                "node.tf.map_frame": self.map_frame}
         own |= {f"driving.{name.replace('__', '.')}": value for name, value in parameters.items()}
         node = Nav2NavigatorNode(parameter_overrides=[Parameter(name, value=value) for name, value in own.items()])
@@ -100,9 +103,13 @@ class Rig:
         t.transform.rotation = pose.orientation
         self._tf.publish(TFMessage(transforms=[t]))
 
-    def go(self, x: float = 3.0, y: float = 2.0, yaw: float = 1.0) -> NavResult:
+    def go(self, x: float = 3.0, y: float = 2.0, yaw: float = 1.0, permitted: bool = False) -> NavResult:
+        def announce(goal_id: Any) -> None:
+            if permitted:
+                self.allow.call(WAIT_S, parameters=drive_parameters(goal_id, FREE._replace(permitted=True)))
+
         return self._result(self.drive_to_pose.run(
-            self.drive_to_pose.Goal(pose=convert.goal_msg(Pose2(x, y, yaw), 0)), WAIT_S))
+            self.drive_to_pose.Goal(pose=convert.goal_msg(Pose2(x, y, yaw), 0)), WAIT_S, announce=announce))
 
     def turn(self) -> NavResult:
         return self._result(self.look_around.run(self.look_around.Goal(), WAIT_S))
@@ -168,6 +175,19 @@ def test_goals_reach_nav2_with_their_yaw(rig: Rig) -> None:
         assert rig.go(3.0, 2.0, 1.0).code is NavCode.SUCCEEDED
         assert rig.turn().code is NavCode.SUCCEEDED
     assert nav2.goals[0] == pytest.approx((3.0, 2.0, 1.0)) and nav2.goals[1] == pytest.approx(6.2832, abs=1e-3)
+
+
+@pytest.mark.parametrize("drive", [CONFIRM, DRY])
+def test_nav2_gets_no_goal_that_the_operator_does_not_allow(rig: Rig, drive: str) -> None:
+    node = rig.node(node__drive=drive)
+    with ScriptedNav2(rig.domain) as nav2:
+        refused = [rig.go(), rig.turn(), *([rig.go(permitted=True)] if drive == DRY else [])]
+        assert {result.code for result in refused} == {NavCode.NOT_ALLOWED} and not nav2.goals
+        assert all(f"node.drive is {drive}" in result.message for result in refused)
+        assert node.counts["drive not allowed"] == len(refused)
+        if drive == CONFIRM:
+            assert rig.go(3.0, 2.0, 1.0, permitted=True).code is NavCode.SUCCEEDED and len(nav2.goals) == 1
+            assert rig.go(3.0, 2.0, 1.0).code is NavCode.NOT_ALLOWED and len(nav2.goals) == 1  # a yes is for one drive
 
 
 def test_errors_and_rejections_are_told_and_the_next_drive_works(rig: Rig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import xml.etree.ElementTree as ET
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +13,13 @@ import eqa_nodes as eqa
 from eqa_nodes.core.errors import BadQuestion, ConfigError, StorageError, UnknownScene
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.library.places import Scene
+from eqa_nodes.library.replying import replying
 from eqa_nodes.library.shown import Asked
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import walk
 
@@ -101,3 +105,34 @@ def test_what_is_wrong_is_named_at_once(tmp_path: Path) -> None:
         eqa.ask(eqa.scene("house:7"), " ")
     with pytest.raises(AttributeError, match="no attribute 'scenes'"):
         eqa.scenes  # noqa: B018
+
+
+def test_a_function_replies_to_what_the_robot_asks() -> None:
+    inquiries: list[Inquiry] = []
+
+    def reply(inquiry: Inquiry) -> int:
+        inquiries.append(inquiry)
+        return 1 if len(inquiries) == 1 else 3
+
+    place = eqa.scene("house:7", image="160x120", drive="confirm")
+    answer = place.ask("Where is the unicorn?", reply).answer
+    assert [i.text[:6] for i in inquiries] == ["May I "] * 2 and answer.receipt.steps > 0 and not answer.receipt.metres
+    assert "a person said no" in answer.message
+    silent = place.ask("Where is the unicorn?").answer  # nobody is there: it does not wait
+    assert silent.receipt.steps == 0 and "nobody replied" in silent.message
+
+
+def test_a_reply_that_comes_too_late_is_told(recwarn: pytest.WarningsRecorder) -> None:
+    told = threading.Event()
+
+    def hand_in(inquiry: str, option: int) -> None:
+        told.set()
+        raise ConfigError("nothing waits for it (any more)")
+
+    inquiry = Inquiry("i", MAY_I_DRIVE, "May I?", ("yes",), 1.0)
+    heard = replying(lambda inquiry: 1, hand_in)
+    heard(inquiry._replace(reply=1))
+    assert not told.is_set()
+    heard(inquiry)
+    assert told.wait(WAIT_S)
+    until(lambda: any("did not count" in str(w.message) for w in recwarn.list))

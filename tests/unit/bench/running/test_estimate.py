@@ -14,7 +14,13 @@ from eqa_nodes.bench.running.estimate import (
     in_words,
 )
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.preflight import history_problems, refuse_if_hopeless, scene_problems, setting_problems
+from eqa_nodes.bench.running.preflight import (
+    check_unattended,
+    history_problems,
+    refuse_if_hopeless,
+    scene_problems,
+    setting_problems,
+)
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import ACTIVE, EM, Sample
@@ -151,3 +157,10 @@ def test_budgets_are_shared_out_among_workers() -> None:
     assert [s.budget_money for s in shares] == [1.0, 1.0, 1.0]
     with pytest.raises(ConfigError, match="--budget-calls 2"):
         share_of(RunConfig(model=ModelConfig(budget_calls=2)), 0, 3)
+
+
+@pytest.mark.parametrize("overrides", [{"/**": {"node.drive": "confirm"}}, {"agent": {"agent.ask_back": True}}])
+def test_a_benchmark_asks_nobody(overrides: dict[str, dict[str, object]]) -> None:
+    check_unattended(RunConfig())
+    with pytest.raises(ConfigError, match="asks nobody"):
+        check_unattended(RunConfig(overrides=overrides))

@@ -31,10 +31,13 @@ class Stuck:
     def last(self) -> tuple[int, Pose2]:
         return 0, HERE
 
-    def go_to(self, goal: Pose2) -> NavResult:
+    def allowed(self, decision: Decision) -> bool:
+        return True
+
+    def go_to(self, decision: Decision) -> NavResult:
         return NavResult(NavCode.SUCCEEDED)
 
-    def look_around(self) -> NavResult:
+    def look_around(self, decision: Decision) -> NavResult:
         return NavResult(NavCode.SUCCEEDED)
 
 

@@ -7,11 +7,15 @@ import math
 import pytest
 
 from eqa_nodes.core.agent.cost import CostTracker
+from eqa_nodes.core.agent.dialogue import NOBODY, Dialogue
 from eqa_nodes.core.agent.legs import Legs
-from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.agent.permission import Permission
+from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Limits, Receipt
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, Inquiry
+from eqa_nodes.core.types.questions import Limits, Question, Receipt
 
+HERE = Decision(Pose2(1.0, 1.0, 0.0), "")
 SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
 
 
@@ -39,11 +43,19 @@ class Noting:
         return Receipt()
 
 
-def legs_of(world: Noting, limits: Limits) -> Legs:
+def permission(drive: str) -> Permission:
+    def nobody(inquiry: Inquiry, decision: Decision | None) -> None:
+        raise AssertionError("nobody is asked here")
+
+    dialogue = Dialogue(Question("Where?"), NOBODY, 1.0, lambda: math.inf, lambda: False, nobody)
+    return Permission(drive, dialogue, lambda: Pose2(0.0, 0.0, 0.0), 5, lambda decision: None)
+
+
+def legs_of(world: Noting, limits: Limits, drive: str = GO) -> Legs:
     account = CostTracker(world, world)  # type: ignore[arg-type]
     account.begin()
     world.driven = Travelled(12, 4.75)
-    return Legs(world, limits, account, 7.0)
+    return Legs(world, limits, account, 7.0, permission(drive))
 
 
 @pytest.mark.parametrize("drive", ["go_to", "look_around"])
@@ -51,9 +63,9 @@ def test_a_drive_is_allowed_what_is_left(drive: str) -> None:
     world = Noting()
     legs = legs_of(world, Limits(steps=30, metres=3.0, seconds=3600.0, area=SQUARE))
     if drive == "go_to":
-        legs.go_to(Pose2(1.0, 1.0, 0.0))
+        legs.go_to(HERE)
     else:
-        legs.look_around()
+        legs.look_around(HERE)
     (allowed,) = world.allowed
     assert allowed.steps == 25 and allowed.metres == pytest.approx(1.75) and allowed.area == SQUARE
     assert 0 < allowed.seconds < 3600.0
@@ -61,16 +73,23 @@ def test_a_drive_is_allowed_what_is_left(drive: str) -> None:
 
 def test_what_is_used_up_allows_nothing_and_no_limit_allows_all() -> None:
     world = Noting()
-    legs_of(world, Limits(steps=3, metres=1.0, seconds=1e-9)).look_around()
-    legs_of(world, Limits()).look_around()
+    legs_of(world, Limits(steps=3, metres=1.0, seconds=1e-9)).look_around(HERE)
+    legs_of(world, Limits()).look_around(HERE)
     assert world.allowed[0][:3] == (0, 0, 0)
-    assert world.allowed[1] == (math.inf, math.inf, math.inf, ())
+    assert world.allowed[1] == FREE
 
 
 def test_no_goal_outside_the_area_is_sent() -> None:
     world = Noting()
     legs = legs_of(world, Limits(area=SQUARE))
-    assert legs.go_to(Pose2(3.0, 1.0, 0.0)).code is NavCode.UNREACHABLE and not world.allowed
+    assert legs.go_to(Decision(Pose2(3.0, 1.0, 0.0), "")).code is NavCode.UNREACHABLE and not world.allowed
     assert legs.within(Decision(Pose2(3.0, 1.0, 0.0), "a frontier")).goal is None
     assert legs.within(Decision(Pose2(1.0, 1.0, 0.0), "a frontier")).goal == Pose2(1.0, 1.0, 0.0)
-    assert legs.go_to(Pose2(1.0, 1.0, 0.0)).code is NavCode.SUCCEEDED and len(world.allowed) == 1
+    assert legs.go_to(HERE).code is NavCode.SUCCEEDED and len(world.allowed) == 1
+
+
+@pytest.mark.parametrize("drive", [CONFIRM, DRY])
+def test_what_nobody_was_asked_for_is_not_sent(drive: str) -> None:
+    world = Noting()
+    legs = legs_of(world, Limits(), drive)
+    assert legs.go_to(HERE).code is legs.look_around(HERE).code is NavCode.NOT_ALLOWED and not world.allowed
