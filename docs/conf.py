@@ -32,6 +32,8 @@ html_theme = "furo"
 html_title = project
 html_favicon = str(ROOT / "eqa_nodes" / "console" / "page" / "icon.svg")
 html_logo = html_favicon
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 copybutton_exclude = ".linenos, .gp, .go, .c1"  # comments behind a command
 
 TOP = {"contributing": "CONTRIBUTING.md", "changes": "CHANGELOG.md"}  # pages whose text is a file of the top folder
@@ -49,6 +51,13 @@ def take_top_page(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
+def leave_out_arguments(app: Sphinx, kind: str, name: str, described: object, options: object, arguments: str | None,
+                        returned: str | None) -> tuple[str, None] | None:
+    """Show protocols without arguments: nobody makes one."""
+    return ("", None) if getattr(described, "_is_protocol", False) else None
+
+
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx has no setting for."""
     app.connect("source-read", take_top_page)
+    app.connect("autodoc-process-signature", leave_out_arguments)

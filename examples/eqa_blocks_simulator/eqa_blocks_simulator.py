@@ -130,7 +130,7 @@ class BlocksSimulator:
     def labels(self) -> Mapping[int, Label]:
         """Privileged: what the ids in Frame.labels are."""
         self._running()
-        return {i: Label(i, block.kind.name, "living room", {"color": block.kind.colour})
+        return {i: Label(i, block.kind.name, "living room", {"colour": block.kind.colour})
                 for i, block in enumerate(self._blocks, 1)}
 
     def geodesic(self, a: Point, b: Point) -> float:
