@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +42,19 @@ def commands(page: Path, number: int, text: str) -> list[str]:
     return [line for line in here if line in STEPS or line in INSTEAD]
 
 
+def is_program(text: str) -> bool:
+    """Say whether Python code can be run as it is; else it is an excerpt."""
+    return re.search(r"^(import|from) ", text, re.M) is not None
+
+
+def run_program(where: str, text: str) -> None:
+    """Run Python code, and the tests that it defines."""
+    made: dict[str, object] = {}
+    exec(compile(text, where, "exec"), made)
+    for check in [one for name, one in made.items() if name.startswith("test_") and inspect.isfunction(one)]:
+        check()
+
+
 def file_before(page: Path, number: int) -> str:
     """Return the name of the file that the block at a line is the content of, "" for none: the page says it before."""
     before = page.read_text(encoding="utf-8").splitlines()[:number - 2]
@@ -60,6 +72,8 @@ def test_a_tutorial_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypa
             Path(name).write_text(f"{text}\n", encoding="utf-8")
         if language == "text" and output:
             assert text.strip() in output, f"{page.name}:{number} is not what is printed: {output}"
+        if language == "python" and is_program(text):
+            run_program(f"{page.name}:{number}", text)
         output = ""
         for line in commands(page, number, text) if language in SHELLS else ():
             code = main([*shlex.split(INSTEAD.get(line, line))[1:], *shlex.split(STEPS.get(line, ""))])
@@ -71,13 +85,8 @@ def test_a_tutorial_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_code_is_an_excerpt_of_an_example_or_runs(page: Path, tmp_path: Path) -> None:
+def test_code_that_is_no_program_stands_in_an_example(page: Path) -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*/*.*")))
     for language, number, text in texts(page):
-        if language == "toml" or (language == "python" and not re.search(r"^(import|from) ", text, re.M)):
+        if language == "toml" or (language == "python" and not is_program(text)):
             assert text in sources, f"{page.name}:{number} is in no file of examples/"
-        elif language == "python":
-            made: dict[str, object] = {}
-            exec(compile(textwrap.dedent(text), f"{page.name}:{number}", "exec"), made)
-            for check in [one for name, one in made.items() if name.startswith("test_") and inspect.isfunction(one)]:
-                check()
