@@ -32,6 +32,7 @@ def page(browser: Any, tmp_path: Path) -> Any:
         write_json(run / "scores.json", scores)
     write_leaderboard([tmp_path / name for name in "bca"], tmp_path / "board.html")
     opened = browser.new_context(viewport={"width": 360, "height": 740}).new_page()
+    opened.set_default_timeout(120_000)
     opened.goto((tmp_path / "board.html").as_uri())
     return opened
 

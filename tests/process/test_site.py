@@ -15,6 +15,7 @@ from tests.fixtures.paths import ROOT
 for library in ("sphinx", "myst_parser", "furo", "sphinx_argparse_cli", "sphinx_copybutton"):
     pytest.importorskip(library, reason=f"{library} is not installed: pip install 'eqa-nodes[docs]'")
 
+pytestmark = pytest.mark.timeout(1500)  # whichever test is first builds the site
 LOADING = {("script", "src"), ("img", "src"), ("iframe", "src"), ("video", "src"), ("source", "src"), ("link", "href")}
 
 
@@ -54,7 +55,6 @@ def read(page: Path) -> Loaded:
     return parser
 
 
-@pytest.mark.timeout(1500)
 def test_every_page_is_built_and_can_be_found_from_the_first(site: Path) -> None:
     sources = {path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")}
     assert len(sources) > 40
