@@ -85,7 +85,7 @@ def test_mlflow_reads_it_back(run: Path, scores: Scores, tmp_path: Path, monkeyp
         "manifest.json", "scores.json", "report.html"}
 
 
-def test_weights_and_biases_keeps_it_on_this_machine(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_and_biases_keeps_it_here(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need("wandb")
     for name in ("WANDB_CACHE_DIR", "WANDB_DATA_DIR", "WANDB_CONFIG_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
