@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo test test-fast bench chaos lint clean
+.PHONY: help setup setup-models demo test test-fast bench chaos lint docs clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
 ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
@@ -34,6 +34,10 @@ chaos: setup  ## break the graph in every way and check what must hold; ARGS="--
 
 lint: setup  ## check style and types
 	@$(ENTER) ruff check . && mypy
+
+docs: setup  ## build the documentation into build/site; a warning is an error
+	@$(ENTER) sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site
+	@echo "written: build/site/index.html"
 
 clean:  ## remove everything that was built
 	rm -rf .venv build dist *.egg-info ros2_ws/build ros2_ws/install ros2_ws/log .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -28,6 +28,7 @@ from tests.fixtures.repetition import EXAMPLES
 signal.signal(signal.SIGINT, signal.default_int_handler)
 SECONDS = {  # what a file takes, about, on two busy cores; all others take less
     "ros/system/test_faults.py": 70, "ros/system/test_lifelong.py": 62, "process/test_documented.py": 50,
+    "process/test_site.py": 60, "process/test_tutorials.py": 60,
     "ros/system/test_lockstep.py": 49, "unit/core/policies/test_policies_robust.py": 45,
     "ros/nodes/test_doctor_robot.py": 41, "ros/system/test_record.py": 40, "ros/system/test_chaos.py": 36,
     "models/test_served_model.py": 36, "ros/system/test_workers.py": 34, "ros/system/test_replay.py": 31,

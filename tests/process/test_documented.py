@@ -7,6 +7,7 @@ import importlib.util
 import re
 import shlex
 import shutil
+import textwrap
 from configparser import ConfigParser
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from eqa_nodes.cli.verbs import parser
 from eqa_nodes.config.files import read_file
 from eqa_nodes.launching.arguments import ARGUMENTS
 from tests.fixtures import documented
-from tests.fixtures.documented import NEEDS, ROOT, RUNS, SHELLS, SMALL, Line, lines, mentions
+from tests.fixtures.documented import INSTEAD, NEEDS, ROOT, RUNS, SHELLS, SMALL, STEPS, Line, lines, mentions
 
 EQA = [line for line in lines() if line.text.startswith("eqa ")]
 RUN = {line.text: line for line in EQA if line.text in RUNS}
@@ -63,11 +64,12 @@ def test_a_line_is_parsed_and_is_run_or_says_what_it_needs(line: Line, capsys: p
         whole_parser().parse_args(words(line.text)[1:])
     except SystemExit:
         pytest.fail(f"{line.where}: {line.text}: {capsys.readouterr().err.splitlines()[-1]}")
-    assert line.text in RUNS or reason(line.text), f"{line.where}: {line.text!r} is not in tests/fixtures/documented.py"
+    known = line.text in RUNS or line.text in STEPS or line.text in INSTEAD
+    assert known or reason(line.text), f"{line.where}: {line.text!r} is not in tests/fixtures/documented.py"
 
 
 def test_the_table_holds_no_line_that_is_nowhere() -> None:
-    assert set(RUNS) <= {line.text for line in EQA}
+    assert {*RUNS, *STEPS, *INSTEAD} <= {line.text for line in EQA}
     used = {begin for line in EQA for begins in NEEDS.values() for begin in begins
             if fits(begin, words(line.text))}
     assert {begin for begins in NEEDS.values() for begin in begins} <= used
@@ -174,7 +176,7 @@ def test_snippets_compile_and_parameters_are_taken(page: Path, tmp_path: Path) -
     for language, block in documented.blocks(page):
         where, text = f"{page.name}:{block[0][0] if block else 0}", "\n".join(line for _, line in block)
         if language == "python":
-            compile(text, where, "exec")
+            compile(textwrap.dedent(text), where, "exec")
         elif language == "yaml":
             assert yaml.safe_load(text) is not None, where
         if language in (*SHELLS, "yaml") and text.startswith("/**"):

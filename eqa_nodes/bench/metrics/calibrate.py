@@ -8,12 +8,14 @@ answer that reaches it is wrong, made monotone by its running maximum over stric
     threshold(risk) = min{threshold: (wrong(threshold) + 1) / (episodes + 1) <= risk}
 
 bounds the expected share of wrong answers. What that assumes:
+
 - The questions asked are exchangeable with those of the calibration: same houses' kind, policy, camera, answerer. The
   questions of one house resemble each other, so what counts is closer to the number of houses than of questions.
 - Runs that never stop, replayed up to a threshold, behave as runs with it: a stricter threshold only drives on. What a
   policy does to confirm an answer is not replayed; it costs steps and can only take wrong answers back.
 - The probabilities of the curve come from fits that did not see the question's house (cross-fitting); the weights in
   use are fitted on all houses. With five weights the two are close, but exchangeability is then approximate.
+
 The noise of perception is not known beforehand: the curve is that of the preset with most wrong answers at each
 threshold, so that the bound holds under each of them.
 """
@@ -136,7 +138,7 @@ def _weighted(trials: Sequence[Trial]) -> list[tuple[GradedAnswer, float]]:
 
 
 def logistic(features: np.ndarray, right: np.ndarray, weights: np.ndarray, penalty: float = _PENALTY) -> np.ndarray:
-    """Return the (k,) weights that minimise the weighted log loss + penalty / 2 * |w|^2, by Newton's method.
+    """Return the (k,) weights that minimise the weighted log loss + `penalty / 2 * |w|^2`, by Newton's method.
 
     features: (n, k); right: (n,) 0 or 1; weights: (n,) >= 0. Steps that do not lower the loss are halved.
     """

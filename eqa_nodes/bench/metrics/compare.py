@@ -13,7 +13,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
-from eqa_nodes.bench.running.manifest import RunManifest, differing_settings, read_manifest
+from eqa_nodes.bench.running.manifest import RunManifest, commit_of, differing_settings, read_manifest
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, read_samples
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
@@ -149,12 +149,8 @@ def _settings(a: RunManifest, b: RunManifest) -> list[str]:
     notes = [f"the runs have another {', '.join(differ)}"] if differ else []
     notes += [f"{name}: {one} in A, {two} in B" for name, one, two in differing_settings(a, b)]
     if a.commit != b.commit:
-        notes.append(f"commit: {_commit(a)} in A, {_commit(b)} in B")
+        notes.append(f"commit: {commit_of(a)} in A, {commit_of(b)} in B")
     return notes
-
-
-def _commit(run: RunManifest) -> str:
-    return (run.commit[:10] or "unknown") + (" with changes" if run.dirty else "")
 
 
 def _block(pairs: Sequence[tuple[QuestionScore, QuestionScore]], names: Sequence[str], categories: Sequence[str],

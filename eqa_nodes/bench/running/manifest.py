@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import eqa_nodes
-from eqa_nodes.bench.samples import ACTIVE, Sample, dataset_hash
+from eqa_nodes.bench.samples import ACTIVE, EM, Sample, dataset_hash
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import blind_m
@@ -80,11 +80,32 @@ def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: 
     return now
 
 
-def differing_settings(one: RunManifest, two: RunManifest) -> list[tuple[str, str, str]]:
-    """Return the settings that differ between two runs: name, and how either run has it."""
-    a, b = ({**_flat(run.config), "model": run.asked or run.model} for run in (one, two))
-    return [(name, a.get(name, "default"), b.get(name, "default")) for name in sorted(a.keys() | b.keys())
-            if a.get(name) != b.get(name)]
+def differing_settings(*runs: RunManifest) -> list[tuple[str, ...]]:
+    """Return the settings that differ between runs: name, and how each run has it."""
+    all_of = [settings_of(run) for run in runs]
+    names = sorted({name for one in all_of for name in one})
+    return [(name, *(one.get(name, "default") for one in all_of)) for name in names
+            if len({one.get(name) for one in all_of}) > 1]
+
+
+def settings_of(run: RunManifest) -> dict[str, str]:
+    """Return the settings that decide the answers of a run by whole names, such as "explorer.policy", and its model."""
+    return {**_flat(run.config), "model": run.asked or run.model}
+
+
+def agent_of(run: RunManifest) -> str:
+    """Return who answers: the name of the agent, else that of the answerer."""
+    return str(run.run.get("agent") or run.model)
+
+
+def policy_of(run: RunManifest) -> str:
+    """Return the exploration policy of a run, "" where nothing drives."""
+    return "" if run.task == EM else settings_of(run).get("explorer.policy") or str(run.run.get("policy") or "")
+
+
+def commit_of(run: RunManifest) -> str:
+    """Return the short commit, and whether the checkout had changes."""
+    return (run.commit[:10] or "unknown") + (" with changes" if run.dirty else "")
 
 
 def _flat(config: Mapping[str, object]) -> dict[str, str]:

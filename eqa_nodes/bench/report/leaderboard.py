@@ -1,0 +1,127 @@
+"""A page with one row for each scored run, which sorts by any column: who answered, how well, and at what cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from eqa_nodes.bench.metrics.compare import ScoredRun
+from eqa_nodes.bench.metrics.formulas import MeanInterval, shown
+from eqa_nodes.bench.metrics.values import SHARES
+from eqa_nodes.bench.report.page import REPORT
+from eqa_nodes.bench.running.manifest import agent_of, commit_of, differing_settings, policy_of
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.storage.codec import write_bytes
+
+IN_COLUMNS = ("model", "explorer.policy")  # settings that have a column of their own
+
+
+class Cell(NamedTuple):
+    """A mean and its interval as they are shown, "" = none; order: what it sorts by, "" = below all others."""
+
+    mean: str
+    interval: str
+    order: float | str
+
+
+class Measure(NamedTuple):
+    """A column of numbers. metric: name in scores.json; digits: behind the point; down: larger is better."""
+
+    heading: str
+    metric: str
+    digits: int
+    down: bool = False
+
+
+MEASURES = (
+    Measure("C %", "openeqa_c", 1, True), Measure("E % (metres)", "openeqa_e_metres", 1, True),
+    Measure("SPL %", "spl", 1, True), Measure("calls", "calls", 1), Measure("tokens", "tokens", 0),
+    Measure("metres", "metres", 1), Measure("seconds", "seconds", 1))
+
+
+class Standing(NamedTuple):
+    """A row: one run. href: of its report, relative to the page, "" = there is none yet; settings: name and value."""
+
+    run: str
+    href: str
+    names: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    settings: tuple[tuple[str, str], ...]
+
+
+class Board(NamedTuple):
+    """The runs that can be compared, best first: same questions, same judge. notes: what a reader should know."""
+
+    title: str
+    rows: tuple[Standing, ...]
+    notes: tuple[str, ...]
+
+
+NAMES: tuple[tuple[str, Callable[[ScoredRun], str]], ...] = (
+    ("agent", lambda run: agent_of(run.manifest)), ("policy", lambda run: policy_of(run.manifest) or "–"),
+    ("model", lambda run: run.manifest.asked or "–"), ("commit", lambda run: commit_of(run.manifest)))
+
+
+def write_leaderboard(runs: Sequence[Path], page: Path) -> tuple[Board, ...]:
+    """Write the page of scored runs and return what it shows.
+
+    Raises ConfigError for a run that is named twice, StorageError for one that is not scored.
+    """
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise ConfigError("a run is named twice: name each one once")
+    boards = boards_of([ScoredRun(run) for run in runs], page.resolve().parent)
+    environment = Environment(loader=PackageLoader("eqa_nodes.bench.report"), undefined=StrictUndefined,
+                              autoescape=select_autoescape(["j2", "html"]), trim_blocks=True, lstrip_blocks=True)
+    write_bytes(page, environment.get_template("leaderboard.html.j2").render(
+        boards=boards, names=[name for name, _ in NAMES], measures=MEASURES, runs=len(runs)).encode())
+    return boards
+
+
+def boards_of(runs: Sequence[ScoredRun], folder: Path) -> tuple[Board, ...]:
+    """Return a board for each set of questions and judge, in the order of the runs. folder: where the page will be."""
+    groups: dict[tuple[str, ...], list[ScoredRun]] = {}
+    for run in runs:
+        key = (run.manifest.task, run.manifest.dataset_sha256, run.scores.judge, run.scores.judge_sha256,
+               run.scores.failed)
+        groups.setdefault(key, []).append(run)
+    return tuple(_board(group, folder) for group in groups.values())
+
+
+def _board(runs: Sequence[ScoredRun], folder: Path) -> Board:
+    manifest, scores = runs[0].manifest, runs[0].scores
+    differ = [row for row in differing_settings(*(run.manifest for run in runs)) if row[0] not in IN_COLUMNS]
+    rows = [_standing(run, folder, tuple((name, values[at]) for name, *values in differ))
+            for at, run in enumerate(runs)]
+    best = MEASURES[0]
+    rows.sort(key=lambda row: -float(row.cells[0].order) if row.cells[0].order != "" else 1.0)
+    title = f"{manifest.dataset or 'questions'}, {manifest.questions} questions"
+    notes = [f"marked by the judge {scores.judge} ({scores.judge_sha256[:12]}); sorted by {best.heading}",
+             "means with 95 % intervals: runs whose intervals overlap may be equally good; eqa bench compare pairs two "
+             "of them by question and tests the difference"]
+    privileged = sorted({name for run in runs for name in run.scores.privileged})
+    if privileged:
+        notes.append(f"privileged: {', '.join(privileged)} (knows what a robot in the world would not)")
+    partly = [f"{run.out} has {run.scores.rows[0].metrics[best.metric].n} of {run.manifest.questions}" for run in runs
+              if run.scores.rows[0].metrics[best.metric].n < run.manifest.questions]
+    if partly:
+        notes.append(f"not all questions are marked: {'; '.join(partly)}")
+    return Board(title, tuple(rows), tuple(notes))
+
+
+def _standing(run: ScoredRun, folder: Path, settings: tuple[tuple[str, str], ...]) -> Standing:
+    report = run.out / REPORT
+    href = Path(os.path.relpath(report.resolve(), folder)).as_posix() if report.exists() else ""
+    everything = run.scores.rows[0].metrics
+    cells = tuple(cell(everything[measure.metric], measure) for measure in MEASURES)
+    return Standing(str(run.out), href, tuple(of(run) for _, of in NAMES), cells, settings)
+
+
+def cell(value: MeanInterval, measure: Measure) -> Cell:
+    """Return a mean with its interval; shares as percentages."""
+    factor = 100 if measure.metric in SHARES else 1
+    mean, _, interval = shown(value, factor, measure.digits).partition(" ")
+    return Cell(mean, interval, "" if value.mean is None else factor * value.mean)
