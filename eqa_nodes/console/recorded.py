@@ -11,7 +11,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.agent.agent import Progress
-from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
@@ -73,6 +73,9 @@ class RecordedRobot:
             return answer
         finally:
             self._turn.release()
+
+    def reply(self, inquiry: str, option: int) -> None:
+        raise ConfigError("a recording asks nothing back: ask again, in other words")
 
     def stop(self) -> None:
         self._stops += 1
