@@ -61,7 +61,8 @@ SCALE, SLOWER = 0.15, 3  # of the images and of their rate: two cores render and
 FLOOR = {"spot": Link("spot/body", "base_floor", (0.0, 0.0, -0.52)),  # as docs/robot.md has it
          "go2": Link("base_link", "base_floor", (0.0, 0.0, -0.37))}
 DRIVEN = {"navigate_to_pose", "spin", "map"}  # nobody drives these robots
-SHARE = {"drops of color", "drops of depth", "lost on the way", "sync", "transforms", "disk"}  # of a busy machine
+# What a busy machine may lose or delay.
+SHARE = {"drops of color", "drops of depth", "counts of images", "lost on the way", "sync", "transforms", "disk"}
 WRONG = {"go2": {"tf of odom"}}  # the fixed joint of its description
 LENS = {"azure_kinect": {"floor"}}  # the doctor does not take its lens out of depth: some 4 % of the height
 MODEL_SAYS = {"answer": "a sofa", "confidence": 0.9, "images": [1], "abstain": False}

@@ -80,7 +80,7 @@ def test_what_a_form_cannot_hold_is_said(tmp_path: Path, capsys: pytest.CaptureF
     run = tmp_path / "run"
     made(run)
     score_run(run, GivenMarks({"a": Mark(4.0, 1.0), "b": 3.0, "c": Mark(4.5, 1.0)}, "m"))  # no grounding; no whole mark
-    assert main(["bench", "export", str(run), str(tmp_path / "some"), "--form", "express"]) == 0
+    assert main(["bench", "export", str(run), str(tmp_path / "some"), "--to", "express"]) == 0
     out = capsys.readouterr().out
     assert "results.pkl" in out and "2 questions are not in them, such as b" in " ".join(out.split())
     finish_manifest(run, task=EM)

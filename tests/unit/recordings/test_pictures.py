@@ -19,7 +19,8 @@ from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.episode_history import RecordedHistory
-from eqa_nodes.recordings.histories import FORMATS, first_frames, open_history
+from eqa_nodes.recordings.formats import HISTORIES
+from eqa_nodes.recordings.histories import first_frames, open_history
 from eqa_nodes.recordings.history_views import ViewSelection, check_history, open_views
 from eqa_nodes.recordings.picture_views import NOWHERE
 from eqa_nodes.recordings.pictures import ColourHistory
@@ -52,7 +53,7 @@ def greys(history: ColourHistory, selection: ViewSelection, cache: Path) -> list
 def test_the_views_are_even_in_time(form: str, kind: str, tmp_path: Path) -> None:
     folder = write_frames(tmp_path / "frames", 101, form)
     history = open_history(folder)
-    assert isinstance(history, ColourHistory) and FORMATS[kind].fits(folder)
+    assert isinstance(history, ColourHistory) and HISTORIES[kind].fits(folder)
     assert len(history) == 101 and not history.labels
     assert greys(history, ViewSelection("uniform", 5), tmp_path / "c") == pytest.approx([0, 25, 50, 75, 100], abs=1)
     assert greys(history, ViewSelection("none", 5), tmp_path / "d") == []
