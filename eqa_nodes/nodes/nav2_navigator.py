@@ -38,7 +38,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         self._driver = Driver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
                               self.config.node.drive)
         self._allowances = Allowances(self, "allow_drive")
-        self._busy, self._turn = threading.Lock(), threading.Lock()
+        self._busy, self._turn, self._halting = threading.Lock(), threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
         self.subscribe("stop", self._on_stop)
@@ -64,7 +64,12 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
             threading.Thread(target=self._halt, name="halt", daemon=True).start()
 
     def _halt(self) -> None:
-        silent = self._commander.halt(self.config.driving.wait.cancel_s).silent
+        if not self._halting.acquire(blocking=False):  # some operators publish their stop many times a second
+            return
+        try:
+            silent = self._commander.halt(self.config.driving.wait.cancel_s).silent
+        finally:
+            self._halting.release()
         if silent:
             self.count("stop that Nav2 did not confirm")
             self.get_logger().error(f"{', '.join(silent)} of Nav2 did not confirm the operator's stop: {MAY_DRIVE}")
