@@ -10,6 +10,8 @@ import yaml
 from eqa_nodes.config.nodes import BridgeSettings
 
 INFLATED_M = 0.22  # beyond the robot's radius: so far from obstacles paths keep where they can, metres
+FURNITURE_M = 0.5  # height of beds and seats: nearer than the camera sees them, a scan does not clear what was marked
+MOST_BLIND_M = 1.5  # a scan clears from here on, whatever the camera sees
 CRUISE = 0.9  # share of the top speed that a controller asks for: the rest is for keeping to the path
 
 
@@ -27,6 +29,7 @@ def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]
     for costmap in ("local_costmap", "global_costmap"):
         of(costmap, costmap)["robot_radius"] = bridge.robot.radius_m
         of(costmap, costmap)["inflation_layer"]["inflation_radius"] = round(bridge.robot.radius_m + INFLATED_M, 3)
+        of(costmap, costmap)["obstacle_layer"]["scan"]["raytrace_min_range"] = _blind_m(bridge)
     of("controller_server")["FollowPath"] |= {
         "desired_linear_vel": CRUISE * base.forward_m_s, "max_angular_accel": base.accelerate_rad_s2,
         "rotate_to_heading_angular_vel": CRUISE * base.turn_rad_s}
@@ -38,6 +41,11 @@ def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]
         max_accel=[base.accelerate_m_s2, 0.0, base.accelerate_rad_s2],
         max_decel=[-base.accelerate_m_s2, 0.0, -base.accelerate_rad_s2])
     return parameters
+
+
+def _blind_m(bridge: BridgeSettings) -> float:
+    """Return the distance in metres below which a scan made from depth passes over beds and seats."""
+    return round(max(0.0, min(bridge.robot.camera.sees_from_m(FURNITURE_M), MOST_BLIND_M)), 2)
 
 
 def write_nav2(template: Path, bridge: BridgeSettings, path: Path) -> None:

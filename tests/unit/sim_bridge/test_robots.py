@@ -59,12 +59,22 @@ def test_one_parameter_sets_the_body_of_every_node() -> None:
     parameters = merged(None, {SHARED: {"robot.radius_m": 0.25}})
     for node in ("mapper", "explorer", "navigator", "bridge"):
         assert getattr(parameters.settings, node).robot.radius_m == 0.25
-    assert fitted(yaml.safe_load(NAV2.read_text()), parameters.settings.bridge)[
-        "local_costmap"]["local_costmap"]["ros__parameters"]["robot_radius"] == 0.25
+    costmap = fitted(yaml.safe_load(NAV2.read_text()), parameters.settings.bridge)[
+        "local_costmap"]["local_costmap"]["ros__parameters"]
+    assert costmap["robot_radius"] == 0.25
     with pytest.raises(ConfigError, match="robot.turn_deg is 50.0: it must divide 360"):
         merged(None, {SHARED: {"robot.turn_deg": 50.0}})
     with pytest.raises(ConfigError, match="mapper heights must rise"):
         merged(None, {SHARED: {"robot.height_m": 4.0}})
+
+
+@pytest.mark.parametrize(("camera", "metres"), [
+    ({"height_m": 1.2, "tilt_down_deg": 10.0}, 0.93), ({"height_m": 0.3}, 0.0), ({"tilt_down_deg": -60.0}, 1.5)])
+def test_nav2_remembers_what_stands_nearer_than_the_camera_sees_it(camera: dict[str, float], metres: float) -> None:
+    parameters = merged(None, {SHARED: {f"robot.camera.{name}": value for name, value in camera.items()}})
+    nav2 = fitted(yaml.safe_load(NAV2.read_text()), parameters.settings.bridge)
+    for name in ("local_costmap", "global_costmap"):
+        assert nav2[name][name]["ros__parameters"]["obstacle_layer"]["scan"]["raytrace_min_range"] == metres
 
 
 def chosen(*options: str) -> RobotModel:
