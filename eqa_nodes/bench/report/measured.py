@@ -26,7 +26,8 @@ _SHOWN = 0.05  # part of a line, from which it is worth drawing
 def measured_picture(view: Keyframe, note: str) -> bytes:
     """Return the JPEG of a view with the lines that the note of its evidence holds; unchanged where it shows none.
 
-    It is also unchanged where it is damaged: who decodes it for a page says so. A line that goes on beyond the image has no bar at that end. It is drawn also where something stands before it.
+    It is also unchanged where it is damaged: who decodes it for a page says so. A line that goes on beyond the image
+    has no bar at that end. It is drawn also where something stands before it.
     """
     seen = [(measure, part) for measure in measures_of(note) if (part := _part(view, measure)) is not None]
     if not seen:
