@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
 
@@ -90,6 +90,13 @@ def arc(forward_m_s: float, turn_rad_s: float, seconds: float) -> tuple[float, f
         raise SimulatorError(f"cannot drive at {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: expected "
                              "finite velocities, and a time that does not go back")
     return forward_m_s * seconds, turn_rad_s * seconds
+
+
+def turned(yaw: float, look_deg: float, action: Action, robot: RobotModel) -> tuple[float, float]:
+    """Return heading and tilt of the camera after an action; only turns and looks change them."""
+    turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
+    look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
+    return wrap(yaw + turn * robot.turn_rad), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg + look * robot.look_deg))
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc
+from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc, turned
 
 SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a path is driven in straight pieces no longer, an arc in turns no larger
 
@@ -135,10 +135,8 @@ class Walker(ABC):
                                                                self._robot.move_m, self.short_m)
             self._pose = Pose2(x, y, yaw)
             return metres, collided
-        turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
-        look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
-        self._pose = Pose2(x, y, wrap(yaw + turn * self._robot.turn_rad))
-        self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look * self._robot.look_deg))
+        yaw, self._look_deg = turned(yaw, self._look_deg, action, self._robot)
+        self._pose = Pose2(x, y, yaw)
         return 0.0, False
 
     def _now(self) -> Step:

@@ -39,7 +39,7 @@ class RecordedRobot:
 
         Raises EqaError where the runner cannot be opened.
         """
-        self.place, self.live, self._ring = name, Live(ring), ring
+        self.place, self.live = name, Live(ring)
         self.pictures = self.clouds = 0
         self.changed: Callable[[str, list[str]], None] = lambda node, names: None
         self._listener: Callable[[Progress], None] = lambda progress: None

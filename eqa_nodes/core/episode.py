@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import UnassessedViews, ViewAssessments
@@ -42,8 +43,8 @@ class Episode:
 
     def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
                  listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO) -> None:
-        self._meant = lambda meant: Episode(ports, replace(config, ask_back=False), stop, meant, listener, canceled,
-                                            drive)
+        self._meant = partial(Episode, ports, replace(config, ask_back=False), stop, listener=listener,
+                              canceled=canceled, drive=drive)
         ports = ports._replace(answerer=NotedAnswerer(ports.answerer, ports.odometry, self._note))
         self.ports, self.config, self.question = ports, config, question
         self._listener, self._begun, self._phase = listener, False, "queued"

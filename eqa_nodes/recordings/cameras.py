@@ -52,13 +52,14 @@ def mount(map_from_base: Transform, map_from_camera: np.ndarray) -> Transform:
     return transform_of_matrix(np.linalg.inv(map_from_base.matrix()) @ map_from_camera)
 
 
-def pinhole(matrix: np.ndarray, image: np.ndarray, centre: float) -> Intrinsics:
-    """Return the intrinsics of a (3, 3) or (4, 4) camera matrix for an image's size.
+def pinhole(matrix: np.ndarray, shape: tuple[int, ...], centre: float) -> Intrinsics:
+    """Return the intrinsics of a (3, 3) or (4, 4) camera matrix.
 
-    centre: where the matrix has the centre of the first pixel, 0.0 or 0.5. Raises BadFrame when it is no camera or its
-    principal point lies outside the image (then the image was resized after the calibration).
+    shape: of the image, height and width first; centre: where the matrix has the centre of the first pixel, 0.0 or 0.5.
+    Raises BadFrame when it is no camera or its principal point lies outside the image (then the image was resized after
+    the calibration).
     """
-    height, width = image.shape[:2]
+    height, width = shape[:2]
     fx, fy, cx, cy = (float(matrix[i]) for i in ((0, 0), (1, 1), (0, 2), (1, 2)))
     k = Intrinsics(width, height, fx, fy, cx + 0.5 - centre, cy + 0.5 - centre)
     if not (all(_FOCAL[0] <= f / width <= _FOCAL[1] for f in (fx, fy))  # false for what is not finite
@@ -66,6 +67,22 @@ def pinhole(matrix: np.ndarray, image: np.ndarray, centre: float) -> Intrinsics:
         raise BadFrame(f"camera matrix with focal lengths {fx:g}, {fy:g} and principal point {cx:g}, {cy:g} does not "
                        f"belong to an image of {width}x{height}")
     return k
+
+
+def camera_pose(row: np.ndarray) -> np.ndarray | None:
+    """Return the (4, 4) pose of x, y, z and a quaternion x, y, z, w of any length, None where it was lost."""
+    if not np.isfinite(row).all() or not np.any(row[3:]):
+        return None
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_quat(row[3:]).as_matrix(), row[:3]
+    return pose
+
+
+def heights(depth_m: np.ndarray, k: Intrinsics, map_from_camera: np.ndarray) -> np.ndarray:
+    """Return the z of each point that a depth image measured, metres, in the map or another world with z up."""
+    v, u = np.nonzero(depth_m)
+    z, (x, y, ahead, above) = depth_m[v, u].astype(np.float64), map_from_camera[2]
+    return np.asarray((x * (u + 0.5 - k.cx) / k.fx + y * (v + 0.5 - k.cy) / k.fy + ahead) * z + above)
 
 
 def onto_color(depth: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics) -> np.ndarray:

@@ -8,13 +8,15 @@ world has its origin where the session began: the map's floor is found from the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
-from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, onto_color, rigid
+from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, heights, mount, onto_color, rigid
+from eqa_nodes.recordings.files import decode_image, raw_depth
+from eqa_nodes.recordings.tree import Tree
 
 FAR_M = 5.0  # LiDAR of phones measures no farther
 _FLOOR_FRAMES = 12  # of which the floor is found
@@ -84,25 +86,18 @@ class HandHeldRecording(ABC):
     def _floor(self) -> float:
         """Return the height of the floor in the world. Raises StorageError when no frame has depth."""
         every = max(1, len(self) // _FLOOR_FRAMES)
-        heights, reason = [], "none has depth"
+        parts, reason = [np.empty(0)], "none has depth"
         for index in range(0, len(self), every):
             try:
-                heights.append(self._heights(index))
+                depth_m = clean_depth(self.depth(index), FAR_M)[0]
+                parts.append(heights(depth_m, scaled(self.camera(index), depth_m), self._pose(index)))
             except BadFrame as error:
                 reason = str(error)
-        found = np.concatenate(heights) if heights else np.empty(0)
+        found = np.concatenate(parts)
         if not len(found):
             raise StorageError(f"{self.name}: no frame of {len(range(0, len(self), every))} that were looked at can be "
                                f"used to find the floor: {reason}")
         return float(np.percentile(found, _FLOOR_PERCENT))
-
-    def _heights(self, index: int) -> np.ndarray:
-        """Return the heights of the points that a frame measured, metres, in the world."""
-        depth_m = clean_depth(self.depth(index), FAR_M)[0]
-        k, (row_x, row_y, row_z, height) = scaled(self.camera(index), depth_m), self._pose(index)[2]
-        v, u = np.nonzero(depth_m)
-        z = depth_m[v, u].astype(np.float64)
-        return np.asarray((row_x * (u + 0.5 - k.cx) / k.fx + row_y * (v + 0.5 - k.cy) / k.fy + row_z) * z + height)
 
 
 def from_arkit(world_from_camera: np.ndarray) -> np.ndarray:
@@ -129,6 +124,19 @@ def scaled(k: Intrinsics, image: np.ndarray) -> Intrinsics:
     height, width = image.shape[:2]
     x, y = width / k.width, height / k.height
     return Intrinsics(width, height, k.fx * x, k.fy * y, k.cx * x, k.cy * y)
+
+
+def sure_depth(tree: Tree, depths: Mapping[str, str], sure: Mapping[str, str], stem: str) -> np.ndarray:
+    """Return (h, w) float32 metres of an image of 16 bits, millimetres, without what the device is not sure of.
+
+    depths, sure: stem -> name of the images of depth and of confidence. Raises BadFrame where there is none.
+    """
+    if stem not in depths:
+        raise BadFrame("no depth image")
+    depth_m = raw_depth(tree.read(depths[stem]), depths[stem]) * np.float32(0.001)
+    if stem in sure:
+        depth_m = unsure_left_out(depth_m, np.array(decode_image(tree.read(sure[stem]), sure[stem])), sure[stem])
+    return np.asarray(depth_m, np.float32)
 
 
 def unsure_left_out(depth_m: np.ndarray, confidence: np.ndarray, what: object) -> np.ndarray:

@@ -26,6 +26,8 @@ def open_history(path: Path, format: str = "", options: BagOptions | None = None
     try:
         if not path.exists():
             raise StorageError(f"there is no {path}: an episode history is {_wanted()}")
+        if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
+            raise StorageError(f"{path} is neither a folder nor a file")
         name = format or format_of(path)
         if not name:
             raise StorageError(f"{path} holds no episode history: looked for {_wanted()}")

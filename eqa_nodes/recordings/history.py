@@ -60,8 +60,6 @@ class BagFormat:
     @staticmethod
     def open(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
         """Return its history. Raises StorageError."""
-        if not path.is_dir() and not path.is_file():  # opening a pipe would wait for its writer
-            raise StorageError(f"{path} is neither a folder nor a file")
         return read_history(path, options=options)
 
 

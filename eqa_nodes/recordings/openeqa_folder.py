@@ -99,7 +99,7 @@ class OpenEqaFolder:
             raise BadFrame(f"{self._depths[number]} is {raw.shape}, its colour image {rgb.shape[:2]}: wanted one size")
         map_from_camera = MAP_FROM_GL @ matrix @ GL_FROM_OPTICAL
         depth_m = (raw * (DEPTH_RANGE_M / 65535)).astype(np.float32)
-        k, row = pinhole(self._cameras.color, rgb, 0.5), None if self._rows is None else self._rows[number]
+        k, row = pinhole(self._cameras.color, rgb.shape, 0.5), None if self._rows is None else self._rows[number]
         if row is None:
             row = _Row(stamp_ns, base_below(map_from_camera, map_from_camera[2, 3] - CAMERA_HEIGHT_M))
             k = _square_pixels(k)

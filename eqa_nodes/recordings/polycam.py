@@ -20,8 +20,8 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.cameras import pinhole
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import decode_image, raw_depth, rgb_pixels
-from eqa_nodes.recordings.hand_held import HandHeldRecording, from_arkit, unsure_left_out
+from eqa_nodes.recordings.files import rgb_pixels
+from eqa_nodes.recordings.hand_held import HandHeldRecording, from_arkit, sure_depth
 from eqa_nodes.recordings.tree import Tree, holds
 
 ROOT = "keyframes"
@@ -80,7 +80,7 @@ class PolycamExport(HandHeldRecording):
     def camera(self, index: int) -> Intrinsics:
         """As in HandHeldRecording."""
         camera = self._cameras[index]
-        return pinhole(camera.matrix, np.empty((camera.height, camera.width, 0)), 0.5)
+        return pinhole(camera.matrix, (camera.height, camera.width), 0.5)
 
     def rgb(self, index: int) -> np.ndarray:
         """As in HandHeldRecording."""
@@ -91,14 +91,7 @@ class PolycamExport(HandHeldRecording):
 
     def depth(self, index: int) -> np.ndarray:
         """As in HandHeldRecording; what ARKit is not sure of (confidence low) is no return."""
-        stem = self._stems[index]
-        if stem not in self._depths:
-            raise BadFrame("no depth image")
-        depth_m = raw_depth(self._tree.read(self._depths[stem]), self._depths[stem]) * np.float32(0.001)
-        if stem in self._sure:
-            sure = np.array(decode_image(self._tree.read(self._sure[stem]), self._sure[stem]))
-            depth_m = unsure_left_out(depth_m, sure, self._sure[stem])
-        return np.asarray(depth_m, np.float32)
+        return sure_depth(self._tree, self._depths, self._sure, self._stems[index])
 
     def _camera(self, name: str) -> _Camera:
         """Return a camera file. Raises StorageError naming it."""

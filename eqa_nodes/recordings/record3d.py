@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame, MissingExtra, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.recordings.cameras import pinhole
+from eqa_nodes.recordings.cameras import camera_pose, pinhole
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import MAX_PIXELS, rgb_pixels
 from eqa_nodes.recordings.hand_held import HandHeldRecording, from_arkit, unsure_left_out
@@ -105,7 +104,7 @@ class Record3dFile(HandHeldRecording):
         if self._lenses is not None:
             matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2] = self._lenses[index]
         width, height = self._size
-        return pinhole(matrix, np.empty((height, width, 0)), 0.5)
+        return pinhole(matrix, (height, width), 0.5)
 
     def rgb(self, index: int) -> np.ndarray:
         """As in HandHeldRecording."""
@@ -152,9 +151,5 @@ def _shaped(count: int, size: tuple[int, int]) -> tuple[int, int]:
 
 def _pose(row: np.ndarray) -> np.ndarray | None:
     """Return the pose of an image, None where it was lost."""
-    if not np.isfinite(row).all() or not np.any(row[:4]):
-        return None
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_quat(row[:4]).as_matrix()
-    pose[:3, 3] = row[4:]
-    return from_arkit(pose)
+    pose = camera_pose(np.roll(row, 3))  # the quaternion stands first
+    return None if pose is None else from_arkit(pose)

@@ -10,7 +10,7 @@ import numpy as np
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from eqa_nodes.recordings.cameras import FARTHEST_M, base_below, mount
+from eqa_nodes.recordings.cameras import FARTHEST_M, base_below, heights, mount
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import read_bounded, read_raw_depth, read_rgb
 
@@ -132,12 +132,8 @@ class RgbdFolder:
 
     def _lowest(self, map_from_camera: np.ndarray) -> float:
         """Return the height of the floor in the first frame."""
-        depth, k = read_depth(self._depths[0], self._format), self._intrinsics
-        v, u = np.nonzero(depth)
-        z = depth[v, u].astype(np.float64)
-        row = map_from_camera[2]
-        heights = row[0] * (u + 0.5 - k.cx) / k.fx * z + row[1] * (v + 0.5 - k.cy) / k.fy * z + row[2] * z + row[3]
-        if not len(heights):
+        found = heights(read_depth(self._depths[0], self._format), self._intrinsics, map_from_camera)
+        if not len(found):
             raise BadFrame(f"{self._depths[0]} holds no depth at all")
-        return float(np.percentile(heights, 2))
+        return float(np.percentile(found, 2))
 

@@ -84,8 +84,6 @@ class RtabmapDatabase(HandHeldRecording):
     def __init__(self, path: Path) -> None:
         """Raises StorageError for a database that is damaged, of stereo images, too old, or without images or poses."""
         self._path = Path(path)
-        if not self._path.is_file():  # opening a pipe would wait for its writer
-            raise StorageError(f"{path} is absent or not a file")
         with self._open() as database:
             check_tables(self._path, database, _TABLES)
             rows = list(database.execute(
@@ -217,7 +215,7 @@ def _model(data: bytes, at: int, node: int) -> tuple[_Lens, int]:
         raise BadFrame(f"node {node} has an uncalibrated camera")
     base_from_camera = np.eye(4)
     base_from_camera[:3] = np.frombuffer(data, "<f4", 12, end - 48).reshape(3, 4)
-    k = pinhole(projection, np.empty((height, width, 0)), 0.0)
+    k = pinhole(projection, (height, width), 0.0)
     return _Lens(k, rigid(base_from_camera, f"the mount of node {node}'s camera"), 1), end
 
 

@@ -79,8 +79,8 @@ class Cameras(NamedTuple):
         raw_depth: (h, w) integers, 0 = no return; map_from_camera: (4, 4), optical axes.
         """
         resized = rgb.shape[:2] == raw_depth.shape  # many export colour in the size of depth, and keep its matrix
-        depth_k = pinhole(self.depth, raw_depth, 0.0)
-        color_k = depth_k if resized else pinhole(self.color, rgb, 0.0)
+        depth_k = pinhole(self.depth, raw_depth.shape, 0.0)
+        color_k = depth_k if resized else pinhole(self.color, rgb.shape, 0.0)
         depth_m = np.divide(onto_color(raw_depth, depth_k, color_k), np.float32(self.unit), dtype=np.float32)
         map_from_base = base_below(rigid(map_from_camera, "the camera's pose"), 0.0)
         return Frame(stamp_ns, rgb, depth_m, color_k, map_from_base, mount(map_from_base, map_from_camera))
@@ -95,8 +95,6 @@ class SensFile:
     def __init__(self, path: Path) -> None:
         """Find all frames. Raises StorageError naming what is wrong with the file, also when it ends early."""
         self.path = Path(path)
-        if not self.path.is_file():  # opening a pipe would wait for its writer
-            raise StorageError(f"{path} is absent or not a file")
         with self._open() as file:
             self._size = self.path.stat().st_size
             count = self._read_header(file)

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame, MissingExtra, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.recordings.cameras import MAP_FROM_GL, pinhole
+from eqa_nodes.recordings.cameras import MAP_FROM_GL, camera_pose, pinhole
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import MAX_PIXELS, decode_image, raw_depth
-from eqa_nodes.recordings.hand_held import HandHeldRecording, unsure_left_out
+from eqa_nodes.recordings.files import MAX_PIXELS
+from eqa_nodes.recordings.hand_held import HandHeldRecording, sure_depth
 from eqa_nodes.recordings.tree import Tree, holds
 
 VIDEO, POSES, CAMERA = "rgb.mp4", "odometry.csv", "camera_matrix.csv"
@@ -79,7 +78,7 @@ class StrayRecording(HandHeldRecording):
         matrix, lens = self._matrix, self._lines[index].lens
         if lens is not None:
             matrix = np.array([[lens[0], 0, lens[2]], [0, lens[1], lens[3]], [0, 0, 1]])
-        return pinhole(matrix, np.empty((*self._video.shape, 0)), 0.5)
+        return pinhole(matrix, self._video.shape, 0.5)
 
     def rgb(self, index: int) -> np.ndarray:
         """As in HandHeldRecording."""
@@ -87,14 +86,7 @@ class StrayRecording(HandHeldRecording):
 
     def depth(self, index: int) -> np.ndarray:
         """As in HandHeldRecording; what ARKit is not sure of (confidence low) is no return."""
-        stem = f"{self._lines[index].number:06d}"
-        if stem not in self._depths:
-            raise BadFrame("no depth image")
-        depth_m = raw_depth(self._tree.read(self._depths[stem]), self._depths[stem]) * np.float32(0.001)
-        if stem in self._sure:
-            sure = np.array(decode_image(self._tree.read(self._sure[stem]), self._sure[stem]))
-            depth_m = unsure_left_out(depth_m, sure, self._sure[stem])
-        return np.asarray(depth_m, np.float32)
+        return sure_depth(self._tree, self._depths, self._sure, f"{self._lines[index].number:06d}")
 
     def _read_lines(self) -> list[_Line]:
         """Return the lines of odometry.csv. Raises StorageError naming the line."""
@@ -160,15 +152,10 @@ class _Video:
 
 
 def _line(fields: dict[str, str]) -> _Line:
-    x, y, z, qx, qy, qz, qw = (float(fields[name]) for name in _COLUMNS[2:])
     stamp_s, number = float(fields["timestamp"]), int(fields["frame"])
     if not 0 <= stamp_s < 1e10 or not 0 <= number < 1 << 31:
         raise BadFrame(f"frame {number} at {stamp_s} s")
     lens = tuple(float(fields[name]) for name in _LENS) if set(_LENS) <= fields.keys() else None
-    pose = None
-    if np.isfinite([x, y, z, qx, qy, qz, qw]).all() and any((qx, qy, qz, qw)):
-        world_from_camera = np.eye(4)
-        world_from_camera[:3, :3] = Rotation.from_quat([qx, qy, qz, qw]).as_matrix()
-        world_from_camera[:3, 3] = x, y, z
-        pose = MAP_FROM_GL @ world_from_camera
-    return _Line(round(stamp_s * 1e9), number, pose, lens)  # type: ignore[arg-type]
+    pose = camera_pose(np.array([float(fields[name]) for name in _COLUMNS[2:]]))
+    return _Line(round(stamp_s * 1e9), number, None if pose is None else MAP_FROM_GL @ pose,
+                 lens)  # type: ignore[arg-type]

@@ -93,8 +93,6 @@ def archive_root(entries: list[str], marker: str) -> str | None:
 
 def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
-        if not path.is_file():  # opening a pipe would wait for its writer
-            raise StorageError(f"{path} is neither a folder nor a file")
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise StorageError(f"{path} is no zip archive that can be read ({error}): copy it from the device again"

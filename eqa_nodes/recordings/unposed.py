@@ -94,7 +94,7 @@ class UnposedFolder:
     def _intrinsics(self, rgb: np.ndarray) -> Intrinsics:
         """Return the camera for an image. Raises BadFrame when it belongs to another size, or is not known."""
         if self._matrix is not None:
-            return pinhole(self._matrix, rgb, 0.0)
+            return pinhole(self._matrix, rgb.shape, 0.0)
         if rgb.shape[:2] != (PRIMESENSE.height, PRIMESENSE.width):
             raise BadFrame(f"the camera of images of {rgb.shape[1]}x{rgb.shape[0]} is not known: give --camera "
                            f"fx,fy,cx,cy, or a file {_CAMERA_FILES[0]}")

@@ -12,7 +12,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.agent.dialogue import NOBODY, Person, Replies
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
-from eqa_nodes.core.errors import StaleData
+from eqa_nodes.core.errors import ConfigError, StaleData
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
@@ -203,8 +203,9 @@ class InProcessRunner:
 
     def reply(self, inquiry: str, option: int) -> None:
         """Reply to what the agent asks. Raises ConfigError where nothing waits for it."""
-        if isinstance(self._person, Replies):
-            self._person.reply(inquiry, option)
+        if not isinstance(self._person, Replies):
+            raise ConfigError("this runner asks nobody: nothing waits for a reply")
+        self._person.reply(inquiry, option)
 
     def close(self) -> None:
         """Release the simulators."""

@@ -18,10 +18,10 @@ import numpy as np
 from eqa_nodes.core.driving.planning import centre_of, index_of, walks
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action, GridMap
-from eqa_nodes.core.types.geometry import Pose2, camera_mount, wrap
+from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, EpisodeSetup, Point, Step
+from sim_bridge.simulator import EpisodeSetup, Point, Step, turned
 
 ROOM_M = (8.0, 6.0, 2.5)  # along x, y and z
 SLOT_M = 2.0  # each block stands in the middle of a square of its own, so that the robot gets past it
@@ -118,12 +118,8 @@ class BlocksSimulator:
             return self._observed(robot, collided)
         if action == Action.MOVE_FORWARD:
             collided = self._move(robot)
-        elif action in (Action.TURN_LEFT, Action.TURN_RIGHT):
-            turn = robot.turn_rad if action == Action.TURN_LEFT else -robot.turn_rad
-            self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn))
-        else:
-            look = robot.look_deg if action == Action.LOOK_UP else -robot.look_deg
-            self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look))
+        yaw, self._look_deg = turned(self._pose.yaw, self._look_deg, action, robot)
+        self._pose = self._pose._replace(yaw=yaw)
         self._steps += 1
         return self._step(robot, collided)
 

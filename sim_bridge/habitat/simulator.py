@@ -24,7 +24,7 @@ from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_lab
 from sim_bridge.habitat.session import Answering, Reply, WorkerProcess, WorkerSession
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Point, Step, arc, height_of
+from sim_bridge.simulator import DriveResult, EpisodeSetup, Point, Step, arc, height_of, turned
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
@@ -88,10 +88,7 @@ class HabitatSimulator:
         metres, collided = 0.0, False
         if action == Action.MOVE_FORWARD:
             metres, collided = self._walk([self._ahead(self._robot.move_m, self._yaw)])
-        turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
-        look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
-        self._yaw = wrap(self._yaw + turn * self._robot.turn_rad)
-        self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look * self._robot.look_deg))
+        self._yaw, self._look_deg = turned(self._yaw, self._look_deg, action, self._robot)
         self._stamp_ns += self._tick_ns()
         self._step = Step(self._frame(), collided, step.steps + 1, step.metres + metres)
         return self._step

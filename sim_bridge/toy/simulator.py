@@ -18,7 +18,7 @@ from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Point, Step, arc, height_of
+from sim_bridge.simulator import DriveResult, EpisodeSetup, Point, Step, arc, height_of, turned
 from sim_bridge.toy.plan import CELL_M, RISE_M, SCENES, WALL_M, read_plans
 
 PREFIX = "toy:"
@@ -66,12 +66,8 @@ class GridWorld:
         collided = False
         if action == Action.MOVE_FORWARD:
             collided = self._move(robot)
-        elif action in (Action.TURN_LEFT, Action.TURN_RIGHT):
-            turn = robot.turn_rad if action == Action.TURN_LEFT else -robot.turn_rad
-            self._pose = self._pose._replace(yaw=wrap(self._pose.yaw + turn))
-        else:
-            look = robot.look_deg if action == Action.LOOK_UP else -robot.look_deg
-            self._look_deg = min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, self._look_deg + look))
+        yaw, self._look_deg = turned(self._pose.yaw, self._look_deg, action, robot)
+        self._pose = self._pose._replace(yaw=yaw)
         self._steps += 1
         self._tick()
         return self._observe(collided)

@@ -94,10 +94,14 @@ def _at_the_end(trace: EpisodeTrace) -> list[_Scene]:
     proof = next(iter(answer.evidence), None)
     view = next((k for k in trace.keyframes if proof is not None and k.id == proof.keyframe_id), None)
     last = trace.poses[-1][0] if trace.poses else 0
-    jpeg = _proof(view, proof.note) if view is not None and proof is not None else trace.view
+    jpeg, doubt = trace.view, "no picture proves it"
+    if view is not None and proof is not None:
+        try:
+            jpeg, doubt = _proof(view, proof.note), weakness(outlines(view, proof.note))
+        except BadFrame as error:
+            jpeg, doubt = view.jpeg, str(error)
     if not jpeg:
         return []
-    doubt = "no picture proves it" if view is None or proof is None else weakness(outlines(view, proof.note))
     return [_Scene(last, jpeg, _answer(answer), _sure(answer, doubt), duration_ms=_ANSWER_MS)]
 
 
@@ -112,9 +116,8 @@ def _sure(answer: Answer, doubt: str) -> str:
 
 
 def _proof(view: Keyframe, note: str) -> bytes:
-    """Return the picture of a piece of evidence with its objects boxed, or its lines measured."""
-    with Image.open(io.BytesIO(measured_picture(view, note))) as stored:
-        image = stored.convert("RGB")
+    """Return the picture of a piece of evidence with its objects boxed, or its lines measured. Raises BadFrame."""
+    image = decode_image(measured_picture(view, note), f"of keyframe {view.id}").convert("RGB")
     draw, font = ImageDraw.Draw(image), writing_font(max(14, image.height // 22))
     across, down = image.width / 100, image.height / 100
     boxed = outlines(view, note)

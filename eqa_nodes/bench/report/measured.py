@@ -9,12 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image, ImageDraw
 
+from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.quantities import said_length
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.measures import Measure, measures_of
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.files import decode_image
 
 _LINE, _DARK = (255, 214, 10), (17, 24, 39)
 _PIECES = 200  # of a line, to find the part of it that a view shows
@@ -24,13 +26,16 @@ _SHOWN = 0.05  # part of a line, from which it is worth drawing
 def measured_picture(view: Keyframe, note: str) -> bytes:
     """Return the JPEG of a view with the lines that the note of its evidence holds; unchanged where it shows none.
 
-    A line that goes on beyond the image has no bar at that end. It is drawn also where something stands before it.
+    It is also unchanged where it is damaged: who decodes it for a page says so. A line that goes on beyond the image
+    has no bar at that end. It is drawn also where something stands before it.
     """
     seen = [(measure, part) for measure in measures_of(note) if (part := _part(view, measure)) is not None]
     if not seen:
         return view.jpeg
-    with Image.open(io.BytesIO(view.jpeg)) as stored:
-        image = stored.convert("RGB")
+    try:
+        image = decode_image(view.jpeg, f"of keyframe {view.id}").convert("RGB")
+    except BadFrame:
+        return view.jpeg
     for measure, part in seen:
         _draw(image, measure, part)
     out = io.BytesIO()

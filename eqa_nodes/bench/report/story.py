@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.core.policies.runner_up import parted
+from eqa_nodes.core.policies.steering import ENDINGS
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 _ROOMS = 6  # named at most
 _TURNED = 4  # observations from one place that are a look round
 _NOWHERE_M = 0.05
-_ENDED = re.compile(r"^(reached|could not move to|gave) the last target( up)?, ")
 _ASKED = ("decide", "assess", "answer")
 
 
@@ -93,7 +92,9 @@ def _end(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str
 
 def _aim(reason: str) -> str:
     """Return the first part of a reason: where the robot went, without the numbers that follow."""
-    return _ENDED.sub("", reason).partition(": ")[0].partition(", out of")[0].rstrip(".")
+    for ended in ENDINGS:
+        reason = reason.removeprefix(ended)
+    return reason.partition(": ")[0].partition(", out of")[0].rstrip(".")
 
 
 def _rooms(trace: EpisodeTrace) -> str:

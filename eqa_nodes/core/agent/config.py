@@ -58,7 +58,7 @@ class AgentConfig:
         "Without a reply within reply_s the question is taken as it was asked.")
     reply_s: Positive = setting(60.0,
         "Time in seconds that a person has to reply where the agent asks: whether it may drive (node.drive), or what "
-        "is meant (ask_back). Without a reply it does not drive, and takes the likeliest meaning.")
+        "is meant (ask_back). Without a reply it does not drive, and takes the question as it was asked.")
     max_tokens: Count = setting(0, "Maximum number of model tokens per question, read and written; 0 sets no limit.")
     max_money: NotNegative = setting(0.0, "Maximum cost of the model per question, by its prices; 0 sets no limit.")
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from eqa_nodes.core.agent.dialogue import Dialogue
+from eqa_nodes.core.policies.runner_up import joined, parted
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import DRY, GO, MAY_I_DRIVE, NO_REPLY
@@ -43,9 +44,10 @@ class Permission:
         """Say whether a drive to a decision's goal, and its look round there, may be made. Raises Canceled."""
         if self._drive == GO or self.ended:
             return self._drive == GO
-        where = _where(decision, self._here())
+        reason, runner_up = parted(decision.reason)
+        where = _where(decision._replace(reason=reason), self._here())
         if self._drive == DRY:
-            self._show(decision._replace(reason=f"dry drive: it would {where}"))
+            self._show(decision._replace(reason=joined(f"dry drive: it would {where}", runner_up)))
             return self._not_allowed(where, "", len(self._refused) + 1 >= _SHOWN)
         reply = self._dialogue.ask(MAY_I_DRIVE, f"May I {where}?", _OPTIONS, decision)
         if reply == YES:

@@ -43,7 +43,12 @@ def with_runner_up(reason: str, order: Sequence[Rival], why: Callable[[Rival, Ri
     chosen, second = order[:2]
     what = f"another place like it ({second.what})" if second.what == chosen.what else second.what
     chance = f", {100 * second.chance:.0f} % to see the answer" if second.chance is not None else ""
-    return f"{reason}{_MARK}{what}, {second.distance_m:.1f} m away{chance}: {why(chosen, second)}"
+    return joined(reason, f"{what}, {second.distance_m:.1f} m away{chance}: {why(chosen, second)}")
+
+
+def joined(reason: str, runner_up: str) -> str:
+    """Return a reason with its runner-up in words; the reason alone for ""."""
+    return f"{reason}{_MARK}{runner_up}" if runner_up else reason
 
 
 def parted(reason: str) -> tuple[str, str]:

@@ -21,6 +21,9 @@ ARRIVED_M = 0.4  # the navigator's tolerance and the half cell that a goal is mo
 STUCK_M = 0.05
 FAR_SNAP_M = 1.0  # a frontier stands for so much border that its middle may be out of reach where its ends are not
 LEG_M = 3.0
+# How the drive to the last target ended: a reason begins with it.
+REACHED, NOT_REACHED, GIVEN_UP = ENDINGS = (
+    "reached the last target, ", "did not get to the last target, ", "gave the last target up, ")
 
 
 class AnswersAtOnce:
@@ -99,14 +102,14 @@ class Targets:
         if target is None or left_from is None:
             return ""
         if pose.distance(target) <= ARRIVED_M and abs(wrap(pose.yaw - target.yaw)) < SAME_WAY_RAD:
-            what = "reached the last target, "
+            what = REACHED
         elif pose.distance(left_from) < STUCK_M and (pose.distance(target) > ARRIVED_M
                                                      or abs(wrap(pose.yaw - left_from.yaw)) < STUCK_M):
-            what = "did not get to the last target, "
+            what = NOT_REACHED
             if self._goal is not None:
                 self._failed.append(self._goal)
         elif (begun := self._of(target)) is None or begun.legs <= 0:
-            what = "gave the last target up, "
+            what = GIVEN_UP
         else:
             return ""
         self.strike(target)

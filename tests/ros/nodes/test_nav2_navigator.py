@@ -6,167 +6,42 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import importlib.util
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import pytest
-import rclpy
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped, TwistStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped
 from nav2_msgs.action import NavigateToPose
 from nav2_msgs.msg import CostmapFilterInfo
 from nav_msgs.msg import OccupancyGrid
-from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import BatteryState
 from std_msgs.msg import Bool
-from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
-from eqa_nodes.core.driving.driver import MAY_DRIVE
-from eqa_nodes.core.types.floor import FREE, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
-from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY
 from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.allowing import drive_parameters
-from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.ros.graph import MANAGED, SERVICES
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.nav2.wire import WireTask, end_of
-from eqa_nodes.ros.node import executor_of
-from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.spinning import spin
 from eqa_nodes.ros.sros2 import policy
-
-pytest.importorskip("lifecycle_msgs", reason="lifecycle_msgs is absent: pip install ros-lifecycle-msgs")
-pytest.importorskip("nav2_msgs.srv", reason="nav2_msgs has no services: make setup builds them")
-from eqa_nodes.testing.scripted_nav2 import ScriptedNav2
-from eqa_nodes.testing.waiting import until
 from tests.fixtures.policy_rules import allowed
+from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, ScriptedNav2, opened_rig, until
 from tests.ros.nodes.test_security_endpoints import opened, unused
 
-WAIT_S = 60.0
-SIMPLE = importlib.util.find_spec("nav2_simple_commander") is not None
 pytestmark = pytest.mark.timeout(180)
 
 
-class Rig:
-    """The node under test, a robot that stands somewhere, and a client, in rclpy's default context."""
-
-    def __init__(self, domain: int, commander: str) -> None:
-        self.domain, self.commander, self.map_frame = domain, commander, "map"
-        rclpy.init(domain_id=domain)
-        self.at = Pose2(1.0, 2.0, 0.0)
-        self._threads: list[threading.Thread] = []
-        self._nodes: list[Any] = []
-        self.client = Node("client")
-        self._tf = self.client.create_publisher(TFMessage, "/tf", qos("event"))
-        self.client.create_timer(0.05, self._stand)
-        remotes = Remotes(self.client)  # before anything spins: rclpy shows an action client before it is whole
-        self.drive_to_pose, self.look_around = remotes.action("drive_to_pose"), remotes.action("look_around")
-        self.allow = remotes.service("allow_drive")
-        self.rviz = ActionClient(self.client, NavigateToPose, "navigate_to_pose")
-        executor = SingleThreadedExecutor()
-        executor.add_node(self.client)
-        self._spin(executor, self.client)
-
-    def node(self, node__drive: str = GO, **parameters: Any) -> Any:
-        """Start the node; quick, and without recovery unless that is asked for."""
-        own = {"driving.wait.active_s": 30.0, "driving.wait.answer_s": 2.0, "driving.wait.cancel_s": 2.0,
-               "driving.gates.place_s": 30.0, "driving.recovery.retries": 0, "driving.recovery.viewpoints": 0,
-               "driving.recovery.afar_m": 0.0, "commander": self.commander, "node.drive": node__drive,
-               "node.tf.map_frame": self.map_frame}
-        own |= {f"driving.{name.replace('__', '.')}": value for name, value in parameters.items()}
-        node = Nav2NavigatorNode(parameter_overrides=[Parameter(name, value=value) for name, value in own.items()])
-        node.bring_up()
-        self._spin(executor_of(node), node)
-        return node
-
-    def _spin(self, executor: Any, node: Any) -> None:
-        self._nodes.append(node)
-        self._threads.append(threading.Thread(target=spin, args=(executor,), daemon=True))
-        self._threads[-1].start()
-
-    def _stand(self) -> None:
-        t = TransformStamped(header=convert.header(time.time_ns(), self.map_frame), child_frame_id="base_link")
-        pose = convert.pose_msg(self.at.transform())
-        t.transform.translation.x, t.transform.translation.y = pose.position.x, pose.position.y
-        t.transform.rotation = pose.orientation
-        self._tf.publish(TFMessage(transforms=[t]))
-
-    def go(self, x: float = 3.0, y: float = 2.0, yaw: float = 1.0, permitted: bool = False) -> NavResult:
-        def announce(goal_id: Any) -> None:
-            if permitted:
-                self.allow.call(WAIT_S, parameters=drive_parameters(goal_id, FREE._replace(permitted=True)))
-
-        return self._result(self.drive_to_pose.run(
-            self.drive_to_pose.Goal(pose=convert.goal_msg(Pose2(x, y, yaw), 0)), WAIT_S, announce=announce))
-
-    def turn(self) -> NavResult:
-        return self._result(self.look_around.run(self.look_around.Goal(), WAIT_S))
-
-    @staticmethod
-    def begin(what: Callable[[], NavResult]) -> Callable[[], NavResult]:
-        """Begin a drive in a thread; the callable waits for its end."""
-        results: list[NavResult] = []
-        thread = threading.Thread(target=lambda: results.append(what()), daemon=True)
-        thread.start()
-
-        def end() -> NavResult:
-            thread.join(WAIT_S)
-            return results[0]
-
-        return end
-
-    def running(self, nav2: ScriptedNav2) -> Callable[[], NavResult]:
-        """Begin drives until Nav2 carries one out: what it serves is not discovered all at once."""
-        ended = threading.Event()
-
-        def drive() -> NavResult:
-            try:
-                return self.go()
-            finally:
-                ended.set()
-
-        while True:
-            ended.clear()
-            end = self.begin(drive)
-            until(lambda: nav2.running.is_set() or ended.is_set())
-            if not ended.is_set():
-                return end
-
-    @staticmethod
-    def _result(response: Any) -> NavResult:
-        code = convert.NAV_CODES.get(response.result.error_code, NavCode.SUCCEEDED)
-        assert (response.status == GoalStatus.STATUS_SUCCEEDED) == (code is NavCode.SUCCEEDED)
-        return NavResult(code, response.result.error_msg)
-
-    def close(self) -> None:
-        for node in self._nodes[1:]:
-            node.destroy_node()
-        rclpy.try_shutdown()
-        for thread in self._threads:
-            thread.join(5.0)
-        self._nodes[0].destroy_node()
-
-
-@pytest.fixture(params=["wire", pytest.param("simple_commander", marks=pytest.mark.skipif(
-    not SIMPLE, reason="nav2_simple_commander is not installed"))])
+@pytest.fixture(params=COMMANDERS)
 def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    with free_domain() as domain:
-        result = Rig(domain, request.param)
+    with opened_rig(request.param, monkeypatch) as result:
         yield result
-        result.close()
 
 
 def test_goals_reach_nav2_with_their_yaw(rig: Rig) -> None:
@@ -223,120 +98,6 @@ def test_the_map_frame_has_the_name_that_it_has_on_the_robot(rig: Rig) -> None:
         nav2.costs = [[0] * 40] * 20, 0.25, (0.0, 0.0)
         result = rig.go()
     assert result.code is NavCode.SUCCEEDED and "backed off" in result.message
-
-
-def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: Rig) -> None:
-    rig.node()
-    with ScriptedNav2(rig.domain, ["run", "run", "late", "succeed"]) as nav2:
-        first = rig.begin(rig.go)
-        assert nav2.running.wait(WAIT_S)
-        rig.drive_to_pose.cancel()
-        assert first().code is NavCode.CANCELED
-        until(lambda: nav2.canceled() == 1)
-        second = rig.begin(rig.go)
-        until(lambda: len(nav2.goals) == 2 and nav2.running.is_set())
-        third = rig.begin(rig.turn)  # takes the place of the second
-        assert second() == (NavCode.CANCELED, "a newer goal took its place")
-        until(lambda: len(nav2.goals) == 3 and nav2.running.is_set())
-        rig.look_around.cancel()
-        assert third().code is NavCode.CANCELED  # it succeeded after that
-        assert rig.go().code is NavCode.SUCCEEDED
-    assert nav2.ended[2] == GoalStatus.STATUS_SUCCEEDED
-
-
-def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_named(rig: Rig) -> None:
-    rig.node(recovery__retries=1)
-    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
-        drive = rig.begin(rig.go)
-        assert nav2.running.wait(WAIT_S)
-        pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
-        assert sent(rig.rviz, pose).status == GoalStatus.STATUS_SUCCEEDED
-        replaced = drive()
-        assert replaced.code is NavCode.CANCELED and "another client, such as RViz, took its place" in replaced.message
-        assert len(nav2.goals) == 2  # it was not sent again
-        pose.header.frame_id = "mars"
-        lost = sent(rig.rviz, pose)
-        assert (lost.status, lost.result.error_code) == (GoalStatus.STATUS_ABORTED, 9002)
-
-
-def test_while_another_client_drives_ours_waits_and_names_it(rig: Rig) -> None:
-    node = rig.node(wait__active_s=5.0)
-    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
-        until(lambda: not node._commander.missing(1.0))
-        results: list[Any] = []
-        pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
-        other = threading.Thread(target=lambda: results.append(sent(rig.rviz, pose)), daemon=True)
-        other.start()
-        assert nav2.running.wait(WAIT_S)
-        until(node._commander.others_drive)
-        refused = rig.go()
-        assert refused.code is NavCode.FAILED and "another client, such as RViz, drives the robot" in refused.message
-        assert len(nav2.goals) == 1
-        nav2.end()
-        other.join(WAIT_S)
-        assert results[0].status == GoalStatus.STATUS_ABORTED
-        until(lambda: not node._commander.others_drive())
-        assert rig.go().code is NavCode.SUCCEEDED
-
-
-def sent(client: Any, pose: Any) -> Any:
-    """Send Nav2 a goal as another client does; return the response with its result."""
-    assert client.wait_for_server(WAIT_S)
-    answer = client.send_goal_async(NavigateToPose.Goal(pose=pose))
-    until(answer.done)
-    result = answer.result().get_result_async()
-    until(result.done)
-    return result.result()
-
-
-def test_a_navigator_that_ignores_a_cancel_does_not_keep_the_controller_from_stopping(rig: Rig) -> None:
-    rig.node()
-    with ScriptedNav2(rig.domain, ["stubborn", "succeed"]) as nav2:
-        drive = rig.begin(rig.go)
-        assert nav2.running.wait(WAIT_S)
-        rig.drive_to_pose.cancel()
-        assert drive().code is NavCode.CANCELED and "follow_path" in nav2.halted
-        nav2.release()
-        until(lambda: len(nav2.ended) == 1)
-        assert rig.go().code is NavCode.SUCCEEDED
-
-
-def test_the_operators_stop_cancels_also_what_others_told_nav2(rig: Rig) -> None:
-    node = rig.node()
-    stop = rig.client.create_publisher(Bool, "stop", 1)
-    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
-        until(lambda: not node._commander.missing(1.0))
-        results: list[Any] = []
-        pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
-        other = threading.Thread(target=lambda: results.append(sent(rig.rviz, pose)), daemon=True)
-        other.start()
-        assert nav2.running.wait(WAIT_S)
-        until(lambda: stop.publish(Bool(data=True)) or nav2.canceled() == 1)
-        other.join(WAIT_S)
-        assert results[0].status == GoalStatus.STATUS_CANCELED and "follow_path" in nav2.halted
-
-
-def test_a_nav2_that_does_not_answer_or_stop_is_named(rig: Rig) -> None:
-    rig.node(wait__silent_s=3.0)
-    with ScriptedNav2(rig.domain, ["unanswered", "silent", "stubborn", "succeed"], controller="hangs") as nav2:
-        result = rig.go()
-        assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 is gone (no answer to the goal within 2 s; "
-                          f"follow_path did not confirm that it stopped: {MAY_DRIVE})")
-        nav2.script.pop(0)
-        nav2.script.insert(0, "run")  # it is accepted after all, and has to end
-        nav2.release()
-        until(lambda: nav2.canceled() == 1)
-        nav2._released.clear()
-        assert "has said nothing of it for" in rig.go().message
-        until(lambda: nav2.canceled() == 2)
-        third = rig.begin(rig.go)
-        until(lambda: len(nav2.goals) == 3 and nav2.running.is_set())
-        rig.drive_to_pose.cancel()
-        result = third()
-        assert result.code is NavCode.FAILED and "use its emergency stop" in result.message
-        nav2.release()
-        until(lambda: len(nav2.ended) == 3)
-        assert rig.go().code is NavCode.SUCCEEDED
 
 
 def test_a_nav2_that_is_not_active_goes_away_and_comes_back(rig: Rig) -> None:

@@ -45,9 +45,9 @@ def test_one_camera_keeps_its_depth() -> None:
 
 
 def test_a_matrix_counts_pixel_centres_from_nought_or_from_a_half() -> None:
-    matrix, image = np.array([[50.0, 0, 31.5], [0, 51, 23.5], [0, 0, 1]]), np.zeros((48, 64, 3))
-    assert pinhole(matrix, image, 0.0) == (64, 48, 50.0, 51.0, 32.0, 24.0)
-    assert pinhole(matrix, image, 0.5) == (64, 48, 50.0, 51.0, 31.5, 23.5)
+    matrix = np.array([[50.0, 0, 31.5], [0, 51, 23.5], [0, 0, 1]])
+    assert pinhole(matrix, (48, 64, 3), 0.0) == (64, 48, 50.0, 51.0, 32.0, 24.0)
+    assert pinhole(matrix, (48, 64), 0.5) == (64, 48, 50.0, 51.0, 31.5, 23.5)
 
 
 @pytest.mark.parametrize(("at", "value"), [((0, 0), 0.0), ((0, 0), -50.0), ((1, 1), np.nan), ((0, 0), np.inf),
@@ -56,7 +56,7 @@ def test_what_is_no_camera_of_the_image_is_named(at: tuple[int, int], value: flo
     matrix = np.array([[50.0, 0, 31.5], [0, 51, 23.5], [0, 0, 1]])
     matrix[at] = value
     with pytest.raises(BadFrame, match="does not belong to an image of 64x48"):
-        pinhole(matrix, np.zeros((48, 64)), 0.0)
+        pinhole(matrix, (48, 64), 0.0)
 
 
 def test_what_is_not_rigid_is_named() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,11 @@ def test_a_line_that_leaves_the_image_is_drawn_as_far_as_it_is_seen() -> None:
 @pytest.mark.parametrize("note", ["", "sofa", noted(Measure((-2.0, 0.0, 1.0), (-3.0, 0.0, 1.0)))])
 def test_without_a_measure_in_view_the_picture_stays_as_it_is(note: str) -> None:
     assert measured_picture(VIEW, note) is JPEG
+
+
+def test_a_damaged_picture_stays_as_it_is() -> None:
+    damaged = replace(VIEW, jpeg=b"no picture")
+    assert measured_picture(damaged, noted(Measure((2.0, 0.5, 1.0), (2.0, -0.5, 1.0)))) is damaged.jpeg
 
 
 def test_a_note_keeps_a_measure_to_a_millimetre() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from eqa_nodes.bench.report.story import listed, story_of
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.policies.steering import ENDINGS
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
@@ -61,6 +64,13 @@ def test_a_recording_is_no_drive() -> None:
 def test_a_model_that_was_asked_is_named() -> None:
     call = ModelCall(0, Pose2(0, 0, 0), "?", "decide", (CallPicture(1), CallPicture(2)))
     assert "A model was asked twice and saw 4 pictures." in told(CUP, replace(trace("?", CUP), calls=[call, call]))
+
+
+@pytest.mark.parametrize("ended", ENDINGS)
+def test_how_the_drive_before_ended_is_no_aim(ended: str) -> None:
+    seen = trace("?", CUP)
+    first = seen.decisions[0]._replace(reason=f"{ended}goes to a door: 40 % to see the answer, out of 3")
+    assert "It goes to a door." in told(CUP, replace(seen, decisions=[first]))
 
 
 def test_words_are_listed() -> None:

@@ -63,6 +63,7 @@ def test_the_question_is_worked_on_as_it_is_meant_and_the_answer_says_so() -> No
     assert home.texts == ["Is the bed in the second bedroom made?"] and answer.text == "in the kitchen"
     assert answer.message == "'the bedroom' was understood as the second bedroom"
     assert [p.inquiry.open for p in home.told if p.inquiry] == [True, False]
+    assert [p.call.kind for p in home.told if p.call] == ["regions", "assess", "answer"]  # each once
 
 
 def test_without_a_reply_it_goes_on_as_asked_and_says_so() -> None:

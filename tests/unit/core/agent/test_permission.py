@@ -11,6 +11,7 @@ import pytest
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
 from eqa_nodes.core.agent.dialogue import Nobody, Person, Replies
 from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.policies.runner_up import joined, parted
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, MAY_I_DRIVE, NO_REPLY, Inquiry
@@ -19,6 +20,7 @@ from eqa_nodes.testing.waiting import WAIT_S
 from tests.unit.core.agent.test_agent import World
 
 ROUND = "turn once on the spot (to see what is around)"
+RUNNER_UP = "a door, 3.0 m away: it is farther away"
 QUESTION = Question("Where is the kettle?", "q")
 
 
@@ -48,7 +50,8 @@ class Rooms(World):
                advice: Sequence[WeighedOption] = ()) -> Decision:
         self.places -= 1
         n = 9 - self.places
-        return Decision(Pose2(float(n), 0.0, 0.0), f"goes to room {n}: 40 % to see the answer, {n}.2 m away, best of 2")
+        reason = f"goes to room {n}: 40 % to see the answer, {n}.2 m away, best of 2"
+        return Decision(Pose2(float(n), 0.0, 0.0), joined(reason, RUNNER_UP))
 
     def asked_by(self, drive: str, person: Person, question: Question = QUESTION, **config: object) -> Answer:
         ports = Ports(self, self, self, self, self, person)
@@ -79,7 +82,9 @@ def test_a_dry_drive_moves_nothing_shows_its_goals_and_answers_from_what_is_in_v
     answer = world.asked_by(DRY, Nobody())
     goals = [p.decision.goal for p in world.shown if p.decision is not None]
     assert goals == [Pose2(float(x), 0.0, 0.0) for x in range(4)] and not world.permitted and not world.asked_for()
-    assert all(p.reason.startswith("dry drive: it would ") for p in world.shown if p.decision is not None)
+    reasons = [parted(p.reason) for p in world.shown if p.decision is not None]
+    assert all(own.startswith("dry drive: it would ") for own, _ in reasons)
+    assert [second for _, second in reasons] == ["", *3 * [RUNNER_UP]]
     assert answer.abstained and answer.message.endswith(
         f"1. {ROUND}; 2. drive 1.0 m to room 1 (40 % to see the answer); "
         "3. drive 2.0 m to room 2 (40 % to see the answer); "

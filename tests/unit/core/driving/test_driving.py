@@ -14,7 +14,7 @@ from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of, with_mask
 from eqa_nodes.core.driving.planning import plan
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.floor import FREE, Allowance, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import FREE, GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.testing.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
 
@@ -263,88 +263,6 @@ class Rolling(StandingRobot):
             self.at, self.metres = self.at._replace(x=self.at.x + step), (self.metres or 0.0) + step
         self.farthest = max(self.farthest, self.at.x)
         return self.at
-
-
-@pytest.mark.parametrize("metres", [0.6, 1.0, 2.0])
-@pytest.mark.parametrize("pace_m_s", [0.2, 0.5, 1.0])
-def test_a_drive_ends_before_its_metres_do(metres: float, pace_m_s: float) -> None:
-    commander = ScriptedCommander([None] * 3, ROOM)
-    robot = Rolling(commander, pace_m_s)
-    result = drive(commander, robot, allowance=Allowance(metres=metres))
-    assert result.code is NavCode.OUT_OF_METRES and commander.said[-1] == "cancel"
-    slides = robot.speed_m_s * QUICK.stop_s  # what the robot may still need to stand
-    assert robot.metres is not None and metres - 0.4 * pace_m_s - 0.1 <= robot.metres + slides <= metres + 1e-6
-
-
-def test_metres_that_are_used_up_begin_no_drive_but_a_turn() -> None:
-    commander = ScriptedCommander([DONE] * 2, ROOM)
-    robot = StandingRobot(HERE)
-    assert drive(commander, robot, allowance=Allowance(metres=0.0)).code is NavCode.OUT_OF_METRES
-    assert commander.said == []
-    turned = driver_of(commander, robot).look_around(60.0, Interrupt(), Allowance(metres=0.0))
-    assert turned.code is NavCode.SUCCEEDED
-
-
-def test_seconds_end_a_drive() -> None:
-    commander = ScriptedCommander([None], ROOM)
-    assert drive(commander, allowance=Allowance(seconds=1e-3), deadline_s=1e9).code is NavCode.OUT_OF_SECONDS
-
-
-def test_dead_odometry_ends_a_drive_and_says_so() -> None:
-    commander, robot = ScriptedCommander([None] * 3, ROOM), StandingRobot(HERE)
-
-    def dies() -> TaskEnd | None:
-        robot.silent = True
-        return None
-
-    commander.script[0] = dies
-    result = drive(commander, robot)
-    assert result.code is NavCode.FAILED and "odometry gave no place" in result.message
-    assert commander.said[-1] == "cancel"
-
-
-def test_a_limit_in_metres_wants_odometry() -> None:
-    commander, robot = ScriptedCommander([DONE], ROOM), StandingRobot(HERE)
-    robot.metres = None
-    result = drive(commander, robot, allowance=Allowance(metres=5.0))
-    assert result.code is NavCode.FAILED and "no odometry has come" in result.message and commander.said == []
-    assert drive(commander, robot).code is NavCode.SUCCEEDED  # nothing has to be counted
-
-
-LEFT_HALF = ((0.0, 0.0), (3.8, 0.0), (3.8, 3.0), (0.0, 3.0))
-
-
-def test_recovery_looks_for_no_viewpoint_outside_the_area() -> None:
-    near_border, many = Pose2(3.6, 1.5, 0.5), RecoveryConfig(viewpoints=6)
-    commander = ScriptedCommander([NO_PATH] * 20, ROOM)
-    drive(commander, goal=near_border, recovery=many, allowance=Allowance(area=LEFT_HALF))
-    views = [said for said in commander.said if isinstance(said, Pose2) and said != near_border]
-    assert len(views) > 3 and all(view.x < 3.8 for view in views)
-    commander = ScriptedCommander([NO_PATH] * 20, ROOM)
-    drive(commander, goal=near_border, recovery=many)
-    assert any(isinstance(said, Pose2) and said.x > 3.8 for said in commander.said)  # where it may it does
-
-
-def test_no_goal_outside_the_area_is_driven_to() -> None:
-    commander = ScriptedCommander([DONE], ROOM)
-    result = drive(commander, goal=Pose2(4.5, 1.5, 0.0), allowance=Allowance(area=LEFT_HALF))
-    assert result.code is NavCode.UNREACHABLE and "outside the question's area" in result.message
-    assert commander.said == []
-
-
-def test_a_robot_that_would_leave_its_area_is_stopped_before_it() -> None:
-    commander = ScriptedCommander([None] * 3, ROOM)
-    robot = Rolling(commander)
-    result = drive(commander, robot, goal=Pose2(3.7, 1.5, 0.0), allowance=Allowance(area=LEFT_HALF))
-    assert result.code is NavCode.BLOCKED and "would leave the question's area" in result.message
-    assert robot.farthest + 0.5 * QUICK.stop_s <= 3.8 + 0.06 and commander.said[-1] == "cancel"
-
-
-def test_a_robot_outside_its_area_may_get_in() -> None:
-    commander = ScriptedCommander([None] * 3, ROOM)
-    robot = Rolling(commander, x=-0.5)
-    result = drive(commander, robot, goal=Pose2(1.0, 1.5, 0.0), deadline_s=2.0, allowance=Allowance(area=LEFT_HALF))
-    assert result.code is NavCode.TIMEOUT and robot.farthest > 0.2
 
 
 class Pushing(StandingRobot):
