@@ -107,7 +107,7 @@ def programme(dice: Dice, count: int) -> list[str]:
 def draw_layout(dice: Dice, count: int, draw: Callable[[Dice, int], list[str]] = programme) -> HouseLayout:
     """Return cells for `count` rooms (4..12), whose kinds are drawn from the dice."""
     hub = "living room" if count <= 5 else "hallway"
-    for attempt in range(600):
+    for attempt in range(6000):
         if attempt % 60 == 0:  # some sets of rooms fit no rectangle
             kinds = draw(dice, count)
         layout = _try_layout(dice, [k for k in kinds if k != hub], hub)

@@ -81,6 +81,14 @@ class StoreyedWorld(HouseWorld):
         """Return whether two points are on one storey."""
         return self._storey((a[0], a[1], height_of(a))) == self._storey((b[0], b[1], height_of(b)))
 
+    def storey_at(self, height_m: float) -> House:
+        """Return the rooms and objects of the storey nearest to a height, at their places on the plan."""
+        return self.storeys[int(height_m >= self.stairs.rise_m / 2)].house
+
+    def side_by_side(self) -> House:
+        """Return all rooms and objects with no storey above another."""
+        return self.home.whole()
+
     def _storey(self, at: At) -> int:
         """Return the storey of a point; on the stairs that of the nearer landing."""
         x, y, z = at

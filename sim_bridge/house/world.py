@@ -95,6 +95,14 @@ class HouseWorld:
         """Return whether two points are on one floor."""
         return True
 
+    def storey_at(self, height_m: float) -> House:
+        """Return the rooms and objects of the storey nearest to a height."""
+        return self.house
+
+    def side_by_side(self) -> House:
+        """Return all rooms and objects with no storey above another, for what asks about a whole home."""
+        return self.house
+
     def steps_along(self, path: list[Point], start_yaw: float, final_yaw: float, robot: RobotModel = ROBOT) -> int:
         """Return how many atomic actions follow a path and end facing final_yaw."""
         return physics.steps_along(path, start_yaw, final_yaw, robot)

@@ -19,7 +19,7 @@ from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Rou
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
-from sim_bridge.house.simulator import PREFIX, seed_of, world
+from sim_bridge.house.simulator import PREFIX, world_of
 
 PRIVILEGED = ("labels", "scene graph of the house")
 _RECOGNITION, _ATTRIBUTE, _STATE, _PLACE, _SPATIAL, _FUNCTION, _KNOWLEDGE = CATEGORIES
@@ -42,7 +42,7 @@ class HouseRoles:
     def instruct(self, path: ScenePath, seed: int) -> str:
         """Name the rooms along the path, and the largest object at its end."""
         truth, phrases = _truth(path.scene), list[str]()
-        for room, _ in groupby(truth.house_room(pose.x, pose.y) for pose in path.poses):
+        for room, _ in groupby(truth.house_room(pose.x, pose.y, path.z) for pose in path.poses):
             if room and (not phrases or phrases[-1] != room):
                 phrases.append(room)
         begin = f"Begin in {phrases[0]}." if phrases else "Begin where you are."
@@ -90,7 +90,7 @@ class HouseRoles:
 
     def _shown(self, path: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
         """Return how well one view shows the targets, 0..1, and what is missing."""
-        pixels, house = self._pixels([view]), world(seed_of(path.scene)).house
+        pixels, house = self._pixels([view]), world_of(path.scene).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
         size, smallest = sizes[asked.need - 1]
         name = house.object_by_id(smallest).kind
@@ -112,9 +112,9 @@ class _Truth(NamedTuple):
         return sorted(self.asked.values(),
                       key=lambda c: (zlib.crc32(f"{self.scene} {key} {c.question}".encode()), c.question))
 
-    def house_room(self, x: float, y: float) -> str:
-        """Return the phrase of the room at a point, "" in doorways and where it has none."""
-        room = world(seed_of(self.scene)).house.room_at(x, y)
+    def house_room(self, x: float, y: float, floor_m: float) -> str:
+        """Return the phrase of the room at a point of a floor, "" in doorways and where it has none."""
+        room = world_of(self.scene).storey_at(floor_m).room_at(x, y)
         return self.rooms.get(room.id, f"a {room.kind}") if room else ""
 
 
@@ -123,7 +123,7 @@ def _truth(scene: str) -> _Truth:
     if not scene.startswith(PREFIX):
         raise ConfigError(f"the generator 'label' works in built-in houses only, and {scene!r} is none: let "
                           "a model write (--model NAME), or choose a scene such as house:3")
-    house = world(seed_of(scene)).house
+    house = world_of(scene).side_by_side()
     found = {c.question: c for group in candidates(house).values() for c in group}
     return _Truth(scene, found, HouseFacts(house).rooms)
 

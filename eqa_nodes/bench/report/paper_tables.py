@@ -6,6 +6,7 @@ Each row says in a footnote where it is from; a run's row also with which publis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from eqa_nodes.bench.reference.express import AMBIGUOUS
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.report.paper_layouts import Layout, PaperColumn, layouts_of
+from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 
 
@@ -171,10 +173,22 @@ def _differences(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
 
 
 def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
-    """Yield the share of questions with several right answers: as published, and as marked in the data set."""
+    """Yield the share of questions with several right answers: as published, as marked, and as built-in houses tell."""
     some = next(iter(runs.values()))[0]
     if (share := AMBIGUOUS.get(some.manifest.dataset)) is not None:
         yield f"{share} % of the questions of {some.manifest.dataset} are ambiguous (EXPRESS-Bench, section 5.2)"
     marked = [m for s in some.samples.values() if isinstance(m := s.metadata.get("ambiguous"), bool)]
     if marked:
         yield f"{100 * sum(marked) / len(marked):.1f} % of {len(marked)} questions are marked as ambiguous"
+    elif some.manifest.dataset.startswith("house"):
+        yield _in_houses(some.samples.values())
+
+
+def _in_houses(samples: Iterable[Sample]) -> str:
+    if find_spec("embreex") is None:
+        return "which questions fit several things of their house is not known here: pip install 'eqa-nodes[house]'"
+    from eqa_nodes.bench.house.ambiguous import house_marks
+
+    found = house_marks(samples)
+    return (f"{100 * sum(found) / max(1, len(found)):.1f} % of {len(found)} questions fit several rooms or objects of "
+            "their house, by their words and the scene graph")

@@ -72,7 +72,7 @@ class _Home:
         self._groundings = [Grounding(storey.house, storey) for storey in self._world.storeys]
         upper = {t.id for t in self._world.storeys[1].house.objects}
         self._left: dict[tuple[str, int], dict[int, QuestionCandidate]] = {}
-        for category, found in candidates(self._world.home.whole()).items():
+        for category, found in candidates(self._world.side_by_side()).items():
             for number, candidate in enumerate(found):
                 storeys = {int(t in upper) for t in (*candidate.targets, *candidate.clues)}
                 if len(storeys) == 1:

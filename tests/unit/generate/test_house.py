@@ -10,13 +10,14 @@ import pytest
 
 from eqa_nodes.bench.house.roles import HouseRoles
 from eqa_nodes.cli import main
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.views import Keyframe, Sighting
 from eqa_nodes.generate.pipeline import read_path, read_records
 from eqa_nodes.generate.results import read_manifest
 from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, ScenePath, benchmark
 from sim_bridge.house.questions import candidates
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-from sim_bridge.house.simulator import world
+from sim_bridge.house.simulator import storeyed, world
+from sim_bridge.house.world import label_of
 
 pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
 
@@ -105,3 +106,22 @@ def test_numbers_out_of_range_are_named(tmp_path: Path, capsys: pytest.CaptureFi
 
 def _without_things(view: Keyframe) -> Keyframe:
     return replace(view, sightings=())
+
+
+def test_a_question_of_a_home_with_two_storeys_is_of_the_storey_that_the_path_is_on() -> None:
+    home, roles = storeyed(7), HouseRoles(benchmark("express"))
+    asked = {c.question: c for group in candidates(home.side_by_side()).values() for c in group}
+    for height_m, storey in zip((0.0, home.stairs.rise_m), home.storeys, strict=True):
+        here = {t.id for t in storey.house.objects}
+        start = storey.house.start
+        view = Keyframe(1, 1, start.transform(height_m), b"", tuple(
+            Sighting(label_of(home.house, t), 100_000, (0, 0, 9, 9), t.position, t.size)
+            for t in storey.house.objects))
+        path = ScenePath(0, "house:7@2", (), (start,), 1.0, height_m, (view,), (), ())
+        pairs = [p for category in benchmark("express").categories if (p := roles.propose(path, category, [], [], 0))]
+        assert pairs
+        for pair in pairs:
+            assert asked[pair.question].answer == pair.answer and here & {*asked[pair.question].targets}
+            assert roles.evaluate(path, "", pair, 0).scores["clarity"] == 1.0
+        room = home.storey_at(height_m).room_at(start.x, start.y)
+        assert room is not None and room in storey.house.rooms and room.kind in roles.instruct(path, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -128,6 +129,22 @@ def test_express_has_its_own_tables(tmp_path: Path) -> None:
     assert [c.text for c in of(four, "Fine-EQA").values()] == ["0.34", "0.59", "0.22"]
     assert of(four, "ours")["NPL"].value == 0.75 and of(four, "Fine-EQA")["NPL"].value == 0.34
     assert any("9.7 % of the questions of express" in note for note in two.notes)
+
+
+def test_a_built_in_house_says_which_questions_fit_several_of_its_things(tmp_path: Path) -> None:
+    pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
+    from sim_bridge.house.simulator import world
+
+    house = world(3).house
+    rooms = Counter(kind for kind, _ in {(thing.kind, thing.room) for thing in house.objects})
+    one, many = next(k for k in sorted(rooms) if rooms[k] == 1), next(k for k in sorted(rooms) if rooms[k] > 1)
+    samples = [Sample(f"{k}", f"What color is the {kind}?", "red", category="attribute recognition", scene="house:3")
+               for k, kind in enumerate((one, many, one, one))]
+    marks = {sample.id: Mark(5.0) for sample in samples}
+    write_run(tmp_path, "house", samples, Published(dict.fromkeys(marks, "red"), {}), {}, "ours")
+    score_run(tmp_path, GivenMarks(marks, "m"))
+    assert ("25.0 % of 4 questions fit several rooms or objects of their house, by their words and the scene graph"
+            in paper_tables(read_runs([str(tmp_path)]), ["2"])[0].notes)
 
 
 def test_every_format_holds_the_same_values(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""Which questions about built-in houses fit several things of their house, by the words and the whole scene graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.language.ambiguity import Known, ambiguity, known_of
+from sim_bridge.house.simulator import PREFIX, world_of
+
+
+def house_marks(samples: Iterable[Sample]) -> list[bool]:
+    """Return for each question about a built-in house whether its words fit several rooms or objects there.
+
+    Privileged: a robot knows only what it has seen. Samples of other places are left out. Raises UnknownScene.
+    """
+    return [ambiguity(s.question, _known(s.scene)) is not None for s in samples if s.scene.startswith(PREFIX)]
+
+
+@lru_cache(maxsize=4)
+def _known(scene: str) -> Known:
+    house = world_of(scene).side_by_side()
+    rooms = {room.id: room.name for room in house.rooms}
+    return known_of(rooms.values(), ((thing.kind, rooms.get(thing.room, "")) for thing in house.objects))
