@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sim_bridge.house import written
 from sim_bridge.house.dice import Dice
-from sim_bridge.house.kinds import box
+from sim_bridge.house.kinds import at, box
 from sim_bridge.house.scene import House, HouseObject, Part
 
 _PAPER, _CARD, _DISPLAY = "#f6f2e4", "#f7e7a8", "#bfe6b8"
@@ -91,8 +91,11 @@ def _book(obj: HouseObject, text: str) -> HouseObject:
 
 
 def _jar(obj: HouseObject, text: str) -> HouseObject:
-    deep, _, high = obj.size
-    return _with(obj, text, [*obj.parts, _panel(text, deep / 2 + 0.003, high * 0.45, (0.17, 0.09), _PAPER)])
+    """A large jar: the label on a small one could not be read from where a robot can stand."""
+    size = (0.17, 0.19, 0.22)
+    glass = at("cylinder", -0.005, 0, 0, (0.16, 0.16, 0.18), obj.colour, "glass")
+    lid = at("cylinder", -0.005, 0, 0.18, (0.14, 0.14, 0.04), "#c8b890", "metal")
+    return _with(obj, text, [glass, lid, _panel(text, 0.077, 0.09, (0.19, 0.12), _PAPER)], size=size)
 
 
 def _carton(obj: HouseObject, text: str) -> HouseObject:
@@ -103,7 +106,8 @@ def _carton(obj: HouseObject, text: str) -> HouseObject:
 
 def _calendar(obj: HouseObject, text: str) -> HouseObject:
     deep, wide, high = obj.size
-    return _with(obj, text, [*obj.parts, _panel(text, deep / 2, high * 0.75, (wide - 0.01, 0.14), _PAPER)])
+    paper, _, *days = obj.parts
+    return _with(obj, text, [paper, *days, _panel(text, deep / 2, high * 0.75, (wide - 0.01, 0.2), _PAPER)])
 
 
 def _board(obj: HouseObject, text: str) -> HouseObject:

@@ -266,6 +266,11 @@ def _first_of_words() -> int:
     return sum(texture.pictures for texture in TEXTURES.values())
 
 
+def has_words(rows: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: which rows of the atlas are words. Down they are no finer than across."""
+    return rows >= _first_of_words()
+
+
 def level_offsets() -> np.ndarray:
     """Return where each level starts among the texels of one variant."""
     sizes = [(SIZE >> level) ** 2 for level in range(LEVELS)]
@@ -285,7 +290,7 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
 @cache
 def _variant(row: int) -> np.ndarray:
     """Return the pyramid of one row of the atlas."""
-    if row >= _first_of_words():
+    if has_words(np.asarray(row)):
         return _pyramid(written.drawn(written.WRITTEN[row - _first_of_words()], SIZE))
     rows = [(name, picture) for name, texture in TEXTURES.items() for picture in range(texture.pictures)]
     name, picture = rows[row]
