@@ -70,7 +70,7 @@ def _sign(obj: HouseObject, text: str) -> HouseObject:
 
 
 def _poster(obj: HouseObject, text: str) -> HouseObject:
-    deep, wide, high = obj.size
+    deep, wide, _ = obj.size
     title = _panel(text, deep / 2, 0.05 + 0.16, (wide - 0.1, 0.3), _PAPER)
     return _with(obj, text, [*obj.parts[:2], title], kind="poster")
 

@@ -1,7 +1,7 @@
 """The built-in house as a Simulator: scenes "house:<seed>".
 
-With people it is "house:<seed>+<number of people>", with text to read "house:<seed>+text" or "house:<seed>+<number of
-people>+text", with two storeys "house:<seed>@2".
+With people it is "house:<seed>+<number of people>", with text to read "house:<seed>+text" (or "house:<seed>+3+text"),
+with two storeys "house:<seed>@2".
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def world_of(scene: str) -> HouseWorld:
 
 
 def seed_of(scene: str) -> int:
-    """Return the seed of a house with one storey, perhaps with people or text. Raises UnknownScene for any other scene."""
+    """Return the seed of a house with one storey, perhaps with people or text. Raises UnknownScene for others."""
     name = _parsed(scene)
     if name.storeys != 1:
         raise UnknownScene(f"{scene!r} has two storeys, and what was asked for needs one: choose {PREFIX}{name.seed}")
@@ -89,8 +89,8 @@ def _parsed(scene: str) -> _HouseName:
     found = _SCENE.fullmatch(scene)
     if found is None or int(found[1]) >= SEEDS or int(found[2] or 0) > MOST:
         raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}, with people in "
-                           f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST}, with text to read {PREFIX}0+text, and "
-                           f"with two storeys {PREFIX}0@2 to {PREFIX}{SEEDS - 1}@2")
+                           f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST}, with text to read "
+                           f"{PREFIX}0+text, and with two storeys {PREFIX}0@2 to {PREFIX}{SEEDS - 1}@2")
     return _HouseName(int(found[1]), int(found[2] or 0), int(found[4] or 1), bool(found[3]))
 
 

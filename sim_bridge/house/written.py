@@ -84,7 +84,7 @@ def _lines(words: str) -> tuple[str, ...]:
 def _measured(lines: tuple[str, ...]) -> tuple[float, float, float]:
     """Return the height of a capital letter, and the size of the canvas, in pixels."""
     font = writing_font(_POINTS)
-    left, top, right, bottom = font.getbbox("H", anchor="ls")
+    _, top, _, bottom = font.getbbox("H", anchor="ls")
     letter = float(bottom - top)
     longest = max(font.getlength(line) for line in lines)
     return letter, longest + 2.6 * _MARGIN * letter, letter * (len(lines) + _GAP * (len(lines) - 1) + 2 * _MARGIN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from eqa_nodes.bench.samples import Sample
@@ -11,14 +13,19 @@ from sim_bridge.house.questions.texts import CATEGORY, TextQuestion, text_questi
 
 
 def house_text(split: str, n: int, seed: int = 0) -> list[Sample]:
-    """Return n questions (fewer where the split runs out), at most four about a house. Raises ConfigError.
+    """Return text_samples as a list. Raises ConfigError."""
+    return list(text_samples(split, n, seed))
+
+
+def text_samples(split: str, n: int, seed: int = 0) -> Iterator[Sample]:
+    """Yield n questions (fewer where the split runs out), at most four about a house. Raises ConfigError.
 
     Houses come in an order that `seed` decides.
     """
     if split not in SPLITS:
         raise ConfigError(unknown("split", split, SPLITS))
     seeds = np.random.default_rng(seed).permutation(SPLITS[split])
-    return [_sample(question, split) for question in text_questions(map(int, seeds), max(n, 0))]
+    return (_sample(question, split) for question in text_questions(map(int, seeds), max(n, 0)))
 
 
 def _sample(q: TextQuestion, split: str) -> Sample:

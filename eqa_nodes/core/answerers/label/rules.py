@@ -9,10 +9,10 @@ from eqa_nodes.core.answerers.label.comparing import compare
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
+from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
-from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural
 
