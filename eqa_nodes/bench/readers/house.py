@@ -73,7 +73,7 @@ class HouseMeasureReader:
 class HouseTextReader:
     """Questions of what is written in the built-in houses: signs, labels, titles, clocks."""
 
-    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-text --text ocr")
+    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-text")
 
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
