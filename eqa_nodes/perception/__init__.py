@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory.texts import READING, Texts
 from eqa_nodes.core.perception.detection import Detector
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
@@ -24,6 +25,13 @@ def open_perceiver(detector: DetectorConfig, config: PerceiverConfig) -> Perceiv
 
 
 def open_texts(name: str) -> Texts | None:
-    """Return what reads the text in kept views with the detector of a name; "": nothing does. Raises as open_detector.
+    """Return what reads the text in kept views with the detector of a name; "": nothing does.
+
+    Raises as open_detector, and ConfigError for a detector that reads the simulator's labels: it would read no text.
     """
-    return Texts(open_perceiver(DetectorConfig(name=name), READING)) if name else None
+    if not name:
+        return None
+    detector = open_detector(DetectorConfig(name=name), READING.detection.vocabulary)
+    if detector.privileged:
+        raise ConfigError(f"the detector {name!r} reads a simulator's labels, and no text in pictures: choose ocr")
+    return Texts(Perceiver(detector, READING))

@@ -15,18 +15,19 @@ from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting
 
 # Text is read from farther away than objects are measured, and is surer than they are.
 READING = PerceiverConfig(DetectionConfig(score=0.6, far_m=6.0))
-_FIRST = 60_001  # number of the first text: those of objects begin at 1, or at 30001
+_FIRST, _LAST = 60_001, 65_000  # numbers of texts: those of objects begin at 1, or at 30001
 _BORNE = 0.5  # share of a line's box that an object must cover to bear it
 
 
 class Texts:
-    """Reads kept views with a detector that gives text."""
+    """Reads kept views with a detector that gives text. A text keeps its number while the process runs."""
 
     def __init__(self, perceiver: Perceiver) -> None:
         self._perceiver = perceiver
+        self.reset()
 
     def reset(self) -> None:
-        """Begin a session: no text is known."""
+        """Begin anew: no text is known."""
         self._perceiver.reset(_FIRST)
 
     def read(self, frame: Frame, seen: Sequence[Sighting]) -> tuple[Sighting, ...]:
@@ -35,6 +36,8 @@ class Texts:
         Raises ModelError.
         """
         lines = [s for _, s in self._perceiver.take(frame, {}).found if s.label.kind == TEXT]
+        if any(line.label.instance >= _LAST for line in lines):
+            self.reset()
         borne: dict[int, list[Sighting]] = {}
         known = {s.label.instance for s in seen}
         for line in lines:

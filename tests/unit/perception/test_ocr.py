@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from eqa_nodes.core.errors import MissingExtra
+from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.perception import open_detector, open_texts
 from eqa_nodes.perception.config import DetectorConfig
@@ -24,6 +24,8 @@ def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.Monke
     with pytest.raises(MissingExtra, match=r"pip install 'eqa-nodes\[ocr\]'"):
         open_texts("ocr")
     assert open_texts("") is None
+    with pytest.raises(ConfigError, match="choose ocr"):
+        open_texts("labels")
 
 
 def test_it_reads_what_is_written_and_where() -> None:

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.memory.texts import READING, Texts
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
@@ -43,6 +44,8 @@ def test_lines_belong_to_the_object_that_bears_them_and_others_stand_alone(tmp_p
         again = store.take(frame(3 * 10 ** 9, OTHERWISE, boxes=BOARD), SIGN)
         assert again is not None and "text" not in again.sightings[0].label.attributes  # it could not be read there
         assert "NO SHOES" in {o.attributes.get("text") for o in store.objects()}
+        store.forget(ForgetSelection(after_ns=1, before_ns=2))
+        assert store.objects() and not any("text" in o.attributes for o in store.objects())
 
 
 def test_without_a_reader_labels_say_what_is_written(tmp_path: Path) -> None:
