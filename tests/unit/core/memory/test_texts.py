@@ -17,7 +17,7 @@ from tests.fixtures.frames import frame
 
 SIGN = {3: Label(3, "sign", "hallway", {"text": "what only the simulator knows"})}
 BOARD = {3: (10, 10, 40, 30)}  # rows 10 to 30 of the image, as `frame` paints them
-OTHERWISE = Pose2(3.0, 0.0, 0.0)
+NEARER = Pose2(0.6, 0.0, 0.0)  # to the same wall
 
 
 def line(text: str, left: int, top: int, right: int, bottom: int) -> Detection:
@@ -41,7 +41,7 @@ def test_lines_belong_to_the_object_that_bears_them_and_others_stand_alone(tmp_p
 
         assert store.take(frame(2, boxes=BOARD), SIGN) is None  # the same view is not kept, and not read
         assert len(detector.frames) == 1
-        again = store.take(frame(3 * 10 ** 9, OTHERWISE, boxes=BOARD), SIGN)
+        again = store.take(frame(3 * 10 ** 9, NEARER, boxes=BOARD, depth=1.4), SIGN)
         assert again is not None and "text" not in again.sightings[0].label.attributes  # it could not be read there
         assert "NO SHOES" in {o.attributes.get("text") for o in store.objects()}
         store.forget(ForgetSelection(after_ns=1, before_ns=2))
