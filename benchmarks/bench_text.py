@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class _Once:
         self._detector = TextDetector(DetectorConfig(), ())
         self._rgb, self._found, self.seconds = np.zeros(0), list[Detection](), list[float]()
 
-    def detect(self, frame: Frame, labels: dict[int, Label]) -> Sequence[Detection]:
+    def detect(self, frame: Frame, labels: Mapping[int, Label]) -> Sequence[Detection]:
         """Return what the detector reads in the frame."""
         if frame.rgb is not self._rgb:
             began = time.process_time()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sim_bridge.house import written
 from sim_bridge.house.dice import Dice
@@ -57,8 +58,8 @@ def _panel(text: str, x: float, z: float, most: tuple[float, float], colour: str
     return box(x + _PROUD_M / 2, 0, z - high / 2, (_PROUD_M, high * aspect, high), colour, written.PREFIX + text, glow)
 
 
-def _with(obj: HouseObject, text: str, parts: list[Part], **changed: object) -> HouseObject:
-    return replace(obj, parts=parts, text=text, **changed)  # type: ignore[arg-type]
+def _with(obj: HouseObject, text: str, parts: list[Part], **changed: Any) -> HouseObject:
+    return replace(obj, parts=parts, text=text, **changed)
 
 
 def _sign(obj: HouseObject, text: str) -> HouseObject:

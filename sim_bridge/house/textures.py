@@ -268,7 +268,7 @@ def _first_of_words() -> int:
 
 def has_words(rows: np.ndarray) -> np.ndarray:
     """Return (n,) bool: which rows of the atlas are words. Down they are no finer than across."""
-    return rows >= _first_of_words()
+    return np.asarray(rows >= _first_of_words(), bool)
 
 
 def level_offsets() -> np.ndarray:
