@@ -94,6 +94,8 @@ class DetectorOptions:
                                  "google/owlv2-base-patch16-ensemble)", metavar="MODEL")
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
                             metavar="MODEL")
+    text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
+                       metavar="NAME", complete=names.detectors)
     embedder: str = option("", "model that distinguishes objects, such as openai/clip-vit-base-patch32 (default: none)",
                            metavar="MODEL")
 
@@ -113,6 +115,7 @@ class DetectorOptions:
 def overrides(model: ModelOptions, detector: DetectorOptions) -> dict[str, dict[str, Any]]:
     """Return the parameters that options name, also those that equal a default: they win over a parameter file."""
     return {"answerer": {f"model.{name}": value for name, value in model.named().items()},
+            "memory": {"text": detector.text} if detector.text else {},
             "perception": {f"detector.{name}": value for name, value in detector.named().items()}}
 
 

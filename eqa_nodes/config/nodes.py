@@ -116,6 +116,9 @@ class MemorySettings(KeepsImages):
     file: str = setting("",
         'Name of one file in that folder that all episodes share and none empties; "" uses one file per episode.')
     labels: bool = setting(False, "Store labelled objects.")
+    text: str = setting("",
+        'Detector that reads the text in the views that are stored: ocr (extra ocr), or one of another package; "" '
+        "reads none, and only a simulator's labels say what is written.")
     pending: Counted = setting(30,
         "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
 

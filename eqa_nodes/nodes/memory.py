@@ -16,6 +16,7 @@ from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.perception import open_texts
 from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.diagnostics import StatusReport
 from eqa_nodes.ros.graph import TOPICS
@@ -32,6 +33,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
     def configure(self) -> None:
         super().configure()
         self.store: MemoryStore | None = None
+        self.texts = open_texts(self.config.text)
         self.memory: Remembering | None = None  # of the episode, over the store
         self._believed_ns = -1  # the stamp of the newest frame that was taken in
         self.serve("recall", self._recall)
@@ -107,7 +109,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
     def _open(self, episode_id: str) -> None:
         if episode_id and self.store is None:
             name = self.config.file or f"{file_name(episode_id)}.sqlite"
-            self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory)
+            self.store = MemoryStore(Path(self.config.folder) / name, self.config.memory, texts=self.texts)
 
     def _recall(self, request: Any, response: Any) -> Any:
         memory = self._remembering()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.memory.texts import READING, Texts
 from eqa_nodes.core.perception.detection import Detector
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
 from eqa_nodes.perception.config import DetectorConfig
@@ -20,3 +22,16 @@ def open_detector(config: DetectorConfig, vocabulary: tuple[str, ...]) -> Detect
 def open_perceiver(detector: DetectorConfig, config: PerceiverConfig) -> Perceiver:
     """Return the perception step. Raises as open_detector."""
     return Perceiver(open_detector(detector, config.detection.vocabulary), config)
+
+
+def open_texts(name: str) -> Texts | None:
+    """Return what reads the text in kept views with the detector of a name; "": nothing does.
+
+    Raises as open_detector, and ConfigError for a detector that reads the simulator's labels: it would read no text.
+    """
+    if not name:
+        return None
+    detector = open_detector(DetectorConfig(name=name), READING.detection.vocabulary)
+    if detector.privileged:
+        raise ConfigError(f"the detector {name!r} reads a simulator's labels, and no text in pictures: choose ocr")
+    return Texts(Perceiver(detector, READING))

@@ -79,6 +79,7 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",
     "house-people": "eqa_nodes.bench.readers.house:HousePeopleReader",
     "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",
+    "house-text": "eqa_nodes.bench.readers.house:HouseTextReader",
     "navqa": "eqa_nodes.bench.readers.navqa:NavqaReader",
     "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
 }, ReaderTraits())
@@ -92,6 +93,7 @@ JUDGES = Registry("judge", "eqa_nodes.judges", {
 
 DETECTORS = Registry("detector", "eqa_nodes.detectors", {
     "labels": "eqa_nodes.perception.oracle:LabelDetector",
+    "ocr": "eqa_nodes.perception.ocr:TextDetector",
     "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
 }, DetectorTraits())
 

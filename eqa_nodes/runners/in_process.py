@@ -37,7 +37,7 @@ from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.perception import open_perceiver
+from eqa_nodes.perception import open_perceiver, open_texts
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.registry.policies import make_policy
 from sim_bridge.registry import SimulatorPool
@@ -171,13 +171,15 @@ class InProcessRunner:
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._answerer = answerer_of(self._settings.answerer)
         self._perceiver = self._make_perceiver()
+        self._texts = open_texts(self._settings.memory.text)
         self._pool = pool or SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode."""
         own = self._settings
         simulator = self._pool.get(sample.scene)
-        memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory)
+        memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory,
+                             texts=self._texts)
         try:
             body = Body(simulator, Storeys(own.mapper.map, own.mapper.robot),
                         Remembering(memory, own.memory.labels, self._perceiver))

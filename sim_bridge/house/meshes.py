@@ -19,7 +19,7 @@ from sim_bridge.house.gloss import gloss_of, texture_of
 from sim_bridge.house.scene import PALETTE, House, HouseObject, Part
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, shell_of
 from sim_bridge.house.solids import SHAPES, Patch, joined
-from sim_bridge.house.textures import TEXTURES, texture_row
+from sim_bridge.house.textures import texture_named, texture_row
 
 NUDGE_M = 2e-4  # offset between parts that share a face, so that one of them is always in front
 CLEAR_ABOVE = 0.3  # lighter glass (linear) is seen through; darker glass is a screen, an oven door, a bottle
@@ -119,8 +119,7 @@ class _Soup:
 
     def add(self, patch: Patch, surface: QuadStyle) -> None:
         """Append a patch. Raises ConfigError for an unknown texture."""
-        if surface.texture not in TEXTURES:
-            raise ConfigError(unknown("texture", surface.texture, TEXTURES))
+        texture_named(surface.texture)
         self._patches.append(patch)
         self._surfaces.append(surface)
 
@@ -141,7 +140,7 @@ class _Soup:
 
 def _look(surface: QuadStyle) -> tuple:
     """Return the columns of a surface: colour, variant, instance, glow, cell, see, tile_m, fitted, gloss."""
-    texture = TEXTURES[surface.texture]
+    texture = texture_named(surface.texture)
     own = np.asarray(linear_rgb(surface.colour))
     colour = own * texture.tint + 0.5 * (1.0 - texture.tint)  # a texel of 255 doubles: images show their own colours
     variant = texture_row(surface.texture, surface.instance)

@@ -15,7 +15,7 @@ from sim_bridge.house.gloss import bend_of
 from sim_bridge.house.meshes import QuadMesh
 from sim_bridge.house.shading import shade
 from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE
-from sim_bridge.house.textures import SIZE, atlas
+from sim_bridge.house.textures import SIZE, atlas, has_words
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, optical_rays
 
 EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
@@ -134,6 +134,6 @@ def _looks(mesh: QuadMesh) -> np.ndarray:
     normal = diagonals / np.maximum(np.linalg.norm(diagonals, axis=1, keepdims=True), 1e-12)
     rates = [np.linalg.norm(mesh.uv[:, i], axis=1) / np.maximum(np.linalg.norm(edge, axis=1), 1e-3)
              for i, edge in ((1, s), (2, t))]
-    density = SIZE * np.maximum(*rates)
+    density = SIZE * np.where(has_words(mesh.variant), np.minimum(*rates), np.maximum(*rates))
     return np.concatenate([mesh.colour, mesh.glow[:, None], mesh.uv.reshape(-1, 6), normal, density[:, None],
                            mesh.see[:, None], mesh.gloss], axis=1).astype(np.float32)

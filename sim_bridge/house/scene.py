@@ -47,7 +47,8 @@ class Part(NamedTuple):
     """A primitive of an object, in the object's local frame.
 
     shape: one of SHAPES; centre and size (x, y, z extents before the part's own yaw) in metres; colour: a word of
-    PALETTE or #rrggbb (sRGB); texture: one of TEXTURES, tinted by the colour; glow: 0..1 of own light.
+    PALETTE or #rrggbb (sRGB); texture: one of TEXTURES, tinted by the colour, or
+    "text:" and words that are written on it; glow: 0..1 of own light.
     """
 
     shape: str
@@ -78,6 +79,7 @@ class HouseObject:
     solid: bool = True  # an obstacle for the robot
     paint: str = ""  # what it was built in where `colour` names nothing; with `tall_m` it can be built anew
     tall_m: float = 0.0  # height it was built to where what stands up or folds makes size[2] another; 0 = size[2]
+    text: str = ""  # what is written on it
 
 
 class Opening(NamedTuple):

@@ -1,6 +1,7 @@
 """The built-in house as a Simulator: scenes "house:<seed>".
 
-With people it is "house:<seed>+<number of people>", with two storeys "house:<seed>@2".
+With people it is "house:<seed>+<number of people>", with text to read "house:<seed>+text" (or "house:<seed>+3+text"),
+with two storeys "house:<seed>@2".
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = ["GLANCE", "PREFIX", "ROBOT", "SEEDS", "HouseSimulator", "HouseWorld",
            "world_of"]
 PREFIX = "house:"
 SEEDS = 2000
-_SCENE = re.compile(PREFIX + r"([0-9]+)(?:\+([1-9][0-9]*)|@(2))?", re.ASCII)
+_SCENE = re.compile(PREFIX + r"([0-9]+)(?:(?:\+([1-9][0-9]*))?(\+text)?|@(2))", re.ASCII)
 
 
 class _HouseName(NamedTuple):
@@ -40,6 +41,7 @@ class _HouseName(NamedTuple):
     seed: int
     people: int
     storeys: int
+    text: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -48,6 +50,14 @@ def world(seed: int) -> HouseWorld:
     from sim_bridge.house.generate import generate_house
 
     return HouseWorld(generate_house(seed))
+
+
+@lru_cache(maxsize=2)
+def with_text(seed: int) -> HouseWorld:
+    """Return the house of a seed with words on its things, kept for the next episode. Raises UnknownScene."""
+    from sim_bridge.house.lettering import lettered
+
+    return HouseWorld(lettered(world(seed).house))
 
 
 @lru_cache(maxsize=2)
@@ -61,11 +71,13 @@ def storeyed(seed: int) -> StoreyedWorld:
 def world_of(scene: str) -> HouseWorld:
     """Return the house of a scene name. Raises UnknownScene."""
     name = _parsed(scene)
+    if name.text:
+        return with_text(name.seed)
     return world(name.seed) if name.storeys == 1 else storeyed(name.seed)
 
 
 def seed_of(scene: str) -> int:
-    """Return the seed of a house with one storey, perhaps with people. Raises UnknownScene for any other scene."""
+    """Return the seed of a house with one storey, perhaps with people or text. Raises UnknownScene for others."""
     name = _parsed(scene)
     if name.storeys != 1:
         raise UnknownScene(f"{scene!r} has two storeys, and what was asked for needs one: choose {PREFIX}{name.seed}")
@@ -77,9 +89,9 @@ def _parsed(scene: str) -> _HouseName:
     found = _SCENE.fullmatch(scene)
     if found is None or int(found[1]) >= SEEDS or int(found[2] or 0) > MOST:
         raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}, with people in "
-                           f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST}, and with two storeys {PREFIX}0@2 to "
-                           f"{PREFIX}{SEEDS - 1}@2")
-    return _HouseName(int(found[1]), int(found[2] or 0), int(found[3] or 1))
+                           f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST}, with text to read "
+                           f"{PREFIX}0+text, and with two storeys {PREFIX}0@2 to {PREFIX}{SEEDS - 1}@2")
+    return _HouseName(int(found[1]), int(found[2] or 0), int(found[4] or 1), bool(found[3]))
 
 
 class HouseSimulator(Walker):

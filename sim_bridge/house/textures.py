@@ -14,6 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from eqa_nodes.core.errors import ConfigError, unknown
+from sim_bridge.house import written
 
 SIZE = 256  # texels per side of the finest level
 LEVELS = 7  # 256 .. 4
@@ -239,14 +240,35 @@ TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
 }
 
 
+def texture_named(name: str) -> Texture:
+    """Return a texture by name; "text:..." has words. Raises ConfigError for an unknown one."""
+    if name.startswith(written.PREFIX):
+        words = written.words_of(name)
+        return Texture(lambda seed: written.drawn(words, SIZE), (0.0, 0.0))
+    if name not in TEXTURES:
+        raise ConfigError(unknown("texture", name, TEXTURES))
+    return TEXTURES[name]
+
+
 def texture_row(name: str, instance: int) -> int:
-    """Return the row of the atlas for a texture on an object: its number picks the image."""
+    """Return the row of the atlas for a texture on an object: its number picks the image. Those of words come last."""
     row = 0
+    if name.startswith(written.PREFIX):
+        return _first_of_words() + written.WRITTEN.index(written.words_of(name))
     for other, texture in TEXTURES.items():
         if other == name:
             return row + instance % texture.pictures
         row += texture.pictures
     raise ConfigError(unknown("texture", name, TEXTURES))
+
+
+def _first_of_words() -> int:
+    return sum(texture.pictures for texture in TEXTURES.values())
+
+
+def has_words(rows: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: which rows of the atlas are words. Down they are no finer than across."""
+    return np.asarray(rows >= _first_of_words(), bool)
 
 
 def level_offsets() -> np.ndarray:
@@ -268,6 +290,8 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
 @cache
 def _variant(row: int) -> np.ndarray:
     """Return the pyramid of one row of the atlas."""
+    if has_words(np.asarray(row)):
+        return _pyramid(written.drawn(written.WRITTEN[row - _first_of_words()], SIZE))
     rows = [(name, picture) for name, texture in TEXTURES.items() for picture in range(texture.pictures)]
     name, picture = rows[row]
     return _pyramid(TEXTURES[name].draw(1000 * list(TEXTURES).index(name) + 10 * picture))

@@ -126,7 +126,7 @@ def label_of(house: House, obj: HouseObject) -> Label:
     room = next((r for r in house.rooms if r.id == obj.room), None)
     support = house.object_by_id(obj.support).kind if obj.support else ""
     facts = {"colour": obj.colour, "material": obj.material, "state": obj.state, "relation": obj.relation,
-             "support": support}
+             "support": support, "text": obj.text}
     return Label(obj.id, obj.kind, (room.name or room.kind) if room else "", {k: v for k, v in facts.items() if v})
 
 

@@ -10,6 +10,7 @@ from eqa_nodes.bench.house.multi import house_multi
 from eqa_nodes.bench.house.navqa import house_navqa
 from eqa_nodes.bench.house.questions import house_samples
 from eqa_nodes.bench.house.tasks import house_tasks
+from eqa_nodes.bench.house.text import house_text
 from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
 from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.core.traits import ReaderTraits
@@ -67,6 +68,16 @@ class HouseMeasureReader:
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
         return house_measure(options.split or "test", options.limit or QUESTIONS, options.seed)
+
+
+class HouseTextReader:
+    """Questions of what is written in the built-in houses: signs, labels, titles, clocks."""
+
+    traits = ReaderTraits(files=False, task=ACTIVE, command="eqa bench run --dataset house-text")
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return the samples. Raises ConfigError."""
+        return house_text(options.split or "test", options.limit or QUESTIONS, options.seed)
 
 
 class HouseNavqaReader:

@@ -12,7 +12,7 @@ from eqa_nodes.core.perception.projection import visible_pixel
 from eqa_nodes.core.types.advice import Brief, Known
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from eqa_nodes.core.types.geometry import wrap
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.views import TEXT, Keyframe
 
 NOT_KNOWN = "not yet known"  # of one of several things that a question is about
 _DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right",
@@ -82,7 +82,7 @@ def _direction(option: Option, brief: Brief) -> str:
 def _known(brief: Brief, drawn: set[int]) -> str:
     """Return what is known besides the pictures, as data between markers."""
     hidden = [_hidden(i, option, brief) for i, option in enumerate(brief.options, 1) if i not in drawn]
-    lines = [_targets_known(brief.targets),
+    lines = [_targets_known(brief.targets), *_written(brief.views),
              f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
              f"In none of the pictures (directions from the newest one): {'; '.join(hidden)}." if hidden else "",
              *(f"You said before: {note}" for note in brief.notes),
@@ -91,6 +91,13 @@ def _known(brief: Brief, drawn: set[int]) -> str:
              "" if brief.options else "The robot cannot go anywhere else: answer as well as the pictures allow."]
     data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # what was said cannot end the data
     return f"<known>\n{data}\n</known>"
+
+
+def _written(views: Sequence[Keyframe]) -> list[str]:
+    """Return what can be read in the pictures, a line for each in which something was read."""
+    read = [(i, [f'{s.label.kind} "{s.label.attributes[TEXT]}"' for s in view.sightings if TEXT in s.label.attributes])
+            for i, view in enumerate(views, 1)]
+    return [f"Read in picture {i}: {', '.join(texts)}." for i, texts in read if texts]
 
 
 def _hidden(number: int, option: Option, brief: Brief) -> str:

@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.keyframes import cell_of, item_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.times import window_of
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import FloorPixel, Keyframe
+from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
 
 _SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget
 _FINEST_M = 0.5  # edge of the cells in which views make up for each other; doubled until enough can go
@@ -178,11 +178,23 @@ def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
         db.many(f"DELETE FROM {table} WHERE {key} = ?", ((i,) for i in ids))
     db.execute("DELETE FROM terms WHERE docs <= 0")
     db.execute("DELETE FROM objects WHERE id NOT IN (SELECT object FROM seen)")
+    _drop_texts(db)
     _recount_content(db)
     kept = index.rows[~np.isin(index.rows["id"], ids)]
     index.rewrite(db, kept, np.array(ids, np.int64))
     _count_regions(db, kept)
     index.replace(kept)
+
+
+def _drop_texts(db: Database) -> None:
+    """Drop what is written on objects where no remaining view was read so."""
+    for number, stored in db.execute("SELECT id, attributes FROM objects WHERE instr(attributes, ?)",
+                                     (f'"{TEXT}":',)).fetchall():
+        known = json.loads(stored)
+        read = {json.loads(seen).get(TEXT) for seen, in db.execute("SELECT attributes FROM seen WHERE object = ?",
+                                                                   (number,))}
+        if known.pop(TEXT, None) not in read:
+            db.execute("UPDATE objects SET attributes = ? WHERE id = ?", (json.dumps(known, sort_keys=True), number))
 
 
 def _drop_times(db: Database, selection: ForgetSelection) -> None:

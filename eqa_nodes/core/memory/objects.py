@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.boxes import Point, box_of, covered, least, most, ove
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import setting
-from eqa_nodes.core.types.views import MOVING, Frame, Sighting
+from eqa_nodes.core.types.views import MOVING, TEXT, Frame, Sighting
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
 _LEAST_POINTS = 3  # of a box that must be seen through before its object was moved
@@ -217,7 +217,9 @@ class Objects:
         low, high = box_of(s)
         if not known.gone_ns and (frame is None or not _left(frame, known, (low, high), self.config)):
             low, high = least(known.low, low), most(known.high, high)
-        return replace(known, room=s.label.room or known.room, attributes=dict(s.label.attributes), low=low, high=high,
+        written = {TEXT: known.attributes[TEXT]} if TEXT in known.attributes else {}  # not every view is read
+        attributes = {**written, **s.label.attributes}
+        return replace(known, room=s.label.room or known.room, attributes=attributes, low=low, high=high,
                        times=known.times + 1, last_ns=stamp_ns, missed=0, gone_ns=0)
 
     def _missed(self, known: ObjectRecord, by: int, stamp_ns: int) -> ObjectRecord:

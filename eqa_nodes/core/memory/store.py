@@ -23,6 +23,7 @@ from eqa_nodes.core.memory.maps import moved
 from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
+from eqa_nodes.core.memory.texts import Texts, unread
 from eqa_nodes.core.perception.instances import caption_of, instances, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.geometry import Transform, compose
@@ -35,14 +36,16 @@ class MemoryStore(MemoryReader):
     refused: number of frames that could not be used.
     """
 
-    def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True) -> None:
+    def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True,
+                 texts: Texts | None = None) -> None:
         """Open or create the file. Raises StorageError when it cannot be opened, is something else or is being written.
 
-        write False: only look objects up, also in a file that another process writes (as it was when opened).
+        write False: only look objects up, also in a file that another process writes (as it was when opened). texts:
+        reads what is written in the views that are kept; without it only labels say that.
         """
         super().__init__(path, write)
         self.refused = 0
-        self._config = config or MemoryConfig()
+        self._config, self._texts = config or MemoryConfig(), texts
         self._embedder = make_embedder(self._config.embedder)
         self._load()
 
@@ -86,12 +89,15 @@ class MemoryStore(MemoryReader):
                 self._load()
             if not keep:
                 self._db.shrink()
+            if self._texts is not None and not keep:
+                self._texts.reset()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
         """Remember the frame if it is new, and its objects in any case; None when it shows nothing new.
 
         Raises BadFrame (counted) for a frame that is malformed or older than the last one of this session, StorageError
-        when it could not be written: then it is not remembered, and the next call may try again.
+        when it could not be written: then it is not remembered, and the next call may try again. ModelError where what
+        is written could not be read.
         """
         with self._lock:
             frame, labels = self._checked(frame, labels)
@@ -103,9 +109,10 @@ class MemoryStore(MemoryReader):
             new = bool(self._novelty.reason(look))
             if not new and not self._is_time(frame):
                 return None
-            looked = self._look(frame, seen())
+            sighted = self._texts.read(frame, seen()) if new and self._texts is not None else seen()
+            looked = self._look(frame, sighted[:len(seen())])  # a text on nothing is no object that could be gone
             new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image that proves it
-            keyframe = self._keyframe(frame, seen()) if new else None
+            keyframe = self._keyframe(frame, sighted) if new else None
             self._write(frame, keyframe, look.view() if new else None, looked)
             return None if keyframe is None else moved(keyframe, self._maps.outward())
 
@@ -187,7 +194,7 @@ class MemoryStore(MemoryReader):
             inward = self._maps.inward()
             if inward is not None:
                 frame = replace(frame, map_from_base=compose(inward, frame.map_from_base))
-            return masked(frame, labels, self._config.privacy)
+            return masked(frame, labels if self._texts is None else unread(labels), self._config.privacy)
         except BadFrame:
             self.refused += 1
             raise

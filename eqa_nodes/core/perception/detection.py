@@ -32,7 +32,8 @@ stairs, stool, stove, suitcase, table, teddy bear, television, toaster, toilet, 
 vacuum cleaner, vase, wardrobe, washing machine, watch, window""".replace("\n", " ").strip().split(", "))
 
 _MOST = 1000  # detections of one image that are cut out, the surest ones
-_NAME = 100  # characters of an object's name
+_NAME = 100  # characters of an object's name, and of a line of text
+_PLAIN = str.maketrans('<>"', "()'")  # what is written in the world cannot end a quotation or a marked part of a prompt
 Crop = tuple[slice, slice]  # rows and columns of an image
 
 
@@ -40,7 +41,7 @@ class Detection(NamedTuple):
     """One object in an image.
 
     box: left, top, right, bottom in pixels, the last two exclusive; mask: (H, W) bool, None where nothing segments;
-    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder.
+    vector: (D,) float32 of length 1, an embedding of its crop, None without an embedder; text: what is written there.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Detection(NamedTuple):
     box: tuple[int, int, int, int]
     mask: np.ndarray | None = None
     vector: np.ndarray | None = None
+    text: str = ""
 
 
 class Detector(Protocol):
@@ -116,7 +118,8 @@ def sound(found: Sequence[Detection], shape: tuple[int, ...]) -> list[Detection]
         if left < right and top < bottom:
             finite = d.vector is not None and bool(np.isfinite(d.vector).all())
             kept.append(Detection(printable(d.name[:_NAME]), float(d.score), (left, top, right, bottom),
-                                  None if d.mask is None else np.asarray(d.mask, bool), d.vector if finite else None))
+                                  None if d.mask is None else np.asarray(d.mask, bool), d.vector if finite else None,
+                                  printable(d.text[:_NAME]).translate(_PLAIN)))
     return kept
 
 

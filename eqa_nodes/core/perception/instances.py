@@ -124,7 +124,7 @@ def caption_of(seen: Iterable[Sighting], limit: int = PerceptionConfig.caption_i
 
 
 def _phrase(label: Label) -> str:
-    """Return "red metal kettle on counter (on)"."""
+    """Return "red metal kettle on counter (on)", and what is written: 'yellow jar on counter "RICE"'."""
     a = label.attributes
     words = [a.get("colour", ""), a.get("material", ""), label.kind]
     relation = _RELATIONS.get(a.get("relation", ""), "")
@@ -132,4 +132,5 @@ def _phrase(label: Label) -> str:
     if relation and support:
         words += [relation, support]
     state = f" ({a['state']})" if a.get("state") else ""
-    return " ".join(filter(None, words)) + state
+    written = f' "{a["text"]}"' if a.get("text") else ""
+    return " ".join(filter(None, words)) + state + written

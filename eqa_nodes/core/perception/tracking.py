@@ -20,7 +20,7 @@ from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Dete
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import NOW, setting
-from eqa_nodes.core.types.views import Frame, Label, Sighting, check_frame
+from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting, check_frame
 
 _IDS = 2 ** 16  # of a label image, 0 = nothing
 
@@ -178,7 +178,7 @@ class Perceiver:
         ids = np.zeros(len(kept) + 1, np.uint16)
         table, labelled = {}, []
         for track, (d, s) in zip(self._tracker.update(sighted), sighted, strict=True):
-            label = Label(track.id, track.kind, "", {}, not privileged)
+            label = Label(track.id, track.kind, "", {TEXT: d.text} if d.text else {}, not privileged)
             ids[s.label.instance], table[track.id] = track.id, label
             labelled.append((d, s._replace(label=label)))
         return Perceived(replace(frame, labels=ids[image]), table, tuple(labelled))

@@ -106,6 +106,7 @@ class ViewGeometry(NamedTuple):
     depth_png: bytes
 
 
+TEXT = "text"  # the kind of what can be read, and the attribute of a label that says what is written
 MOVING = ("person",)  # kinds that move about by themselves
 
 

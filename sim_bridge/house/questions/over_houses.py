@@ -11,20 +11,22 @@ from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.grounding import Grounding
 from sim_bridge.house.simulator import world
+from sim_bridge.house.world import HouseWorld
 
 Question = TypeVar("Question")
 
 
 def over_houses(seeds: Iterable[int], n: int, per_house: int,
-                of_house: Callable[[Grounding, int, int, Counter[str]], list[Question]]) -> Iterator[Question]:
+                of_house: Callable[[Grounding, int, int, Counter[str]], list[Question]],
+                world_of: Callable[[int], HouseWorld] = world) -> Iterator[Question]:
     """Yield n questions, fewer where the houses run out.
 
     of_house: gets the house, its seed, how many questions are wanted of it, and a count of what was used so far, to
-    which it adds.
+    which it adds. world_of: the house of a seed.
     """
     left, used = n, Counter[str]()
     for seed in seeds:
-        place = world(seed)
+        place = world_of(seed)
         for question in of_house(Grounding(place.house, place), seed, min(per_house, left), used):
             left -= 1
             yield question

@@ -64,7 +64,15 @@ _FACING = r"(?:(?: ,)? (?:when|if|as) (?:you|i) (?:face|look at).*)?"
 _CAN_I = r"(?:can|could|should|do|would) (?:i|you|we|one)"
 _THERE = r"(?: in (?P<room>.+))?"
 _WASTE = r"is (?P<purpose>electricity|energy|power|water) being wasted"
+_SAYS = "(?:say|read|show|display|tell|state)"
+_WRITING = "(?:label|title|text|writing|inscription|words?|name)"
 _PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
+    ("text", rf"what (?:does|do) (?:{_WRITING} (?:on|of) )?(?P<t>.+?) {_SAYS}"),
+    ("text", rf"(?:what|which) (?:time|month) (?:does|do) (?P<t>.+?) {_SAYS}"),
+    ("text", r"what (?P<t>(?!is |are |does |do ).+?) (?:says|reads|shows|displays)"),
+    ("text", r"what time is it (?:on|by|according to) (?P<t>.+)"),
+    ("text", rf"what (?:is|are) {_WRITING} (?:on|of) (?P<t>.+)"),
+    ("text", r"what (?:is|does it) (?:written|printed|say) on (?P<t>.+)"),
     ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
     ("more", r"how many more (?P<t>chairs|seats) do i need in (?P<room>.+) for (?P<number>\w+) (?:people|guests)"),
     ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|guests) (?:in|at) (?P<room>.+)"),
@@ -212,7 +220,7 @@ _QUANTIFIERS = {"at least one": "any", "one of": "any", "every": "all", "each": 
 UNDERSTOOD = ("Where is my phone?", "Is the lamp in the bedroom on?", "What colour is the sofa?", "Is there a piano?",
               "How many chairs are in the kitchen?", "What is on the table?", "Which room is the desk in?",
               "What is next to the bed?", "What is the sofa made of?", "What can I use to boil water?",
-              "How wide is the sofa?", "How far is the sofa from the TV?",
+              "What does the sign say?", "How wide is the sofa?", "How far is the sofa from the TV?",
               "Would a 60 cm wide fridge fit between the sink and the door?")
 
 

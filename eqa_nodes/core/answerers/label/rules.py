@@ -9,6 +9,7 @@ from eqa_nodes.core.answerers.label.comparing import compare
 from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
+from eqa_nodes.core.answerers.label.reading import written
 from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
@@ -283,7 +284,7 @@ RULES: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
     "slept": _state_is(lambda asked: "unmade"), "filled": _state_is(lambda asked: "full"),
     "where": _where, "room": _room, "tool": _use, "place": _use, "which_room": _use, "sit_for": _sit_for, "hint": _hint,
     "sign": _sign, "bath": _bath, "fits_two": _fits_two, "wasted_in": _wasted_in, "wasting": _wasting,
-    "which_on": _which_on, "look_of": _look_of, "found": _use,
+    "which_on": _which_on, "look_of": _look_of, "found": _use, "text": written,
 }
 
 

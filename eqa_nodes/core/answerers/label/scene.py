@@ -15,7 +15,7 @@ from eqa_nodes.core.answerers.label.parse import Ref
 from eqa_nodes.core.language.english import canonical, normalise
 from eqa_nodes.core.language.naming import by_head, in_group, members
 from eqa_nodes.core.language.spelling import close_to, words
-from eqa_nodes.core.types.views import Keyframe, Label, Sighting
+from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name an object and its looks
 _FAR_M = 6.0
@@ -209,10 +209,24 @@ def _voted(sightings: Sequence[tuple[Keyframe, Sighting]]) -> tuple[Label, float
 
     kind, agreed = vote(lambda label: label.kind)
     attributes = {}
-    for name in sorted({name for label, _ in recent for name in label.attributes}):
+    for name in sorted({name for label, _ in recent for name in label.attributes} - {TEXT}):
         attributes[name], share = vote(lambda label, name=name: label.attributes.get(name))  # type: ignore[misc]
         agreed = min(agreed, share)
+    if text := clearest_text(sightings):
+        attributes[TEXT] = text[0]
     return recent[0][0]._replace(kind=kind, attributes=attributes), agreed
+
+
+def clearest_text(sightings: Sequence[tuple[Keyframe, Sighting]]) -> tuple[str, float] | None:
+    """Return what is written on an object by most of the pixels of views that could be read, and the share of those."""
+    votes: dict[str, int] = {}
+    for _, s in sightings:
+        if text := s.label.attributes.get(TEXT):
+            votes[text] = votes.get(text, 0) + s.pixels
+    if not votes:
+        return None
+    best = max(votes, key=lambda text: votes[text])
+    return best, votes[best] / sum(votes.values())
 
 
 # How a kind may answer to a name, the strictest first.

@@ -1,0 +1,81 @@
+"""What is written in the views that memory keeps: lines of text become a property of the object that bears them.
+
+A line on no labelled object is a sighting of its own, of the kind "text". Only kept views are read: reading is slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eqa_nodes.core.perception.detection import DetectionConfig
+from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
+from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting
+
+# Text is read from farther away than objects are measured, and is surer than they are.
+READING = PerceiverConfig(DetectionConfig(score=0.6, far_m=6.0))
+_FIRST, _LAST = 60_001, 65_000  # numbers of texts: those of objects begin at 1, or at 30001
+_BORNE = 0.5  # share of a line's box that an object must cover to bear it
+
+
+class Texts:
+    """Reads kept views with a detector that gives text. A text keeps its number while the process runs."""
+
+    def __init__(self, perceiver: Perceiver) -> None:
+        self._perceiver = perceiver
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew: no text is known."""
+        self._perceiver.reset(_FIRST)
+
+    def read(self, frame: Frame, seen: Sequence[Sighting]) -> tuple[Sighting, ...]:
+        """Return the sightings of a view with what is written on them, then the texts that are on none of them.
+
+        Raises ModelError.
+        """
+        lines = [s for _, s in self._perceiver.take(frame, {}).found if s.label.kind == TEXT]
+        if any(line.label.instance >= _LAST for line in lines):
+            self.reset()
+        borne: dict[int, list[Sighting]] = {}
+        known = {s.label.instance for s in seen}
+        for line in lines:
+            borne.setdefault(_bearer(frame, line, known), []).append(line)
+        free = borne.pop(0, [])
+        return (*(written_on(s, in_reading_order(borne[s.label.instance])) if s.label.instance in borne else s
+                  for s in seen), *free)
+
+
+def unread(labels: Mapping[int, Label]) -> dict[int, Label]:
+    """Return labels without what a simulator knows to be written on their objects: it is read instead."""
+    return {i: label if TEXT not in label.attributes else label._replace(
+        attributes={k: v for k, v in label.attributes.items() if k != TEXT}) for i, label in labels.items()}
+
+
+def written_on(s: Sighting, text: str) -> Sighting:
+    """Return a sighting that also says what is written on the object."""
+    return s._replace(label=s.label._replace(attributes={**s.label.attributes, TEXT: text}))
+
+
+def in_reading_order(lines: Sequence[Sighting]) -> str:
+    """Return the words of lines from the top down, and of those at one height from the left."""
+    rows: list[list[Sighting]] = []
+    for line in sorted(lines, key=lambda s: s.bbox[1]):
+        middle = (line.bbox[1] + line.bbox[3]) / 2
+        if rows and middle < rows[-1][0].bbox[3]:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return " ".join(s.label.attributes[TEXT] for row in rows for s in sorted(row, key=lambda s: s.bbox[0]))
+
+
+def _bearer(frame: Frame, line: Sighting, known: set[int]) -> int:
+    """Return the sighted instance that most of a line's box shows, 0 where none does."""
+    if frame.labels is None:
+        return 0
+    left, top, right, bottom = line.bbox
+    box = frame.labels[top:bottom, left:right]
+    ids, pixels = np.unique(box, return_counts=True)
+    most = int(ids[pixels.argmax()])
+    return most if most in known and pixels.max() >= _BORNE * box.size else 0

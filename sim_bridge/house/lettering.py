@@ -1,0 +1,122 @@
+"""Text in a house: signs, posters, titles, labels and clocks that can be read. Scenes "house:<seed>+text".
+
+What is written is drawn by dice of its own and put into a copy: without "+text" a house stays as it is, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sim_bridge.house import written
+from sim_bridge.house.dice import Dice
+from sim_bridge.house.kinds import at, box
+from sim_bridge.house.scene import House, HouseObject, Part
+
+_PAPER, _CARD, _DISPLAY = "#f6f2e4", "#f7e7a8", "#bfe6b8"
+_SALT = 7_000_003  # so that the dice are not those of the house itself
+_PROUD_M = 0.004  # by which a panel stands out from what it is on
+
+
+def lettered(house: House) -> House:
+    """Return a copy of a house with words on its things; the same house always gets the same words."""
+    dice, rooms = Dice(house.seed + _SALT), set[int]()
+    used: dict[str, list[str]] = {}
+
+    def words(choice: Sequence[str]) -> str:
+        """Draw words that no other thing of the house has, as long as there are some."""
+        before = used.setdefault(choice[0], [])
+        left = [text for text in choice if text not in before]
+        before.append(dice.pick(left or choice))
+        return before[-1]
+
+    def written_on(obj: HouseObject) -> HouseObject:
+        if obj.kind == "painting":
+            if obj.room in rooms:
+                return obj
+            rooms.add(obj.room)
+            return _sign(obj, words(written.SIGNS)) if dice.chance(0.5) else _poster(obj, words(written.POSTERS))
+        if obj.kind not in _LETTERED:
+            return obj
+        choice, write = _LETTERED[obj.kind]
+        return write(obj, words(choice))
+
+    return replace(house, objects=[written_on(obj) for obj in house.objects])
+
+
+def letter_m(obj: HouseObject) -> float:
+    """Return the height of a capital letter on an object in metres, 0 where nothing is written."""
+    panels = [part for part in obj.parts if part.texture.startswith(written.PREFIX)]
+    return max((p.size[2] * written.layout_of(written.words_of(p.texture)).letter for p in panels), default=0.0)
+
+
+def _panel(text: str, x: float, z: float, most: tuple[float, float], colour: str, glow: float = 0.0) -> Part:
+    """Return a panel on a front at local x, as large as fits into `most` (width, height in metres) around height z."""
+    aspect = written.layout_of(text).aspect
+    high = min(most[1], most[0] / aspect)
+    return box(x + _PROUD_M / 2, 0, z - high / 2, (_PROUD_M, high * aspect, high), colour, written.PREFIX + text, glow)
+
+
+def _with(obj: HouseObject, text: str, parts: list[Part], **changed: Any) -> HouseObject:
+    return replace(obj, parts=parts, text=text, **changed)
+
+
+def _sign(obj: HouseObject, text: str) -> HouseObject:
+    _, wide, high = obj.size
+    size = (0.02, min(wide, 0.8), min(high, 0.5))
+    board = box(0, 0, 0, size, "white", "plastic")
+    return _with(obj, text, [board, _panel(text, 0.01, size[2] / 2, (size[1] * 0.94, size[2] * 0.9), "white")],
+                 kind="sign", size=size, material="plastic", colour="white", paint="")
+
+
+def _poster(obj: HouseObject, text: str) -> HouseObject:
+    deep, wide, _ = obj.size
+    title = _panel(text, deep / 2, 0.05 + 0.16, (wide - 0.1, 0.3), _PAPER)
+    return _with(obj, text, [*obj.parts[:2], title], kind="poster")
+
+
+def _clock(obj: HouseObject, text: str) -> HouseObject:
+    """A digital clock."""
+    size = (obj.size[0], 0.42, 0.2)
+    body = box(0, 0, 0, size, "black")
+    return _with(obj, text, [body, _panel(text, size[0] / 2, 0.1, (0.39, 0.17), _DISPLAY, 0.25)], size=size)
+
+
+def _book(obj: HouseObject, text: str) -> HouseObject:
+    """A book that stands and shows its cover."""
+    size = (0.05, 0.28, 0.22)
+    pages = box(0, 0, 0.005, (0.038, 0.272, 0.21), "#f4efe0", "paper")
+    covers = [box(x, 0, 0, (0.006, *size[1:]), obj.colour) for x in (-0.022, 0.022)]
+    return _with(obj, text, [pages, *covers, _panel(text, 0.025, 0.13, (0.26, 0.13), _PAPER)], size=size)
+
+
+def _jar(obj: HouseObject, text: str) -> HouseObject:
+    """A large jar: the label on a small one could not be read from where a robot can stand."""
+    size = (0.17, 0.19, 0.22)
+    glass = at("cylinder", -0.005, 0, 0, (0.16, 0.16, 0.18), obj.colour, "glass")
+    lid = at("cylinder", -0.005, 0, 0.18, (0.14, 0.14, 0.04), "#c8b890", "metal")
+    return _with(obj, text, [glass, lid, _panel(text, 0.077, 0.09, (0.19, 0.12), _PAPER)], size=size)
+
+
+def _carton(obj: HouseObject, text: str) -> HouseObject:
+    front = max(part.centre[0] + part.size[0] / 2 for part in obj.parts)
+    _, wide, high = obj.size
+    return _with(obj, text, [*obj.parts, _panel(text, front, high * 0.5, (wide * 0.8, high * 0.6), _PAPER)])
+
+
+def _calendar(obj: HouseObject, text: str) -> HouseObject:
+    deep, wide, high = obj.size
+    paper, _, *days = obj.parts
+    return _with(obj, text, [paper, *days, _panel(text, deep / 2, high * 0.75, (wide - 0.01, 0.2), _PAPER)])
+
+
+def _board(obj: HouseObject, text: str) -> HouseObject:
+    deep, wide, high = obj.size
+    return _with(obj, text, [*obj.parts[:2], _panel(text, deep / 2, high * 0.5, (wide * 0.8, high * 0.6), "white")])
+
+
+_LETTERED: dict[str, tuple[Sequence[str], Callable[[HouseObject, str], HouseObject]]] = {
+    "wall clock": (written.TIMES, _clock), "book": (written.TITLES, _book), "jar": (written.CONTENTS, _jar),
+    "cardboard box": (written.STORED, _carton), "calendar": (written.MONTHS, _calendar),
+    "whiteboard": (written.NOTES, _board)}

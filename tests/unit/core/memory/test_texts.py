@@ -1,0 +1,55 @@
+"""What is written in kept views: whose it is, that it stays, and that other views are not read."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.forgetting import ForgetSelection
+from eqa_nodes.core.memory.texts import READING, Texts
+from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.tracking import Perceiver
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.views import Label
+from eqa_nodes.perception.scripted import ScriptedDetector
+from tests.fixtures.frames import frame
+
+SIGN = {3: Label(3, "sign", "hallway", {"text": "what only the simulator knows"})}
+BOARD = {3: (10, 10, 40, 30)}  # rows 10 to 30 of the image, as `frame` paints them
+NEARER = Pose2(0.6, 0.0, 0.0)  # to the same wall
+
+
+def line(text: str, left: int, top: int, right: int, bottom: int) -> Detection:
+    return Detection("text", 0.99, (left, top, right, bottom), None, text=text)
+
+
+def test_lines_belong_to_the_object_that_bears_them_and_others_stand_alone(tmp_path: Path) -> None:
+    lines = [line("SHOES", 12, 20, 38, 28), line("NO", 12, 11, 24, 18), line('EXIT "<now>"', 45, 11, 60, 20)]
+    detector = ScriptedDetector([lines, []])
+    with closing(MemoryStore(tmp_path / "m.sqlite", texts=Texts(Perceiver(detector, READING)))) as store:
+        store.reset("one")
+        first = frame(1, boxes=BOARD)
+        view = store.take(first, SIGN)
+        assert view is not None
+        assert {s.label.kind: s.label.attributes["text"] for s in view.sightings} == {
+            "sign": "NO SHOES", "text": "EXIT '(now)'"}
+        assert 'sign "NO SHOES"' in view.caption
+        alone = next(s for s in view.sightings if s.label.kind == "text")
+        assert alone.label.detected and alone.label.instance >= 60_001 and alone.bbox == (45, 11, 60, 20)
+        assert [o.kind for o in store.objects()] == ["sign"]  # a text on nothing is no object
+
+        assert store.take(frame(2, boxes=BOARD), SIGN) is None  # the same view is not kept, and not read
+        assert len(detector.frames) == 1
+        again = store.take(frame(3 * 10 ** 9, NEARER, boxes=BOARD, depth=1.4), SIGN)
+        assert again is not None and "text" not in again.sightings[0].label.attributes  # it could not be read there
+        assert "NO SHOES" in {o.attributes.get("text") for o in store.objects()}
+        store.forget(ForgetSelection(after_ns=1, before_ns=2))
+        assert store.objects() and not any("text" in o.attributes for o in store.objects())
+
+
+def test_without_a_reader_labels_say_what_is_written(tmp_path: Path) -> None:
+    with closing(MemoryStore(tmp_path / "m.sqlite")) as store:
+        store.reset("one")
+        view = store.take(frame(1, boxes=BOARD), SIGN)
+    assert view is not None and view.sightings[0].label.attributes == SIGN[3].attributes and view.privileged
