@@ -9,7 +9,7 @@ need_console()
 import base64
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from eqa_nodes.console.server import rules_for
 from eqa_nodes.console.spoken import WAITING
 from eqa_nodes.console.tokens import TokenFile
 from eqa_nodes.registry import RECOGNISERS
+from eqa_nodes.testing.waiting import WAIT_S
 from eqa_nodes.voice.sound import Sound
 from tests.fixtures.console_server import serving
 from tests.fixtures.voices import SAID, wav
@@ -59,7 +60,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, body: object, status: i
 
 def test_who_may_only_look_may_not_speak(tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
-    secret = tokens.add("vera", {"look"}, 1.0)
+    _, secret = tokens.add("vera", {"look"}, 1.0)
     with serving(tmp_path, rules_for("127.0.0.1", True, tokens=tokens), recogniser=SCRIPTED) as (server, _, _robot):
         browser = Browser(server.url)
         assert browser.ask("/speech").status == 401
@@ -74,28 +75,25 @@ def test_a_recogniser_that_is_absent_has_a_remedy(tmp_path: Path, monkeypatch: p
         assert reply.status == 409 and "pip install 'eqa-nodes[voice]'" in reply.json["error"]
 
 
-def test_a_slow_recogniser_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, begun = threading.Event(), threading.Semaphore(0)
+def test_a_slow_recogniser_holds_up_nobody(tmp_path: Path) -> None:
+    go = threading.Event()
 
     class Slow:
         """Recognises when it is told to."""
 
         def recognise(self, sound: Sound) -> str:
-            begun.release()
-            go.wait()
+            go.wait(WAIT_S)
             return SAID
 
     RECOGNISERS["slow"] = Slow
     try:
-        with serving(tmp_path, recogniser="slow") as (server, console, _), ThreadPoolExecutor(WAITING) as pages:
+        with serving(tmp_path, recogniser="slow") as (server, _, _robot), ThreadPoolExecutor(WAITING + 3) as pages:
             browser = Browser(server.url)
-            waiting = [pages.submit(browser.ask, "/speech", sent(wav())) for _ in range(WAITING)]
-            begun.acquire()
-            while (reply := browser.ask("/speech", sent(wav()))).status != 503:
-                raise AssertionError(reply)
+            replies = as_completed(pages.submit(browser.ask, "/speech", sent(wav())) for _ in range(WAITING + 3))
+            assert [next(replies).result().status for _ in range(3)] == [503] * 3
             assert browser.ask("/live/camera.jpg").status == 200 and browser.ask("/stop", {}).status == 200
             go.set()
-            assert [page.result().json for page in waiting] == [{"text": SAID}] * WAITING
+            assert [page.result().json for page in replies] == [{"text": SAID}] * WAITING
     finally:
         go.set()
         del RECOGNISERS["slow"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,5 @@ def test_a_file_that_lies_about_itself_is_read_or_refused() -> None:
         broken = bytearray(whole[:draw.integers(1, len(whole))])
         for place in draw.integers(0, min(44, len(broken)), 3):
             broken[place] = draw.integers(256)
-        try:
+        with suppress(BadSound):
             assert len(read_wav(bytes(broken)).samples)
-        except BadSound:
-            pass
