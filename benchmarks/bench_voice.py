@@ -48,7 +48,7 @@ def with_noise(sound: Sound, ratio_db: float | None, seed: int) -> Sound:
     white = np.fft.rfft(np.random.default_rng(seed).standard_normal(len(sound.samples)))
     pink = np.fft.irfft(white / np.sqrt(np.maximum(np.arange(len(white)), 1)), len(sound.samples))
     pink *= np.sqrt(np.mean(sound.samples ** 2) / np.mean(pink ** 2) / 10 ** (ratio_db / 10))
-    return Sound((sound.samples + pink).astype(np.float32), sound.rate_hz)
+    return Sound((sound.samples + pink).astype(np.float32))
 
 
 def plain_words(text: str) -> list[str]:

@@ -47,4 +47,4 @@ def record(device: str, done: Callable[[float], bool]) -> Sound:
                               "lists the microphones, --device hw:1,0 names one, and --file reads a WAV file instead")
         if not (data := heard.read()):
             raise BadSound("nothing was recorded: wait until it says that it listens, then speak")
-        return of_pcm(data, RATE_HZ)
+        return of_pcm(data)

@@ -7,7 +7,7 @@ from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.traits import Traits
-from eqa_nodes.voice.sound import Sound
+from eqa_nodes.voice.sound import RATE_HZ, Sound
 
 _MODEL = "tiny-en"  # the one that the package holds up to its version 0.0.73; later ones download theirs
 
@@ -28,7 +28,7 @@ class Moonshine:
         from moonshine_voice.errors import MoonshineError
 
         try:
-            said = self._transcriber.transcribe_without_streaming(sound.samples.tolist(), sound.rate_hz)
+            said = self._transcriber.transcribe_without_streaming(sound.samples.tolist(), RATE_HZ)
         except MoonshineError as error:
             raise ModelError(f"moonshine-voice cannot recognise this recording: {error}") from error
         return " ".join(line.text for line in said.lines)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import EqaError
 
-RATE_HZ = 16_000  # what recognisers are trained on, and what the page and `eqa listen` record
+RATE_HZ = 16_000  # of every sound: what recognisers are trained on, and what the page and `eqa listen` record
 MOST_S = 20.0  # of one recording
 _RATES = (8_000, 48_000)
 
@@ -20,27 +20,33 @@ class BadSound(EqaError):
 
 
 class Sound(NamedTuple):
-    """samples: (N,) float32 from -1 to 1, one channel; rate_hz: of the samples."""
+    """samples: (N,) float32 from -1 to 1, one channel, RATE_HZ of them a second."""
 
     samples: np.ndarray
-    rate_hz: int
 
     @property
     def seconds(self) -> float:
         """How long it lasts."""
-        return len(self.samples) / self.rate_hz
+        return len(self.samples) / RATE_HZ
 
 
-def of_pcm(data: bytes, rate_hz: int, channels: int = 1) -> Sound:
-    """Return the sound of samples of 16 bits; several channels become their mean. Raises BadSound."""
+def of_pcm(data: bytes, rate_hz: int = RATE_HZ, channels: int = 1) -> Sound:
+    """Return the sound of samples of 16 bits, at RATE_HZ; several channels become their mean. Raises BadSound."""
     whole = len(data) // (2 * channels) * 2 * channels
     samples = np.frombuffer(data[:whole], "<i2").reshape(-1, channels).mean(axis=1) / 32768
-    sound = Sound(samples.astype(np.float32), rate_hz)
-    if not len(sound.samples):
+    seconds = len(samples) / rate_hz
+    if not len(samples):
         raise BadSound("the recording is empty: record again, and speak before you end it")
-    if sound.seconds > MOST_S + 0.5:  # who records stops the clock a little late
-        raise BadSound(f"the recording lasts {sound.seconds:.1f} s: a question may take {MOST_S:.0f} s")
-    return sound
+    if seconds > MOST_S + 0.5:  # who records stops the clock a little late
+        raise BadSound(f"the recording lasts {seconds:.1f} s: a question may take {MOST_S:.0f} s")
+    return Sound((samples if rate_hz == RATE_HZ else _resampled(samples, rate_hz)).astype(np.float32))
+
+
+def _resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
+    from scipy.signal import resample_poly
+
+    resampled: np.ndarray = resample_poly(samples, RATE_HZ, rate_hz)
+    return resampled
 
 
 def read_wav(data: bytes) -> Sound:

@@ -23,7 +23,8 @@ _DOING = (r"(?:(?:tell|show|remind|inform)(?: (?:me|us))?|let (?:me|us) know|che
 _MIND = (r"(?:would you (?:mind|be able to|be so kind as to|be so kind and)|do you mind|be so kind and) "
          r"(?:telling|tell|checking|check|looking|look|saying|say)(?: me| us)?")
 _WONDER = (r"(?:(?:thing|what|all) (?:that )?)?(?:i|we) (?:(?:was|am|were|have been) )?(?:just )?"
-           r"(?:wonder|wondering|curious|would (?:like|love) to know|want to know|wanted to know|wanted to ask|want to ask|need to know|forget|"
+           r"(?:wonder|wondering|curious|would (?:like|love) to know|want to know|wanted to know|wanted to ask|"
+           r"want to ask|need to know|forget|"
            r"forgot|have forgotten|(?:do|can|could) not (?:know|remember|recall|tell|see)|have no (?:idea|clue)|"
            r"am not sure|not sure|have question)(?: is)?")
 _KNOW = (r"(?:do|would|did) you (?:happen to |still |by any chance )?(?:know|remember|recall|see|think|believe)|"

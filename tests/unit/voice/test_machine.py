@@ -34,7 +34,7 @@ def test_a_recording_ends_when_the_person_is_done(programs: Path) -> None:
     program(programs, "arecord", "echo \"$@\" > \"$(dirname \"$0\")/asked\"; head -c 32000 /dev/zero; echo >> "
             "\"$(dirname \"$0\")/heard\"; exec sleep 60")
     sound = record("hw:1,0", lambda _: (programs / "heard").exists())
-    assert sound.seconds == 1.0 and sound.rate_hz == 16_000
+    assert sound.seconds == 1.0
     assert (programs / "asked").read_text().split() == [
         "-q", "-t", "raw", "-f", "S16_LE", "-c", "1", "-r", "16000", "-D", "hw:1,0"]
 
