@@ -13,6 +13,7 @@ from eqa_nodes.core.language.english import normalise
 _GREETING = re.compile(
     r"(?:(?:(?:hey|hi|hello)(?: there)?|hallo|hullo|yo|ok|okay|so|well|um|uh|er|erm|hmm|oh|and|but|also|excuse me|"
     r"sorry|pardon|please|kindly|(?:dear |my )?robot|buddy|mate|good (?:morning|afternoon|evening|day)|"
+    r"(?:thing|what|all) (?:that )?(?:i|we) (?:want|wanted|need|would like|would love) to know is|"
     r"(?:quick |another |one )?question|by way|btw|just (?=tell|check|say)|now|then)(?: ,|(?= ))[ ,]*)+(?=\w)")
 _ASKS = "(?:if|whether|where|what|which|how|who|is|are|do|does|did|has|have|can|there|any)"
 _YOU = (r"(?:(?:can|could|would|will|might|may) (?:you|anyone|somebody|someone|i|we)(?: (?:please|kindly|maybe|"
@@ -22,11 +23,10 @@ _DOING = (r"(?:(?:tell|show|remind|inform)(?: (?:me|us))?|let (?:me|us) know|che
           r"answer|know)(?: please| for me| quickly)*")
 _MIND = (r"(?:would you (?:mind|be able to|be so kind as to|be so kind and)|do you mind|be so kind and) "
          r"(?:telling|tell|checking|check|looking|look|saying|say)(?: me| us)?")
-_WONDER = (r"(?:(?:thing|what|all) (?:that )?)?(?:i|we) (?:(?:was|am|were|have been) )?(?:just )?"
-           r"(?:wonder|wondering|curious|would (?:like|love) to know|want to know|wanted to know|wanted to ask|"
-           r"want to ask|need to know|forget|"
+_WONDER = (r"(?:i|we) (?:(?:was|am|were|have been) )?(?:just )?(?:wonder|wondering|curious|"
+           r"would (?:like|love) to know|want to know|wanted to know|wanted to ask|want to ask|need to know|forget|"
            r"forgot|have forgotten|(?:do|can|could) not (?:know|remember|recall|tell|see)|have no (?:idea|clue)|"
-           r"am not sure|not sure|have question)(?: is)?")
+           r"am not sure|not sure|have question)")
 _KNOW = (r"(?:do|would|did) you (?:happen to |still |by any chance )?(?:know|remember|recall|see|think|believe)|"
          r"(?:do you have |have you |have you got |got )?any (?:idea|clue|chance)|not sure|no idea|wondering")
 _WRAPPED = re.compile(rf"(?:(?:{_YOU} )?{_DOING}|{_MIND}|{_WONDER}|{_KNOW})(?: ,| about| of)* (?P<rest>{_ASKS} .+)")
