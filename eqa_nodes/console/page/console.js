@@ -1,7 +1,7 @@
 import { answerOf, ask, callOf, costOf, el, fixed, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
 import { showPast } from "./past.js";
 import { showPlace } from "./place.js";
-import { prepareVoice, say } from "./voice.js";
+import { note, prepareVoice, say } from "./voice.js";
 
 const RECORDING = "Ask the recording";
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
@@ -228,6 +228,7 @@ async function put(event) {
   const id = (await act("/questions", { text, explore: el("explore").checked, show: el("show").checked && el("explore").checked }))?.id;
   if (id === undefined) return;
   own.add(id);
+  note("");
   if (el("text").value === text) write("");
   showQuestions();
 }

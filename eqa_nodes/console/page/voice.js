@@ -6,7 +6,8 @@ const REFUSED = { NotAllowedError: "The browser does not give the microphone to 
   NotFoundError: "This device has no microphone.", NotReadableError: "The microphone cannot be used: another program may hold it." };
 let recorder = null;
 
-function note(text) {
+// What the page says under the question about its microphone and its voice.
+export function note(text) {
   el("voice").textContent = text;
   el("voice").hidden = !text;
 }
@@ -20,7 +21,6 @@ export function prepareVoice(write) {
     el("mic").disabled = false;
   });
   document.addEventListener("visibilitychange", () => { if (document.hidden) recorder?.stop(); });
-  el("ask").addEventListener("submit", () => note(""));
   el("speak").parentElement.hidden = !("speechSynthesis" in window);
   el("speak").addEventListener("change", tryVoice);
 }
