@@ -45,7 +45,7 @@ def test_words_are_shown_before_they_are_asked(tmp_path: Path, size: tuple[int, 
         page.wait_for_selector(".link.ready")
         page.evaluate("window.read = []; speechSynthesis.getVoices = () => [{}]; "
                       "speechSynthesis.speak = said => read.push(said.text)")
-        page.evaluate("document.querySelector('#speak').click()")
+        page.check("#speak")
         spoken(page, 1.0)
         page.wait_for_selector("#voice:has-text('Check the words')")
         assert page.input_value("#text") == SAID and robot.asked == [] and overflow(page) == 0
