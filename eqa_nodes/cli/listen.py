@@ -27,7 +27,8 @@ class Listen(Asking):
     """
 
     file: Path | None = option(None, "WAV file with the question, 16 bits (default: the microphone)", metavar="WAV")
-    device: str = option("", "ALSA's name of the microphone, as in hw:1,0; arecord -l lists them (default: ALSA's own)")
+    microphone: str = option("", "ALSA's name of the microphone, as in hw:1,0; arecord -l lists them (default: that of ALSA)",
+                             metavar="NAME")
     recogniser: str = option("moonshine", "what recognises the words", complete=recognisers)
     silent: bool = flag("do not read the answer aloud")
 
@@ -46,7 +47,7 @@ class Listen(Asking):
         recogniser = open_recogniser(self.recogniser)
         text = words_of(recogniser, self._sound(console))
         if not text:
-            raise BadSound("no words were recognised: speak nearer to the microphone, or choose another with --device")
+            raise BadSound("no words were recognised: speak nearer to the microphone, or choose another with --microphone")
         if not (text := _confirmed(text, console)):
             console.print("not sent")
             return 1
@@ -67,7 +68,7 @@ class Listen(Asking):
         if not sys.stdin.isatty():
             raise ConfigError("nobody can press Enter here to end the recording: name a WAV file with --file")
         console.print(f"listening: ask your question and press Enter ({MOST_S:.0f} s at most)")
-        return record(self.device, _entered)
+        return record(self.microphone, _entered)
 
 
 def _entered(wait_s: float) -> bool:
