@@ -27,7 +27,8 @@ class Listen(Asking):
     """
 
     file: Path | None = option(None, "WAV file with the question, 16 bits (default: the microphone)", metavar="WAV")
-    microphone: str = option("", "ALSA's name of the microphone, as in hw:1,0; arecord -l lists them (default: that of ALSA)",
+    microphone: str = option("", "ALSA's name of the microphone, as in hw:1,0; arecord -l lists them (default: that "
+                             "of ALSA)",
                              metavar="NAME")
     recogniser: str = option("moonshine", "what recognises the words", complete=recognisers)
     silent: bool = flag("do not read the answer aloud")
