@@ -48,7 +48,8 @@ class Listen(Asking):
         recogniser = open_recogniser(self.recogniser)
         text = words_of(recogniser, self._sound(console))
         if not text:
-            raise BadSound("no words were recognised: speak nearer to the microphone, or choose another with --microphone")
+            raise BadSound("no words were recognised: speak nearer to the microphone, or choose another with "
+                           "--microphone")
         if not (text := _confirmed(text, console)):
             console.print("not sent")
             return 1

@@ -44,7 +44,8 @@ def record(device: str, done: Callable[[float], bool]) -> Sound:
         if failed:
             why = said.read().decode(errors="replace").strip().splitlines()
             raise ConfigError(f"the microphone cannot be used ({why[-1] if why else 'arecord ended'}): arecord -l "
-                              "lists the microphones, --microphone hw:1,0 names one, and --file reads a WAV file instead")
+                              "lists the microphones, --microphone hw:1,0 names one, and --file reads a WAV file "
+                              "instead")
         if not (data := heard.read()):
             raise BadSound("nothing was recorded: wait until it says that it listens, then speak")
         return of_pcm(data)
