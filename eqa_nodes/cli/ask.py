@@ -46,10 +46,9 @@ class RecordingOptions(HistoryOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
-    """Asks one question, prints the answer with its evidence and its cost, and writes a report of one page."""
+class Asking:
+    """How a question is asked, and what is written of its answer."""
 
-    question: str = argument("the question, in plain English")
     scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
     keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
@@ -69,8 +68,8 @@ class Ask:
     scans: ScanOptions = group(ScanOptions, "scans")
     chain: ChainOptions = group(ChainOptions)
 
-    def run(self) -> int:
-        """Ask, show what happens, print the answer with its evidence and receipt; 1 when it ends in an error."""
+    def ask(self, text: str) -> Answer:
+        """Ask, show what happens, print the answer with its evidence and receipt, and return it. Raises EqaError."""
         from rich.console import Console
 
         from eqa_nodes.bench.running.runner import EpisodeResult
@@ -81,8 +80,8 @@ class Ask:
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.storage.codec import dumps
 
-        check_question(self.question)
-        self._check()
+        check_question(text)
+        self.check()
         self.scans.set_environment()
         console = Console(stderr=self.json)
         calls = CallPrinter(console)
@@ -94,28 +93,28 @@ class Ask:
                     say(*words_of(p))
 
             if self.attach:
-                result = EpisodeResult("question", self._attached(show, person))
+                result = EpisodeResult("question", self._attached(text, show, person))
             elif self.recording.history:
-                result = self._about_history(lambda text: say(text.partition(":")[0], text))
+                result = self._about_history(text, lambda step: say(step.partition(":")[0], step))
             else:
-                result = self._own_graph(show, person)
+                result = self._own_graph(text, show, person)
         if self.json:  # a graph that was there before does not tell the name of its model
             model = "" if self.attach else self.config.model_name
-            print(dumps({"question": self.question, "model": model, "answer": result.answer}))
+            print(dumps({"question": text, "model": model, "answer": result.answer}))
         else:
             print_answer(console, result.answer)
         if not self.attach:
-            self._write(result, console)
-        return 1 if result.answer.error else 0
+            self._write(text, result, console)
+        return result.answer
 
-    def _write(self, result: EpisodeResult, console: Console) -> None:
+    def _write(self, text: str, result: EpisodeResult, console: Console) -> None:
         """Write the report of the question and the images that prove its answer, and print where they are."""
         from eqa_nodes.bench.report.page import write_report
         from eqa_nodes.bench.running.kept import KeptRun
 
         place = "" if self.recording.history else self.scene or SCENE
         with KeptRun(self.config.folder, self.config.model_name) as kept:
-            kept.keep(self.question, place, result)
+            kept.keep(text, place, result)
         written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
                    write_report(self.config.folder), *self._write_clip(result)]
         for path in written:
@@ -138,7 +137,8 @@ class Ask:
                                  reconstruct=self.reconstruct,
                                  folder=Path() if self.attach else run_folder(self.out))
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise EqaError for what cannot be, before anything starts."""
         from eqa_nodes.core.errors import ConfigError
 
         recorded = self.recording.history
@@ -163,7 +163,7 @@ class Ask:
         remap = () if recorded else self.recording.bag.remap
         check_attached(self.attach, self.namespace, remap)
 
-    def _about_history(self, say: Callable[[str], None]) -> EpisodeResult:
+    def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.cli.paths import check_folder
         from eqa_nodes.runners.opening import open_history_runner
@@ -176,9 +176,9 @@ class Ask:
         check_folder(cache)
         config = replace(self.config, folder=cache)  # captions serve the next question too
         with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
-            return runner.run(Sample("question", self.question, ""))
+            return runner.run(Sample("question", text, ""))
 
-    def _own_graph(self, show: Callable[[Progress], None], person: TerminalPerson) -> EpisodeResult:
+    def _own_graph(self, text: str, show: Callable[[Progress], None], person: TerminalPerson) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.core.agent.dialogue import Replies
         from eqa_nodes.runners.opening import open_runner
@@ -188,9 +188,9 @@ class Ask:
         check_chain(self.config, scene)
         with closing(open_runner(self.config, show, replies=Replies())) as runner:
             person.reply = getattr(runner, "reply", None)  # a function of the user's own asks nothing
-            return runner.run(Sample("question", self.question, "", scene=scene))
+            return runner.run(Sample("question", text, "", scene=scene))
 
-    def _attached(self, show: Callable[[Progress], None], person: TerminalPerson) -> Answer:
+    def _attached(self, text: str, show: Callable[[Progress], None], person: TerminalPerson) -> Answer:
         from eqa_nodes.core.types.questions import Question
         from eqa_nodes.ros.environment import ensure_ros
 
@@ -198,7 +198,7 @@ class Ask:
         from eqa_nodes.ros.client import GraphClient
         from eqa_nodes.runners.in_graph import progress_of, told_to
 
-        question = Question(self.question, may_explore=self.explore, limits=self.config.limits,
+        question = Question(text, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
         with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, told_to(show),
                          namespace=self.namespace, remap=remapping(self.recording.bag.remap)) as client:
@@ -206,6 +206,17 @@ class Ask:
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
             return client.ask(question, lambda feedback: show(progress_of(feedback)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask(Asking):
+    """Asks one question, prints the answer with its evidence and its cost, and writes a report of one page."""
+
+    question: str = argument("the question, in plain English")
+
+    def run(self) -> int:
+        """Ask; 1 when it ends in an error."""
+        return 1 if self.ask(self.question).error else 0
 
 
 def check_attached(attach: bool, namespace: str, remap: tuple[str, ...]) -> None:

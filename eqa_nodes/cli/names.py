@@ -66,3 +66,10 @@ def histories() -> Iterable[str]:
     from eqa_nodes.recordings.formats import HISTORIES
 
     return HISTORIES
+
+
+def recognisers() -> Iterable[str]:
+    """Return the names of speech recognisers."""
+    from eqa_nodes.registry import RECOGNISERS
+
+    return RECOGNISERS

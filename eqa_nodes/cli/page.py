@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eqa_nodes.cli.names import recognisers
 from eqa_nodes.cli.options import FILE, flag, option
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class PageOptions:
     audit: Path | None = option(None, "audit log, JSON lines (default: audit.jsonl in the run directory)",
                                 metavar="FILE", writes=FILE)
     audit_text: bool = flag("write the text of questions into the audit log")
+    recogniser: str = option("moonshine", "what recognises questions that are spoken on the page", complete=recognisers)
     dead_man: float | None = option(None, "seconds without a sign of any page of a user whose question waits or runs, "
                                     "until --page-lost is done; 0 = never (default: 10)", metavar="SECONDS")
     page_lost: str | None = option(None, "what is done then: report = pages and audit log say it, pause = the robot "
@@ -59,8 +61,10 @@ class PageOptions:
         from eqa_nodes.console.tls import checked
         from eqa_nodes.console.tokens import TokenFile
         from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.registry import RECOGNISERS
 
         check_limit(self.silence[0])
+        RECOGNISERS.check(self.recogniser)
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ConfigError("--tls-cert and --tls-key belong together: name both")
         if self.tls_cert is not None and self.tls_key is not None:
@@ -91,6 +95,6 @@ class PageOptions:
                           secure=certificate is not None, records=Records(log))
         page = Console(feed, questions, past, rules, *self.silence, troubles=(
             lambda: log.trouble, lambda: certificate.trouble if certificate is not None else "",
-            lambda: tokens.trouble if tokens is not None else ""))
+            lambda: tokens.trouble if tokens is not None else ""), recogniser=self.recogniser)
         context = certificate.context if certificate is not None else None
         return page, stack.enter_context(closing(ConsoleServer(page, self.host, self.port, context)))

@@ -28,6 +28,7 @@ class Verb(NamedTuple):
 VERBS = (
     Verb("demo", "answer questions in the built-in house and write a report", "demo:Demo"),
     Verb("ask", "ask one question", "ask:Ask"),
+    Verb("listen", "ask one question by voice", "listen:Listen"),
     Verb("console", "serve a web page to ask questions, watch the robot, and replay episodes", "console:ServeConsole"),
     Verb("mcp", "serve the robot as tools of an assistant (Model Context Protocol)", "mcp:ServeAssistant"),
     Verb("token", "make, list or revoke tokens of the console's users", verbs=(

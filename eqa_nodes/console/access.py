@@ -31,6 +31,8 @@ def need_of(method: str, path: str) -> str:
     """Return the role that a request needs, "" = any."""
     if _OPEN.fullmatch(path):
         return ""
+    if path == "/speech":
+        return ASK
     if method == "POST":
         return ASK if path == "/questions" or path.startswith("/inquiries/") else STOP  # to call off is to stop
     return ADMIN if path == "/audit" else LOOK

@@ -23,9 +23,11 @@ from eqa_nodes.console.questions import Questions
 from eqa_nodes.console.records import DETAILS
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
+from eqa_nodes.console.spoken import Spoken
 from eqa_nodes.console.stopping import PAUSE, STOP, DeadMan, Stopper
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
 from eqa_nodes.console.web import application, page, picture
+from eqa_nodes.voice.recogniser import DEFAULT
 from sim_bridge.registry import sample_questions
 
 _EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
@@ -38,13 +40,15 @@ class Console:
 
     def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules,
                  dead_man_s: float = 0.0, page_lost: str = STOP,
-                 troubles: Sequence[Callable[[], str]] = ()) -> None:
+                 troubles: Sequence[Callable[[], str]] = (), recogniser: str = DEFAULT) -> None:
         """dead_man_s: of silence of a user's pages, until what page_lost says is done; 0 = never. troubles: say what
-        else the operator has to know, "" = nothing. Raises ConfigError.
+        else the operator has to know, "" = nothing. recogniser: the name of what recognises spoken questions. Raises
+        ConfigError.
         """
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None
         self.gate = Gate()
+        self._spoken = Spoken(recogniser)
         self.dead_man = DeadMan(dead_man_s, questions.holders, {
             PAUSE: questions.pause, STOP: lambda _: self._stop_all(), "back": questions.resume}, page_lost)
         self.dead_man.told = lambda user, outcome: rules.records.happened("page lost", user, outcome)
@@ -77,6 +81,7 @@ class Console:
             "/live/cloud": lambda _: Response(self._picture(self._cloud), media_type="application/octet-stream"),
             "/live/call/{n:int}/{k:int}.jpg": self._call_picture,
             "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
+            "/speech": lambda _: Json({"most_s": self._spoken.ready()}),
             "/audit": lambda _: Json(self._audit()),
             "/runs": lambda _: Json(self.past.listing()),
             "/runs/{run}": lambda r: Json(self.past.episodes(r.path_params["run"])),
@@ -86,11 +91,11 @@ class Console:
             "/runs/{run}/{n:int}/view/{k:int}.jpg": lambda r: picture(
                 "image/jpeg", self.past.view(**_episode(r), view=r.path_params["k"]))}
         post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
-            "/questions": self._put, "/questions/{id:int}/cancel": self._cancel,
+            "/questions": self._put, "/questions/{id:int}/cancel": self._cancel, "/speech": self._speech,
             "/inquiries/{id}": self._reply}
         return application(self.rules, self.gate, get, post, (
             Route("/events", self._events, methods=["GET"]), Route("/stop", self._stop, methods=["POST"]),
-            Route("/alive", self._alive, methods=["POST"])))
+            Route("/alive", self._alive, methods=["POST"])), sounds=("/speech",))
 
     def close(self) -> None:
         """End the streams of events; a second call does nothing."""
@@ -124,9 +129,20 @@ class Console:
         user = visitor_of(request.scope).user
         self.dead_man.alive(user)
         entry = self.questions.put(text, explore, show, user)
-        log = self.rules.records.log
-        request.scope[DETAILS] = {"question": entry.id, **({"text": text} if log is not None and log.texts else {})}
+        request.scope[DETAILS] = {"question": entry.id, **self._noted(text)}
         return Json({"id": entry.id})
+
+    def _noted(self, text: str) -> dict[str, str]:
+        """Return a user's words for the audit log, where it holds texts."""
+        log = self.rules.records.log
+        return {"text": text} if log is not None and log.texts else {}
+
+    def _speech(self, request: Request, body: Mapping[str, Any]) -> Response:
+        """Return the words of a recording. Nothing is asked: the page shows them first."""
+        self.dead_man.alive(visitor_of(request.scope).user)
+        text, seconds = self._spoken.words(body.get("wav"))
+        request.scope[DETAILS] = {"seconds": round(seconds, 1), **self._noted(text)}
+        return Json({"text": text})
 
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
         request.scope[DETAILS] = {"question": request.path_params["id"]}

@@ -31,7 +31,7 @@ _HEADERS = {
                                "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
-    "X-Frame-Options": "DENY", "Permissions-Policy": "camera=(), microphone=(), geolocation=()"}
+    "X-Frame-Options": "DENY", "Permissions-Policy": "camera=(), microphone=(self), geolocation=()"}
 
 
 @dataclass(frozen=True)

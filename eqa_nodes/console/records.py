@@ -10,8 +10,8 @@ from eqa_nodes.console.access import LOCAL, Visitor
 from eqa_nodes.console.audit import AuditLog
 
 DETAILS = "eqa.details"  # key of a request's scope: what its handler adds
-_ACTS = ((re.compile(r"/questions"), "asked"), (re.compile(r"/questions/\d+/cancel"), "canceled"),
-         (re.compile(r"/stop"), "stopped"))
+_ACTS = ((re.compile(r"/questions"), "asked"), (re.compile(r"/speech"), "spoke"),
+         (re.compile(r"/questions/\d+/cancel"), "canceled"), (re.compile(r"/stop"), "stopped"))
 _LOOKS = ((re.compile(r"/live/camera\.jpg"), "camera"), (re.compile(r"/live/map\.svg"), "map"),
           (re.compile(r"/live/(place|cloud)"), "place"), (re.compile(r"/live/call/.*"), "model's pictures"),
           (re.compile(r"/questions/\d+/proof/.*"), "proof"), (re.compile(r"/events"), "live state"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from importlib import resources
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from eqa_nodes.core.errors import EqaError
 from eqa_nodes.viewer.files import viewer_files
 
 BODY = 20_000  # bytes of a request at most: a question of 2000 characters in any script
+SOUND_BODY = 1_000_000  # of a spoken question: 20 s of 16 bits at 16 kHz, in base64
 _PAGES = "eqa_nodes.console"  # the package whose folder `page` holds the files of every page
 _MIMES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
           "svg": "image/svg+xml"}
@@ -47,16 +48,18 @@ class Page(Protocol):
 
 
 def application(rules: AccessRules, gate: Gate, get: Mapping[str, Get], post: Mapping[str, Post],
-                more: tuple[Route, ...] = ()) -> Starlette:
+                more: tuple[Route, ...] = (), sounds: Collection[str] = ()) -> Starlette:
     """Return an application: addresses that are read, addresses that act, and the entrance where a token is asked for.
 
-    Handlers run in threads. An EqaError that they raise is the reply, in words.
+    sounds: those that are sent a recording. Handlers run in threads. An EqaError that they raise is the reply, in
+    words.
     """
     get = {"/enter": lambda _: page("enter.html"), "/page/{file}": lambda r: page(r.path_params["file"]),
            "/viewer/{file}": lambda r: _file(viewer_files(), r.path_params["file"]), **get}
     post = {"/enter": partial(_enter, rules), **post}
     routes = [*more, *(Route(path, partial(_get, do), methods=["GET"]) for path, do in get.items()),
-              *(Route(path, partial(_post, do), methods=["POST"]) for path, do in post.items())]
+              *(Route(path, partial(_post, do, SOUND_BODY if path in sounds else BODY), methods=["POST"])
+                for path, do in post.items())]
     guards = [Middleware(Admission, gate=gate), Middleware(Guard, rules=rules)]
     return Starlette(routes=routes, middleware=guards,
                      exception_handlers={EqaError: _refused, OSError: _refused, HTTPException: _not_found})
@@ -88,12 +91,12 @@ async def _get(do: Callable[[Request], Response], request: Request) -> Response:
     return await run_in_threadpool(do, request)
 
 
-async def _post(do: Callable[[Request, Mapping[str, Any]], Response], request: Request) -> Response:
+async def _post(do: Callable[[Request, Mapping[str, Any]], Response], most: int, request: Request) -> Response:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > BODY:
-            raise RequestRefused(f"a request has at most {BODY} bytes", 413)
+        if len(body) > most:
+            raise RequestRefused(f"a request has at most {most} bytes", 413)
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:

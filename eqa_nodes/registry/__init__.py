@@ -12,7 +12,7 @@ from eqa_nodes.recordings.formats import HISTORIES
 from sim_bridge.registry import SIMULATORS
 
 __all__ = ["AGENTS", "ANSWERERS", "BACKENDS", "DEFAULT_AGENT", "DEFAULT_ANSWERER", "DEFAULT_POLICY",
-           "DETECTORS", "EMBEDDERS", "HISTORIES", "JUDGES", "POLICIES", "READERS", "SIMULATORS"]
+           "DETECTORS", "EMBEDDERS", "HISTORIES", "JUDGES", "POLICIES", "READERS", "RECOGNISERS", "SIMULATORS"]
 
 POLICIES = Registry("policy", "eqa_nodes.policies", {
     "random": "eqa_nodes.core.policies.random_policy:RandomPolicy",
@@ -102,4 +102,8 @@ BACKENDS = Registry("model backend", "eqa_nodes.backends", {
     "scripted": "eqa_nodes.models.scripted:ScriptedBackend",
     "simulated": "eqa_nodes.models.simulated.backend:SimulatedModel",
     "transformers": "eqa_nodes.models.local:LocalModel",
+}, Traits())
+
+RECOGNISERS = Registry("speech recogniser", "eqa_nodes.recognisers", {
+    "moonshine": "eqa_nodes.voice.moonshine:Moonshine",
 }, Traits())

@@ -1,12 +1,14 @@
 import { answerOf, ask, callOf, costOf, el, fixed, goalsInto, make, Picture, proofOf, tell } from "./lib.js";
 import { showPast } from "./past.js";
 import { showPlace } from "./place.js";
+import { note, prepareVoice, say } from "./voice.js";
 
 const RECORDING = "Ask the recording";
 const RETRY_MS = 2000, STOP_AGAIN_MS = 300, STOP_TRIES = 20;
 const camera = new Picture(el("camera"), 150, text => { el("camera-note").textContent = text; });
 const map = new Picture(el("map"), 400);
 const SILENT_MS = 3500;  // the console sends something every second
+const own = new Set();  // the questions of this page, whose answers may be read aloud
 let heard = 0, sampled = null;
 let live = { ready: false, troubles: [] }, questions = [], drawn = "", called = "", lost = false, events = null, heartbeat = null;
 
@@ -98,8 +100,7 @@ async function showSamples() {
   if (sampled !== live.place) return;
   el("samples").hidden = texts.length === 0;
   el("samples").replaceChildren(...texts.map(text => make("button", { type: "button", className: "sample", textContent: text, onclick: () => {
-    el("text").value = text;
-    grow();
+    write(text);
     el("ask").requestSubmit();
   } })));
 }
@@ -145,6 +146,7 @@ function showQuestions() {
   const first = asking ?? ended[0];
   fill(el("current"), [...(first ? [first] : []), ...waiting]);
   fill(el("entries"), ended.filter(q => q !== first));
+  for (const q of ended) if (own.delete(q.id) && q.error !== "CANCELED") say(q.error ? "The question ended with an error." : q.abstained ? "I do not know." : q.answer);
   const aloud = ended[0] ? `${ended[0].question} ${ended[0].error || ended[0].answer || "I do not know."}` : "";
   if (el("aloud").textContent !== aloud) el("aloud").textContent = aloud;
   el("history").hidden = !el("entries").childElementCount;
@@ -217,16 +219,23 @@ function takeBack(entry, text) {
 }
 
 async function act(path, body) {
-  try { await ask(path, body); tell(""); return true; } catch (error) { tell(error.message); return false; }
+  try { const reply = await ask(path, body); tell(""); return reply; } catch (error) { tell(error.message); return null; }
 }
 
 async function put(event) {
   event.preventDefault();
   const text = el("text").value;
-  if (await act("/questions", { text, explore: el("explore").checked, show: el("show").checked && el("explore").checked }) && el("text").value === text) {
-    el("text").value = "";
-    grow();
-  }
+  const id = (await act("/questions", { text, explore: el("explore").checked, show: el("show").checked && el("explore").checked }))?.id;
+  if (id === undefined) return;
+  own.add(id);
+  note("");
+  if (el("text").value === text) write("");
+  showQuestions();
+}
+
+function write(text) {
+  el("text").value = text;
+  grow();
 }
 
 function grow() {
@@ -246,6 +255,7 @@ function route() {
 }
 
 el("ask").addEventListener("submit", put);
+prepareVoice(text => { write(text); el("text").focus(); });
 el("text").addEventListener("input", grow);
 el("text").addEventListener("keydown", event => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) put(event);

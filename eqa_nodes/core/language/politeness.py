@@ -13,6 +13,7 @@ from eqa_nodes.core.language.english import normalise
 _GREETING = re.compile(
     r"(?:(?:(?:hey|hi|hello)(?: there)?|hallo|hullo|yo|ok|okay|so|well|um|uh|er|erm|hmm|oh|and|but|also|excuse me|"
     r"sorry|pardon|please|kindly|(?:dear |my )?robot|buddy|mate|good (?:morning|afternoon|evening|day)|"
+    r"(?:thing|what|all) (?:that )?(?:i|we) (?:want|wanted|need|would like|would love) to know is|"
     r"(?:quick |another |one )?question|by way|btw|just (?=tell|check|say)|now|then)(?: ,|(?= ))[ ,]*)+(?=\w)")
 _ASKS = "(?:if|whether|where|what|which|how|who|is|are|do|does|did|has|have|can|there|any)"
 _YOU = (r"(?:(?:can|could|would|will|might|may) (?:you|anyone|somebody|someone|i|we)(?: (?:please|kindly|maybe|"
@@ -29,19 +30,20 @@ _WONDER = (r"(?:i|we) (?:(?:was|am|were|have been) )?(?:just )?(?:wonder|wonderi
 _KNOW = (r"(?:do|would|did) you (?:happen to |still |by any chance )?(?:know|remember|recall|see|think|believe)|"
          r"(?:do you have |have you |have you got |got )?any (?:idea|clue|chance)|not sure|no idea|wondering")
 _WRAPPED = re.compile(rf"(?:(?:{_YOU} )?{_DOING}|{_MIND}|{_WONDER}|{_KNOW})(?: ,| about| of)* (?P<rest>{_ASKS} .+)")
-_TELL = re.compile(rf"(?:{_YOU} )?(?:tell|give|name) (?:me|us) "
+_TELL = re.compile(rf"(?:(?:{_YOU} )?(?:tell|give|name) (?:me|us)|{_WONDER}) "
                    r"(?P<rest>(?:colou?r|material|number|state|location|place) .+)")
 _FAREWELL = re.compile(
     r"(?:[ ,]+(?:please|thanks|thank you(?: (?:very|so) much)?|cheers|right now|at (?:this |that )?moment|now|"
-    r"currently|"
-    r"at present|by any chance|for me|anywhere|somewhere|at all|or not|do you know|you know|any idea|if you know|"
+    r"currently|at present|by any chance|for me|anywhere|somewhere|at all|or not|do you know|you know|"
+    r"any idea(?: where to look)?|if you know|"
     r"(?:can|could) you (?:tell me|check|see)|i wonder|robot|buddy|my friend|mate|around here|in here|"
     r"these days|properly|again|already|yet|anymore|any more|today|tonight|really|actually|exactly|precisely|"
     r"if i may ask|if possible|asap|quickly|still))+")
 _TAG = re.compile(r" , (?:right|correct|yes|no|(?:is|are|do|does|did|was|were|have|has) (?:not )?"
                   r"(?:it|they|i|there|we|you)(?: not)?)")
-_STATEMENT = re.compile(r"(?P<t>(?!(?:where|what|which|how|who|when|why|is|are|do|does|did|has|have|can|could|if|"
-                        r"whether|i|was|were|will|would|should|there) ).+?) (?P<be>is|are) (?P<rest>.+)")
+_STATEMENT = re.compile(r"(?P<t>(?!(?:(?:in|on|of|at) (?:what|which)|where|what|which|how|who|when|why|is|are|do|does|"
+                        r"did|has|have|can|could|if|whether|i|was|were|will|would|should|there) ).+?) "
+                        r"(?P<be>is|are) (?P<rest>.+)")
 # After "whether", "where", "what ...": the order of words of a clause -> that of a question.
 _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
     (r"(?:if|whether) there (?P<be>is|are|was|were) (?P<t>.+)", r"\g<be> there \g<t>"),
@@ -68,6 +70,7 @@ _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
     (r"how many (?P<t>.+?)(?<! do)(?<! did)(?<! can)(?<! have) (?:i|we|you) (?:have|own)(?: got)?(?P<rest>.*)",
      r"how many \g<t> do i have\g<rest>"),
     (r"what (?:i|we) (?P<v>left|put) (?P<rest>.+)", r"what did i leave \g<rest>"),
+    (r"(?:(?:can|could|would) you )?count (?P<t>.+?)(?P<rest> (?:in|on) .+)?", r"how many \g<t> are there\g<rest>"),
     (r"what there is (?P<rest>.+)", r"what is \g<rest>"),
     (r"what (?:i|we|you|one) can use to (?P<rest>.+)", r"what can i use to \g<rest>"),
 ))

@@ -49,6 +49,11 @@ _TYPED = """
 7 | Do you happen to know where the telly is? | on the tv stand in the living room
 7 | Excuse me, would you mind telling me where the hat is? | on the bench in the workout room
 7 | I'd like to know how many chairs there are in the dining room. | 4
+7 | The thing I want to know is the color of the sofa. | orange
+7 | What I want to know is whether the lamp in the second bedroom is on | yes: .*
+7 | hi, in which room is the hat, thanks? | .*workout room.*
+7 | Hey robot, can you count the chairs in the dining room? | 4
+7 | I can't find my hat, any idea where to look? | on the bench in the workout room
 7 | any idea where my hat is? | on the bench in the workout room
 7 | wheres the fridge | in the kitchen
 7 | were is the hat | on the bench in the workout room

@@ -1,0 +1,51 @@
+"""The microphone of this machine, through ALSA's arecord."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+
+from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.voice.sound import MOST_S, RATE_HZ, BadSound, Sound, of_pcm
+
+_END_S = 5.0  # for arecord to write what it has
+
+
+def check_microphone() -> None:
+    """Raise ConfigError where nothing here can record."""
+    if shutil.which("arecord") is None:
+        raise ConfigError("arecord is not installed: apt-get install alsa-utils, or name a WAV file with --file")
+
+
+def record(device: str, done: Callable[[float], bool]) -> Sound:
+    """Return what the microphone hears until somebody is done, MOST_S at most.
+
+    device: of ALSA ("hw:1,0"), "" = the default one. done: waits for so many seconds, and says whether to stop. Raises
+    ConfigError where there is no microphone, BadSound where nothing was recorded.
+    """
+    check_microphone()
+    command = ["arecord", "-q", "-t", "raw", "-f", "S16_LE", "-c", "1", "-r", str(RATE_HZ),
+               *(("-D", device) if device else ())]
+    with tempfile.TemporaryFile() as heard, tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=heard, stderr=said)
+        try:
+            end = time.monotonic() + MOST_S
+            while process.poll() is None and time.monotonic() < end and not done(0.1):
+                pass
+            failed = process.poll() is not None  # it records until it is told to end
+        finally:
+            process.terminate()
+            process.wait(_END_S)
+        heard.seek(0)
+        said.seek(0)
+        if failed:
+            why = said.read().decode(errors="replace").strip().splitlines()
+            raise ConfigError(f"the microphone cannot be used ({why[-1] if why else 'arecord ended'}): arecord -l "
+                              "lists the microphones, --microphone hw:1,0 names one, and --file reads a WAV file "
+                              "instead")
+        if not (data := heard.read()):
+            raise BadSound("nothing was recorded: wait until it says that it listens, then speak")
+        return of_pcm(data)

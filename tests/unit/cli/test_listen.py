@@ -1,0 +1,55 @@
+"""`eqa listen`: nothing is asked that the person has not seen."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.cli import main
+from eqa_nodes.cli.listen import Listen
+from eqa_nodes.core.types.questions import Answer
+from tests.fixtures.voices import SAID, wav
+
+SCRIPTED = ("--recogniser", "tests.fixtures.voices:Scripted")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions that went out: asking itself is that of `eqa ask`, and tested there."""
+    texts: list[str] = []
+
+    def ask(self: Listen, text: str) -> Answer:
+        texts.append(text)
+        return Answer("in the kitchen", 0.9)
+
+    monkeypatch.setattr(Listen, "ask", ask)
+    return texts
+
+
+@pytest.mark.parametrize(("typed", "sent", "code"), [
+    ("\n", [SAID], 0), ("y\n", [SAID], 0), ("n\n", [], 1), ("", [], 1),
+    ("Where is the cattle?\n", ["Where is the cattle?"], 0)])
+def test_the_words_are_confirmed_or_corrected(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch,
+                                              capsys: pytest.CaptureFixture[str], typed: str, sent: list[str],
+                                              code: int) -> None:
+    (tmp_path / "q.wav").write_bytes(wav())
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert main(["listen", "--file", str(tmp_path / "q.wav"), "--silent", *SCRIPTED]) == code
+    assert asked == sent and SAID in capsys.readouterr().out
+
+
+def test_what_is_missing_is_said_before_anything_is_asked(tmp_path: Path, asked: list[str],
+                                                          monkeypatch: pytest.MonkeyPatch,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "silence.wav").write_bytes(wav(1.0)[:44] + bytes(32_000))
+    file = ("--file", str(tmp_path / "silence.wav"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    for words, why in (((*file, *SCRIPTED), "apt-get install espeak-ng"),
+                       ((*file, *SCRIPTED, "--silent"), "no words were recognised"),
+                       (("--silent", *SCRIPTED), "apt-get install alsa-utils"),
+                       (("--silent", "--file", "absent.wav", *SCRIPTED), "absent.wav: No such file")):
+        assert main(["listen", *words]) == 2 and why in capsys.readouterr().err
+    assert asked == []

@@ -1,0 +1,99 @@
+"""Recordings of a page: who may send them, how large they may be, and what the audit log keeps."""
+
+from __future__ import annotations
+
+from tests.fixtures.needs import need_console
+
+need_console()
+
+import base64
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from eqa_nodes.console.audit import AuditLog
+from eqa_nodes.console.records import Records
+from eqa_nodes.console.server import rules_for
+from eqa_nodes.console.spoken import WAITING
+from eqa_nodes.console.tokens import TokenFile
+from eqa_nodes.registry import RECOGNISERS
+from eqa_nodes.testing.waiting import WAIT_S
+from eqa_nodes.voice.sound import Sound
+from tests.fixtures.console_server import serving
+from tests.fixtures.voices import SAID, wav
+from tests.unit.console.test_web import Browser
+
+SCRIPTED = "tests.fixtures.voices:Scripted"
+
+
+def sent(sound: bytes) -> dict[str, str]:
+    """Return what a page sends."""
+    return {"wav": base64.b64encode(sound).decode()}
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_words_come_back_and_nothing_is_asked(tmp_path: Path, texts: bool) -> None:
+    with closing(AuditLog(tmp_path / "audit.jsonl", texts)) as log:
+        rules = rules_for("127.0.0.1", ask_token=False, records=Records(log))
+        with serving(tmp_path, rules, recogniser=SCRIPTED) as (server, _, robot):
+            browser = Browser(server.url)
+            assert browser.ask("/speech").json == {"most_s": 20.0}
+            assert browser.ask("/speech", sent(wav(20.2))).json == {"text": SAID}
+            assert robot.asked == []
+    (noted,) = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines() if "spoke" in line]
+    assert noted["seconds"] == 20.2 and noted["outcome"] == "ok" and noted.get("text") == (SAID if texts else None)
+
+
+@pytest.mark.parametrize(("body", "status", "why"), [
+    ({}, 400, "WAV file in base64"), ({"wav": "&&&&"}, 400, "WAV file in base64"), ({"wav": "ä"}, 400, "base64"),
+    (sent(b"no sound"), 400, "no WAV file"), (sent(wav(22.0)), 400, "lasts 22.0 s"),
+    (sent(wav(40.0)), 413, "at most 1000000 bytes")])
+def test_what_is_no_recording_is_refused(tmp_path: Path, body: object, status: int, why: str) -> None:
+    with serving(tmp_path, recogniser=SCRIPTED) as (server, _, _robot):
+        reply = Browser(server.url).ask("/speech", body)
+        assert reply.status == status and why in reply.json["error"]
+
+
+def test_who_may_only_look_may_not_speak(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    _, secret = tokens.add("vera", {"look"}, 1.0)
+    with serving(tmp_path, rules_for("127.0.0.1", True, tokens=tokens), recogniser=SCRIPTED) as (server, _, _robot):
+        browser = Browser(server.url)
+        assert browser.ask("/speech").status == 401
+        browser.cookie = f"eqa_console_{browser.host.rpartition(':')[2]}={secret}"
+        assert browser.ask("/speech").status == 403 and browser.ask("/speech", sent(wav())).status == 403
+
+
+def test_a_recogniser_that_is_absent_has_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eqa_nodes.voice.moonshine.find_spec", lambda name: None)
+    with serving(tmp_path) as (server, _, _robot):
+        reply = Browser(server.url).ask("/speech")
+        assert reply.status == 409 and "pip install 'eqa-nodes[voice]'" in reply.json["error"]
+
+
+def test_a_slow_recogniser_holds_up_nobody(tmp_path: Path) -> None:
+    go = threading.Event()
+
+    class Slow:
+        """Recognises when it is told to."""
+
+        def recognise(self, sound: Sound) -> str:
+            go.wait(WAIT_S)
+            return SAID
+
+    RECOGNISERS["slow"] = Slow
+    try:
+        with serving(tmp_path, recogniser="slow") as (server, _, _robot), ThreadPoolExecutor(WAITING + 3) as pages:
+            browser = Browser(server.url)
+            replies = as_completed(pages.submit(browser.ask, "/speech", sent(wav())) for _ in range(WAITING + 3))
+            assert [next(replies).result().status for _ in range(3)] == [503] * 3
+            assert browser.ask("/live/camera.jpg").status == 200 and browser.ask("/stop", {}).status == 200
+            go.set()
+            assert [page.result().json for page in replies] == [{"text": SAID}] * WAITING
+    finally:
+        go.set()
+        del RECOGNISERS["slow"]
