@@ -98,7 +98,7 @@ class Ask:
             elif self.recording.history:
                 result = self._about_history(lambda text: say(text.partition(":")[0], text))
             else:
-                result = self._own_graph(show, person)
+                result = self._own_graph(show, person, say)
         if self.json:  # a graph that was there before does not tell the name of its model
             model = "" if self.attach else self.config.model_name
             print(dumps({"question": self.question, "model": model, "answer": result.answer}))
@@ -112,12 +112,15 @@ class Ask:
         """Write the report of the question and the images that prove its answer, and print where they are."""
         from eqa_nodes.bench.report.page import write_report
         from eqa_nodes.bench.running.kept import KeptRun
+        from eqa_nodes.cli.asked_progress import progress_line
 
         place = "" if self.recording.history else self.scene or SCENE
-        with KeptRun(self.config.folder, self.config.model_name) as kept:
-            kept.keep(self.question, place, result)
-        written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
-                   write_report(self.config.folder), *self._write_clip(result)]
+        with progress_line(console) as say:
+            say("writing", "writing the report")
+            with KeptRun(self.config.folder, self.config.model_name) as kept:
+                kept.keep(self.question, place, result)
+            written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
+                       write_report(self.config.folder), *self._write_clip(result)]
         for path in written:
             console.print(f"  written: {path}", soft_wrap=True, highlight=False, markup=False)
 
@@ -170,6 +173,7 @@ class Ask:
         from eqa_nodes.runners.ready import check_answerer
         from eqa_nodes.runners.sources import cache_folder
 
+        say("opening the recording")
         source = self.recording.source(self.recording.bag.chosen())
         check_answerer(self.config)
         cache = cache_folder(self.recording.views.cache)
@@ -178,16 +182,20 @@ class Ask:
         with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
             return runner.run(Sample("question", self.question, ""))
 
-    def _own_graph(self, show: Callable[[Progress], None], person: TerminalPerson) -> EpisodeResult:
+    def _own_graph(self, show: Callable[[Progress], None], person: TerminalPerson,
+                   say: Callable[[str, str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.core.agent.dialogue import Replies
         from eqa_nodes.runners.opening import open_runner
         from eqa_nodes.runners.ready import check_chain
 
         scene = self.scene or SCENE
+        say("checking", "checking the place and the answerer")
         check_chain(self.config, scene)
+        say("starting", "starting the robot's programs")
         with closing(open_runner(self.config, show, replies=Replies())) as runner:
             person.reply = getattr(runner, "reply", None)  # a function of the user's own asks nothing
+            say("entering", f"entering {scene}")
             return runner.run(Sample("question", self.question, "", scene=scene))
 
     def _attached(self, show: Callable[[Progress], None], person: TerminalPerson) -> Answer:
