@@ -173,11 +173,11 @@ class Ask:
         from eqa_nodes.runners.ready import check_answerer
         from eqa_nodes.runners.sources import cache_folder
 
-        say("opening the recording")
         source = self.recording.source(self.recording.bag.chosen())
         check_answerer(self.config)
         cache = cache_folder(self.recording.views.cache)
         check_folder(cache)
+        say("opening the recording")
         config = replace(self.config, folder=cache)  # captions serve the next question too
         with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
             return runner.run(Sample("question", self.question, ""))
@@ -190,7 +190,6 @@ class Ask:
         from eqa_nodes.runners.ready import check_chain
 
         scene = self.scene or SCENE
-        say("checking", "checking the place and the answerer")
         check_chain(self.config, scene)
         say("starting", "starting the robot's programs")
         with closing(open_runner(self.config, show, replies=Replies())) as runner:

@@ -1,23 +1,15 @@
-"""What `eqa ask` says when its output is piped: at once what it is at, and answers that no width cuts."""
+"""What `eqa ask` says: answers that no width cuts, and how many questions are before this one."""
 
 from __future__ import annotations
 
 import io
 
-import pytest
 from rich.console import Console
 
-from eqa_nodes.cli import main
 from eqa_nodes.cli.asked_progress import words_of
 from eqa_nodes.cli.printing import print_answer
 from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.types.questions import Answer
-
-
-def test_it_says_what_it_does_before_it_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", "Where is the mug?", "--scene", "house:99999"]) == 2
-    errors = capsys.readouterr().err.splitlines()
-    assert errors[0] == "checking the place and the answerer" and "house:99999" in errors[-1]
 
 
 def test_an_answer_is_one_line_however_narrow_the_output() -> None:
