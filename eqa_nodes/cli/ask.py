@@ -97,7 +97,7 @@ class Asking:
             elif self.recording.history:
                 result = self._about_history(text, lambda step: say(step.partition(":")[0], step))
             else:
-                result = self._own_graph(text, show, person)
+                result = self._own_graph(text, show, person, say)
         if self.json:  # a graph that was there before does not tell the name of its model
             model = "" if self.attach else self.config.model_name
             print(dumps({"question": text, "model": model, "answer": result.answer}))
@@ -111,12 +111,15 @@ class Asking:
         """Write the report of the question and the images that prove its answer, and print where they are."""
         from eqa_nodes.bench.report.page import write_report
         from eqa_nodes.bench.running.kept import KeptRun
+        from eqa_nodes.cli.asked_progress import progress_line
 
         place = "" if self.recording.history else self.scene or SCENE
-        with KeptRun(self.config.folder, self.config.model_name) as kept:
-            kept.keep(text, place, result)
-        written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
-                   write_report(self.config.folder), *self._write_clip(result)]
+        with progress_line(console) as say:
+            say("writing", "writing the report")
+            with KeptRun(self.config.folder, self.config.model_name) as kept:
+                kept.keep(text, place, result)
+            written = [*_write_evidence(result, self.evidence or self.config.folder / "evidence"),
+                       write_report(self.config.folder), *self._write_clip(result)]
         for path in written:
             console.print(f"  written: {path}", soft_wrap=True, highlight=False, markup=False)
 
@@ -174,11 +177,13 @@ class Asking:
         check_answerer(self.config)
         cache = cache_folder(self.recording.views.cache)
         check_folder(cache)
+        say("opening the recording")
         config = replace(self.config, folder=cache)  # captions serve the next question too
         with closing(open_history_runner(config, lambda sample: source, cache, say)) as runner:
             return runner.run(Sample("question", text, ""))
 
-    def _own_graph(self, text: str, show: Callable[[Progress], None], person: TerminalPerson) -> EpisodeResult:
+    def _own_graph(self, text: str, show: Callable[[Progress], None], person: TerminalPerson,
+                   say: Callable[[str, str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
         from eqa_nodes.core.agent.dialogue import Replies
         from eqa_nodes.runners.opening import open_runner
@@ -186,8 +191,10 @@ class Asking:
 
         scene = self.scene or SCENE
         check_chain(self.config, scene)
+        say("starting", "starting the robot's programs")
         with closing(open_runner(self.config, show, replies=Replies())) as runner:
             person.reply = getattr(runner, "reply", None)  # a function of the user's own asks nothing
+            say("entering", f"entering {scene}")
             return runner.run(Sample("question", text, "", scene=scene))
 
     def _attached(self, text: str, show: Callable[[Progress], None], person: TerminalPerson) -> Answer:

@@ -56,6 +56,7 @@ def words_of(progress: Progress) -> tuple[str, str]:
     """Return the step that progress tells of, and how it stands."""
     p = progress
     if p.place:
-        return f"{p.phase} {p.place}", f"{p.phase} at place {p.place}"
+        turn = "it is the next one" if p.place == 1 else f"{p.place - 1} before it"
+        return f"{p.phase} {p.place}", f"the question is {p.phase}: {turn}"
     counts = f"{p.phase}, {p.steps} steps, {p.metres:.1f} m."
     return f"{p.phase} {p.reason}", f"{counts} {p.reason}".rstrip()

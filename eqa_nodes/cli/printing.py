@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -21,23 +22,24 @@ def shown(text: str) -> str:
 
 
 def print_answer(console: Console, answer: Answer) -> None:
-    """Print an answer with its evidence and what it cost."""
+    """Print an answer with its evidence and what it cost, each on a line of its own, however long."""
+    say = partial(console.print, soft_wrap=True)  # a terminal wraps them itself, and a file is not cut at 80 columns
     if answer.error:
-        console.print(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
-    console.print(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
+        say(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
+    say(f"[bold]{shown(answer.text) or 'I do not know.'}[/bold]  (confidence {answer.confidence:.2f})")
     if answer.shown:
-        console.print("  the robot stands where that was seen from")
+        say("  the robot stands where that was seen from")
     elif answer.message and not answer.error:
-        console.print(f"  {shown(answer.message)}")
+        say(f"  {shown(answer.message)}")
     for e in answer.evidence:
         note = shown(shown_note(e.note))
-        console.print(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m "
-                      f"({_place(e)}){': ' * bool(note)}{note}")
+        say(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m ({_place(e)})"
+            f"{': ' * bool(note)}{note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     money = f", {r.money:.4g} by its prices" if r.money else ""
-    console.print(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, "
-                  f"{r.tokens_in + r.tokens_out} tokens{money}{privileged}", style="dim")
+    say(f"  {r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls, "
+        f"{r.tokens_in + r.tokens_out} tokens{money}{privileged}", style="dim")
 
 
 def _place(e: Evidence) -> str:

@@ -15,6 +15,8 @@ from eqa_nodes.config.shared import SHARED, graph_settings, settings
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
 
+REPLY_S = 60.0  # beside the calls of the model: pictures, parsing and the way between the nodes
+
 
 class GraphParameters(Mapping[str, Mapping[str, Any]]):
     """The checked parameters of a graph, {node, or SHARED: {dotted name: value}}, and the settings that nodes get.
@@ -55,6 +57,7 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Gr
     built = graph_settings(result)
     built.bridge.check_senses()
     derived = _derived(built)
+    _wait_for_the_model(built, result, derived)
     _check_money(built)
     for node, values in derived.items():
         result.setdefault(node, {}).update(values)
@@ -103,6 +106,15 @@ def _derived(built: GraphSettings) -> Parameters:
     if built.drives == NAV2 and built.agent.odometry != "topics":
         derived.setdefault("agent", {})["odometry"] = "topics"
     return derived
+
+
+def _wait_for_the_model(built: GraphSettings, given: Parameters, derived: Parameters) -> None:
+    """Let the agent wait as long as its answerer may work: for a call of the model, and for the repeated call after a
+    reply of the wrong form. A deadline that somebody set stays."""
+    needed_s = 2 * built.answerer.model.deadline_s + REPLY_S
+    name = "model_deadline_s"
+    if needed_s > built.agent.model_deadline_s and not any(name in given.get(node, {}) for node in (SHARED, "agent")):
+        derived.setdefault("agent", {})[name] = needed_s
 
 
 def _check_money(built: GraphSettings) -> None:

@@ -274,8 +274,9 @@ class AgentSettings(Settings):
     agent: AgentConfig = setting(AgentConfig(), live=QUESTION)
     map_deadline_s: Positive = setting(10.0,
         "Time in seconds to wait for the explorer to receive the map of the newest observation.", live=NOW)
-    model_deadline_s: Positive = setting(300.0,
-        "Deadline of one batched call of the answerer, retries included, in seconds.", live=NOW)
+    model_deadline_s: Positive = setting(420.0,
+        "Deadline of one batched call of the answerer, retries included, in seconds. Where it is not set, it follows "
+        "a longer model.deadline_s of the answerer: two calls and a minute.", live=NOW)
     observe_deadline_s: Positive = setting(60.0,
         "Time in seconds to wait for all observers to receive the first observation of an episode.", live=EPISODE)
     observers: tuple[str, ...] = setting(OBSERVERS, "Nodes that are reset when an episode begins.")

@@ -249,7 +249,8 @@ class OpenAIChat:
         try:
             return hidden(future.result(left + _GRACE_S), self._key)
         except _TIMEOUTS as error:
-            raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s") from error
+            raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s: raise "
+                             "model.deadline_s (--deadline) for a model that takes longer") from error
         except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
             raise ModelError(hidden(self._explain(error, _pictured(body)), self._key)) from error
         finally:

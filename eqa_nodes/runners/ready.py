@@ -16,11 +16,11 @@ from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
 def check_chain(config: RunConfig, scene: str) -> None:
     """Raise EqaError for what would end an episode of this configuration before its first step."""
+    check_scene(scene)  # first: it takes least, and a slip in its name is the most frequent mistake
     if config.through != PROCESS:
         from eqa_nodes.ros.environment import ensure_ros
 
         ensure_ros()
-    check_scene(scene)
     check_answerer(config)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,6 +135,7 @@ def _templates(scan: bool) -> Environment:
                               trim_blocks=True, lstrip_blocks=True)
     stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
     environment.globals["path_gradient"] = stops
+    environment.filters["as_typed"] = shlex.join  # quoted, so that a shell takes the line again
     environment.globals |= {"scan_style": Markup(page_style()) if scan else "", "viewer": _VIEWER}
     environment.globals["scan_script"] = Markup(page_script()) if scan else ""
     return environment

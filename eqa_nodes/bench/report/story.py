@@ -74,7 +74,7 @@ def _end(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str
     if proof := next(iter(answer.evidence), None):
         begin = trace.poses[0][0] if trace.poses else proof.stamp_ns
         after = f", taken {(proof.stamp_ns - begin) / 1e9:.0f} s after the start" if proof.stamp_ns > begin else ""
-        shows = f": {note}" if (note := shown_note(proof.note)) else ""
+        shows = f": {note}" if (note := shown_note(proof.note).rstrip(".")) else ""
         others = f" and {_counted(len(answer.evidence) - 1, 'other')}" if len(answer.evidence) > 1 else ""
         yield f"The answer rests on the picture{after}{others}{shows}."
         if weak:

@@ -177,12 +177,14 @@ class BestPolicy:
         when it has long proved wrong. The room that it sees the robot stand in is.
         """
         listed, options = dict(self._listed), []
-        for option, weight, _ in situation.advice:
+        for option, weight, room in situation.advice:
             own = listed.get(option) or self._pointed(reach, option)
             if own is not None:
                 value = advised_value(own, weight)
-                options.append(own._replace(value=value, score=self._score(
-                    situation.pose, own.place, value, self._c.advised_fixed_m)))
+                expects = room and own.kind in ("frontier", "floor", POINTED)  # an object is named better than a room
+                options.append(own._replace(
+                    value=value, score=self._score(situation.pose, own.place, value, self._c.advised_fixed_m),
+                    what=f"where the model expects the {room}" if expects else own.what))
         return [o for o in options if o.score > 0]
 
     def _pointed(self, reach: Reach, option: Option) -> Valued | None:
@@ -248,7 +250,7 @@ class BestPolicy:
         votes = self._belief.at(situation.grid, frontier.x, frontier.y, self._c.votes_m)
         total = sum(votes.values())
         if total <= 0:
-            return unknown, "the unknown"
+            return unknown, "an unexplored place"
         name = max(sorted(votes), key=lambda n: votes[n])
         here = sum(rank_of(n, situation.regions) * v for n, v in sorted(votes.items())) / total
         stays = self._c.doorway if frontier.length_m < self._c.doorway_m else self._c.inside

@@ -72,6 +72,15 @@ def test_worlds_differ_by_what_a_robot_and_a_recording_lack() -> None:
         _ = RunConfig(world="moon").parameters
 
 
+def test_the_agent_waits_as_long_as_a_slow_model_may_take(tmp_path: Path) -> None:
+    assert asked().settings.agent.model_deadline_s == 2 * ModelConfig().deadline_s + 60.0
+    slow = asked("--answerer", "vlm", "--deadline", "1800")
+    assert slow.settings.agent.model_deadline_s == slow.parameters["agent"]["model_deadline_s"] == 3660.0
+    file = tmp_path / "own.yaml"
+    file.write_text("/**/agent:\n  ros__parameters: {model_deadline_s: 45.0}\n")
+    assert asked("--params", str(file), "--deadline", "1800").settings.agent.model_deadline_s == 45.0
+
+
 def test_settings_are_built_once_until_something_changes() -> None:
     config = RunConfig(answerer="label")
     checked = config.parameters

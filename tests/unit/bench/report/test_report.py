@@ -194,3 +194,10 @@ def test_nothing_to_draw_is_no_picture() -> None:
 
 def test_manifest_settings_are_on_the_page(run: Path) -> None:
     assert json.dumps("frontier") in write_report(run).read_text().replace("&#34;", '"')
+
+
+def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
+    out = make_run(tmp_path / "run")
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps({**manifest, "command": ["eqa", "ask", "is it on?", "--json"]}))
+    assert "<code>eqa ask &#39;is it on?&#39; --json</code>" in write_report(out).read_text()

@@ -59,7 +59,7 @@ def test_each_call_is_shown_with_its_words_its_costs_and_where_it_sent_the_robot
     assert "A door is &lt;b&gt;open&lt;/b&gt;." in html and "the &lt;i&gt;table&lt;/i&gt;" in html
     assert "Answer so far <b>on the table</b> 30 %" in html and "No answer yet" in html
     assert re.search(r'class="went"><b class="disc">1</b>doorway, kitchen.*?the robot went here', html)
-    assert "the robot went elsewhere</em>a kitchen may have a cup" in html and "1 without weight" in html
+    assert "the robot went elsewhere</em>a kitchen may have a cup" in html and "1 more that it did not name" in html
     assert "this picture is not kept in the episode" in html
     assert html.count("<img") == 2 and "where it stands" in html
 

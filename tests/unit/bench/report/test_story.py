@@ -46,6 +46,11 @@ def test_weak_and_missing_evidence_are_no_proof() -> None:
     assert "No picture proves the answer: take it as a guess." in told(replace(CUP, evidence=()), trace("?", CUP))
 
 
+def test_a_note_that_is_a_sentence_gets_no_second_full_stop() -> None:
+    said = replace(CUP, evidence=(PROOF[0]._replace(note="The cup is on the desk."),))
+    assert "after the start: The cup is on the desk. It was" in told(said, trace("?", said))
+
+
 def test_failures_abstentions_and_nothing_at_all() -> None:
     lost = Answer(abstained=True, error=ErrorCode.NAVIGATION, message="it is stuck")
     assert told(lost, None) == "It ended with an error: it is stuck."

@@ -183,6 +183,17 @@ def test_it_goes_where_the_model_sends_it() -> None:
             1, options[chosen].x - HERE.x)
 
 
+def test_the_reason_names_the_room_that_the_model_expects() -> None:
+    policy = BestPolicy()
+    options = listed(policy, corridor())
+    now = situation(corridor(), regions=())
+    decision = policy.decide(now._replace(advice=advised(options, 0.9, rooms=("kitchen",))))
+    assert "to where the model expects the kitchen: " in decision.reason
+    options = listed(policy, corridor())
+    decision = policy.decide(now._replace(advice=advised(options, 0.9)))
+    assert "the model" not in decision.reason and "an unexplored place" in decision.reason
+
+
 def test_where_the_model_names_nothing_it_decides_as_it_would_alone() -> None:
     policy, alone = BestPolicy(), BestPolicy()
     options = listed(policy, corridor())
