@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.testing.waiting import WAIT_S
+from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
 from tests.fixtures.console_server import serving
 from tests.fixtures.voices import SAID, espeak, wav
 
 SCRIPTED = "tests.fixtures.voices:Scripted"
-LOUD = 'document.querySelector("#mic").getAttribute("aria-pressed") === "true"'
 
 
 def hearing(file: object) -> tuple[str, ...]:
@@ -29,7 +28,7 @@ def hearing(file: object) -> tuple[str, ...]:
 def spoken(page: Any, seconds: float) -> None:
     """Record for some seconds: as long as a question is said."""
     page.click("#mic")
-    page.wait_for_function(LOUD)
+    page.wait_for_selector('#mic[aria-pressed="true"]')
     page.wait_for_timeout(1000 * seconds)
     page.click("#mic")
 
@@ -44,7 +43,7 @@ def test_words_are_shown_before_they_are_asked(tmp_path: Path, size: tuple[int, 
         page.goto(server.url)
         page.wait_for_selector(".link.ready")
         page.evaluate("window.read = []; speechSynthesis.getVoices = () => [{}]; "
-                      "speechSynthesis.speak = said => read.push(said.text)")
+                      "speechSynthesis.speak = said => { read.push(said.text); }; 0")
         page.check("#speak")
         spoken(page, 1.0)
         page.wait_for_selector("#voice:has-text('Check the words')")
@@ -54,7 +53,7 @@ def test_words_are_shown_before_they_are_asked(tmp_path: Path, size: tuple[int, 
         page.press("#text", "Enter")
         page.wait_for_selector("article.ended")
         assert robot.asked == ["Where is my kettle?"] and page.is_hidden("#voice")
-        page.wait_for_function("read.includes('in the study')")
+        until(lambda: page.evaluate("read.includes('in the study')"), "the answer is read aloud")
 
 
 def test_the_page_says_why_it_cannot_listen(tmp_path: Path) -> None:
