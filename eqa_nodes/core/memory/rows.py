@@ -11,11 +11,11 @@ import numpy as np
 
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory import maps
-from eqa_nodes.core.memory.boxes import Point
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import ObjectRecord, ObjectUpdate
+from eqa_nodes.core.types.boxes import Point
 from eqa_nodes.core.types.remembered import MemoryObject
 from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.language.english import canonical
-from eqa_nodes.core.memory.boxes import Point, box_of, least, most, overlap
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import NOW, setting
+from eqa_nodes.core.types.boxes import Point, box_of, least, most, overlap
 from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting, check_frame
 
 _IDS = 2 ** 16  # of a label image, 0 = nothing
