@@ -29,7 +29,7 @@ def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]
     for costmap in ("local_costmap", "global_costmap"):
         of(costmap, costmap)["robot_radius"] = bridge.robot.radius_m
         of(costmap, costmap)["inflation_layer"]["inflation_radius"] = round(bridge.robot.radius_m + INFLATED_M, 3)
-        of(costmap, costmap)["obstacle_layer"]["scan"]["raytrace_min_range"] = _blind_m(bridge)
+    of("local_costmap", "local_costmap")["obstacle_layer"]["scan"]["raytrace_min_range"] = _blind_m(bridge)
     of("controller_server")["FollowPath"] |= {
         "desired_linear_vel": CRUISE * base.forward_m_s, "max_angular_accel": base.accelerate_rad_s2,
         "rotate_to_heading_angular_vel": CRUISE * base.turn_rad_s}

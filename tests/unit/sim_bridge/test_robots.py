@@ -73,8 +73,8 @@ def test_one_parameter_sets_the_body_of_every_node() -> None:
 def test_nav2_remembers_what_stands_nearer_than_the_camera_sees_it(camera: dict[str, float], metres: float) -> None:
     parameters = merged(None, {SHARED: {f"robot.camera.{name}": value for name, value in camera.items()}})
     nav2 = fitted(yaml.safe_load(NAV2.read_text()), parameters.settings.bridge)
-    for name in ("local_costmap", "global_costmap"):
-        assert nav2[name][name]["ros__parameters"]["obstacle_layer"]["scan"]["raytrace_min_range"] == metres
+    scan = nav2["local_costmap"]["local_costmap"]["ros__parameters"]["obstacle_layer"]["scan"]
+    assert scan["raytrace_min_range"] == metres
 
 
 def chosen(*options: str) -> RobotModel:
