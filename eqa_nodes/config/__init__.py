@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eqa_nodes.config.files import read_file, write_file
     from eqa_nodes.config.graph import GraphParameters, merged, of_robot, of_world
-    from eqa_nodes.config.nodes import SETTINGS
     from eqa_nodes.config.parameters import Parameter, parameters_of
     from eqa_nodes.config.renamed import Parameters
     from eqa_nodes.config.shared import SHARED, settings
+    from eqa_nodes.config.whole import SETTINGS
 
 __all__ = ["SETTINGS", "SHARED", "GraphParameters", "Parameter", "Parameters", "merged", "of_robot", "of_world",
            "parameters_of", "read_file", "settings", "write_file"]
 _MODULES = {"read_file": "files", "write_file": "files", "GraphParameters": "graph", "merged": "graph",
-            "of_robot": "graph", "of_world": "graph", "SETTINGS": "nodes", "Parameter": "parameters",
+            "of_robot": "graph", "of_world": "graph", "SETTINGS": "whole", "Parameter": "parameters",
             "parameters_of": "parameters", "Parameters": "renamed", "SHARED": "shared", "settings": "shared"}
 
 

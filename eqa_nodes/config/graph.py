@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.config.files import read_file
-from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, VELOCITIES, GraphSettings
+from eqa_nodes.config.nodes import ATOMIC, NAV2, VELOCITIES
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.renamed import Parameters, renewed
 from eqa_nodes.config.shared import SHARED, graph_settings, settings
+from eqa_nodes.config.whole import SETTINGS, GraphSettings
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache, partial
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, cast
 
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
@@ -28,7 +28,7 @@ from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
 from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
 from eqa_nodes.registry.policies import policy_parameters
-from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
+from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals
@@ -363,39 +363,3 @@ class ReplaySettings(LockstepSettings):
     bag: ReadingConfig = ReadingConfig()
     begin_deadline_s: Positive = setting(90.0,
         "Time in seconds to wait for the graph to come up before the first episode begins.")
-
-
-@dataclass(frozen=True)
-class GraphSettings:
-    """The settings of all nodes, by their names in the graph."""
-
-    mapper: MapperSettings
-    memory: MemorySettings
-    perception: PerceptionSettings
-    reconstructor: ReconstructorSettings
-    explorer: ExplorerSettings
-    navigator: NavigatorSettings
-    nav2_navigator: Nav2NavigatorSettings
-    answerer: AnswererSettings
-    recorder: RecorderSettings
-    agent: AgentSettings
-    bridge: BridgeSettings
-    replay: ReplaySettings
-
-    @property
-    def drives(self) -> str:
-        """Return who drives the simulated robot: atomic | nav2."""
-        return NAV2 if self.bridge.drive == VELOCITIES else ATOMIC
-
-    @property
-    def detecting(self) -> bool:
-        """Return whether the perception node runs: a detector is chosen."""
-        return bool(self.perception.detector.name)
-
-    @property
-    def optional_observers(self) -> tuple[str, ...]:
-        """Return the observers that run because settings choose them."""
-        return (PERCEPTION,) * self.detecting + (RECONSTRUCTOR,) * self.reconstructor.enabled
-
-
-SETTINGS: dict[str, type[Settings]] = get_type_hints(GraphSettings)

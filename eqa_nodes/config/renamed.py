@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.shared import SHARED
+from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import HEAD_ROOM_M
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from eqa_nodes.config.files import read_file
 from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot, of_world
-from eqa_nodes.config.nodes import ATOMIC, GraphSettings
+from eqa_nodes.config.nodes import ATOMIC
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.shared import SHARED
+from eqa_nodes.config.whole import GraphSettings
 from eqa_nodes.core.agent.named import NamedAgent
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.traits import BackendTraits

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from eqa_nodes.config.nodes import SETTINGS, GraphSettings, NodeSettings, Settings
+from eqa_nodes.config.nodes import NodeSettings, Settings
 from eqa_nodes.config.parameters import ROS_OWN, build, parameters_of
+from eqa_nodes.config.whole import SETTINGS, GraphSettings
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel

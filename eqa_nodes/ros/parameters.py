@@ -12,10 +12,10 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
-from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
 from eqa_nodes.config.renamed import renewed
 from eqa_nodes.config.shared import SHARED, settings
+from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import EqaError
 
 

@@ -13,8 +13,9 @@ import yaml
 
 from eqa_nodes.config.files import read_file, write_file
 from eqa_nodes.config.graph import driven_by, merged, of_world
-from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, MapperSettings, RecorderSettings
+from eqa_nodes.config.nodes import ATOMIC, NAV2, MapperSettings, RecorderSettings
 from eqa_nodes.config.shared import SHARED, settings
+from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching import PROGRAMS
 from eqa_nodes.ros.graph import (
