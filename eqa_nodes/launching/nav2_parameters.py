@@ -10,8 +10,7 @@ import yaml
 from eqa_nodes.config.nodes import BridgeSettings
 
 INFLATED_M = 0.22  # beyond the robot's radius: so far from obstacles paths keep where they can, metres
-FURNITURE_M = 0.5  # height of beds and seats: nearer than the camera sees them, a scan does not clear what was marked
-MOST_BLIND_M = 1.5  # a scan clears from here on, whatever the camera sees
+MOST_BLIND_M = 1.1  # a scan clears from here on, whatever the camera sees: people who walk by leave no marks for long
 CRUISE = 0.9  # share of the top speed that a controller asks for: the rest is for keeping to the path
 
 
@@ -44,8 +43,8 @@ def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]
 
 
 def _blind_m(bridge: BridgeSettings) -> float:
-    """Return the distance in metres below which a scan made from depth passes over beds and seats."""
-    return round(max(0.0, min(bridge.robot.camera.sees_from_m(FURNITURE_M), MOST_BLIND_M)), 2)
+    """Return the distance in metres below which a scan made from depth passes over its lowest obstacles."""
+    return round(max(0.0, min(bridge.robot.camera.sees_from_m(bridge.scan.low_m), MOST_BLIND_M)), 2)
 
 
 def write_nav2(template: Path, bridge: BridgeSettings, path: Path) -> None:

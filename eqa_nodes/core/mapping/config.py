@@ -91,8 +91,11 @@ class NavigatorConfig:
 class ScanConfig:
     """The range of heights of a scan, and its frame."""
 
-    low_m: NotNegative = setting(0.15,
-        "Minimum height above the floor in metres of the points in the scan.", live=PICTURE)
+    low_m: NotNegative = setting(0.05,
+        "Minimum height above the floor in metres of the points in the scan, at the camera.", live=PICTURE)
+    tilt_error_deg: NotNegative = setting(1.0,
+        "Error in degrees of the camera's tilt: the minimum height rises with the distance by the tangent of it, so that"
+        " far floor is no obstacle.", live=PICTURE)
     high_m: NotNegative = setting(0.0,
         "Maximum height above the floor in metres of the points in the scan; 0 uses the robot's height.", live=PICTURE)
     frame_m: float = setting(0.3, "Height of the frame of the scan above the floor in metres.", live=EPISODE)

@@ -28,6 +28,9 @@ def _heading(base_from_camera: np.ndarray) -> float:
 def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, band: ScanConfig) -> PlanarScan:
     """Return the nearest point within the band for each direction that the camera sees at its own height.
 
+    The band begins at `low_m` plus `tilt_error_deg` of the distance: near the camera low things are obstacles, such as
+    the tray of a shower, and far away the floor is none.
+
     depth_m: (H, W) float32, metres along the optical axis, 0 = no return. band: as ScanConfig.of returns it.
     The frame is that of base_from_scan.
     """
@@ -41,7 +44,8 @@ def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, ban
     first = (right + left - (beams - 1) * step) / 2
     turned = np.array([[math.cos(yaw), math.sin(yaw), 0.0], [-math.sin(yaw), math.cos(yaw), 0.0], [0.0, 0.0, 1.0]])
     ranges = _nearest(np.ascontiguousarray(depth_m, np.float32), k.fx, k.fy, k.cx, k.cy, turned @ pose[:3, :3],
-                      float(pose[2, 3]), band.low_m, band.high_m, first, step, beams)
+                      float(pose[2, 3]), band.low_m, math.tan(math.radians(band.tilt_error_deg)), band.high_m,
+                      first, step, beams)
     ranges[ranges > band.max_range_m] = np.inf
     ranges[ranges < band.min_range_m] = -np.inf
     return PlanarScan(ranges, first, step, band.min_range_m, band.max_range_m)
@@ -49,8 +53,8 @@ def scan_of(depth_m: np.ndarray, k: Intrinsics, base_from_camera: Transform, ban
 
 @njit()
 def _nearest(depth: np.ndarray, fx: float, fy: float, cx: float, cy: float, turn: np.ndarray, height: float,
-             low: float, high: float, first: float, step: float, beams: int) -> np.ndarray:
-    """Return the least horizontal range of points at heights low..high, metres, by beam; inf where there is none."""
+             low: float, rise: float, high: float, first: float, step: float, beams: int) -> np.ndarray:
+    """Return the least horizontal range r of points at heights low + rise * r to high, metres, by beam; inf: none."""
     ranges = np.full(beams, np.inf, np.float32)
     for v in range(depth.shape[0]):
         for u in range(depth.shape[1]):
@@ -60,10 +64,11 @@ def _nearest(depth: np.ndarray, fx: float, fy: float, cx: float, cy: float, turn
             a, b = (u + 0.5 - cx) / fx, (v + 0.5 - cy) / fy
             z = height + d * (turn[2, 0] * a + turn[2, 1] * b + turn[2, 2])
             if not low <= z <= high:
-                continue
+                continue  # most pixels: before what is slower
             x = d * (turn[0, 0] * a + turn[0, 1] * b + turn[0, 2])
             y = d * (turn[1, 0] * a + turn[1, 1] * b + turn[1, 2])
+            distance = np.hypot(x, y)
             beam = int(np.floor((np.arctan2(y, x) - first) / step + 0.5))
-            if 0 <= beam < beams:
-                ranges[beam] = min(ranges[beam], np.float32(np.hypot(x, y)))
+            if 0 <= beam < beams and z >= low + rise * distance:
+                ranges[beam] = min(ranges[beam], np.float32(distance))
     return ranges

@@ -69,7 +69,8 @@ def test_one_parameter_sets_the_body_of_every_node() -> None:
 
 
 @pytest.mark.parametrize(("camera", "metres"), [
-    ({"height_m": 1.2, "tilt_down_deg": 10.0}, 0.93), ({"height_m": 0.3}, 0.0), ({"tilt_down_deg": -60.0}, 1.5)])
+    ({"height_m": 1.2, "tilt_down_deg": 10.0}, 1.1), ({"height_m": 0.6}, 0.73), ({"height_m": 0.04}, 0.0),
+    ({"tilt_down_deg": -60.0}, 1.1)])
 def test_nav2_remembers_what_stands_nearer_than_the_camera_sees_it(camera: dict[str, float], metres: float) -> None:
     parameters = merged(None, {SHARED: {f"robot.camera.{name}": value for name, value in camera.items()}})
     nav2 = fitted(yaml.safe_load(NAV2.read_text()), parameters.settings.bridge)

@@ -62,6 +62,36 @@ def test_only_heights_that_would_hit_the_robot_count() -> None:
         assert np.isfinite(found).all() if seen else np.isposinf(found).all()
 
 
+@pytest.mark.parametrize(("ahead_m", "seen"), [(1.5, True), (2.5, True), (3.5, False)])
+def test_a_low_tray_is_an_obstacle_where_the_height_is_known_well_enough(ahead_m: float, seen: bool) -> None:
+    """A step of 10 cm, across the whole view: 9.4 cm is the least height of an obstacle at 2.5 m, 11.1 cm at 3.5 m."""
+    scan = scan_of(_floor(rises_at_m=ahead_m, by_m=0.1), TALL, camera_mount(1.2, math.radians(10.0)), BAND)
+    middle = scan.ranges_m[len(scan.ranges_m) // 2]
+    assert middle == pytest.approx(ahead_m, abs=0.1) if seen else middle == math.inf
+
+
+@pytest.mark.parametrize(("error_deg", "clear"), [(1.0, True), (3.0, False)])
+def test_floor_under_a_camera_that_tilts_a_little_otherwise_is_no_obstacle(error_deg: float, clear: bool) -> None:
+    believed = camera_mount(1.2, math.radians(10.0 - error_deg))
+    assert np.isposinf(scan_of(_floor(), TALL, believed, BAND).ranges_m).all() == clear
+
+
+TALL = Intrinsics(64, 480, 320.0, 320.0, 32.0, 240.0)
+
+
+def _floor(rises_at_m: float = math.inf, by_m: float = 0.0) -> np.ndarray:
+    """Return depth (480, 64) of level floor with a step ahead, by a camera 1.2 m up that looks 10 degrees down."""
+    tilt = math.radians(10.0)
+    depth = np.zeros((480, 64), np.float32)
+    for v, row in enumerate(depth):
+        below = math.tan(math.atan((v + 0.5 - TALL.cy) / TALL.fy) + tilt)  # metres lower for each metre ahead
+        if below > 0.05:
+            floor, top = 1.2 / below, (1.2 - by_m) / below
+            ahead = floor if floor < rises_at_m else max(top, rises_at_m)  # before the step, else its face or its top
+            row[:] = ahead * (math.cos(tilt) + below * math.sin(tilt))
+    return depth
+
+
 def test_ranges_follow_rep_117() -> None:
     def middle(depth: float) -> float:
         scan = scan_of(np.full((48, 64), depth, np.float32), K, camera_mount(1.2), replace(BAND, min_range_m=0.3))
