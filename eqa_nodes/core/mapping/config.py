@@ -94,7 +94,7 @@ class ScanConfig:
     low_m: NotNegative = setting(0.05,
         "Minimum height above the floor in metres of the points in the scan, at the camera.", live=PICTURE)
     tilt_error_deg: NotNegative = setting(1.0,
-        "Error in degrees of the camera's tilt: the minimum height rises with the distance by the tangent of it, so that"
+        "Error in degrees of the camera's tilt: the minimum height rises with the distance by its tangent, so that"
         " far floor is no obstacle.", live=PICTURE)
     high_m: NotNegative = setting(0.0,
         "Maximum height above the floor in metres of the points in the scan; 0 uses the robot's height.", live=PICTURE)
