@@ -9,17 +9,19 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 
 DEFAULT = "default"  # this project's own, which drives in the built-in houses
 _BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's own agent: what the papers do not say they left as it was
+_CLIMBS = replace(_BODY, stairs=True)  # on Habitat's navmesh stairs are floor, and recorded paths lead over them
 
 # openeqa: the camera of OpenEQA's histories (supplement B.1). express: EXPRESS-Bench, 3.2. hm-eqa: Ren et al., RSS
-# 2024; how it steps between its stops is not said. exploraqa: VLN-CE, whose camera is 1.25 m up. embodied-eval: stands
-# on the points of a graph; its body is the one that the tasks of the built-in houses are made for.
+# 2024; how it steps between its stops is not said, and its episodes stay on the floor of their start. exploraqa:
+# VLN-CE, whose camera is 1.25 m up. embodied-eval: stands on the points of a graph; its body is the one that the tasks
+# of the built-in houses are made for.
 ROBOTS: dict[str, RobotModel] = {
     DEFAULT: RobotModel(),
     "climber": RobotModel(stairs=True),
-    "openeqa": replace(_BODY, turn_deg=15.0, camera=CameraModel(1920, 1080, 90.0, height_m=1.0, tilt_down_deg=0.0)),
-    "express": replace(_BODY, turn_deg=30.0, camera=CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)),
+    "openeqa": replace(_CLIMBS, turn_deg=15.0, camera=CameraModel(1920, 1080, 90.0, height_m=1.0, tilt_down_deg=0.0)),
+    "express": replace(_CLIMBS, turn_deg=30.0, camera=CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)),
     "hm-eqa": replace(_BODY, turn_deg=30.0, camera=CameraModel(640, 480, 120.0, height_m=1.5, tilt_down_deg=30.0)),
-    "exploraqa": replace(_BODY, turn_deg=15.0, camera=CameraModel(512, 512, 90.0, height_m=1.25, tilt_down_deg=0.0)),
+    "exploraqa": replace(_CLIMBS, turn_deg=15.0, camera=CameraModel(512, 512, 90.0, height_m=1.25, tilt_down_deg=0.0)),
     "embodied-eval": RobotModel(camera=CameraModel(448, 448, 90.0, tilt_down_deg=0.0)),
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -69,11 +70,16 @@ class AtomicNavigator:
         return NavResult(NavCode.SUCCEEDED, f"reached in {drive.used} actions, {off:.2f} m off")
 
     def look_around(self, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
-        """Turn once on the spot and see what is there."""
+        """Turn once on the spot and see what is there.
+
+        A robot for stairs whose camera looks over its feet turns a second time, looking down: there stairs down begin.
+        """
         try:
             drive = self._begin(deadline_s, allowance)
-            for _ in range(steps_of(self.robot).headings):
-                drive.do(Action.TURN_LEFT)
+            drive.turn_round()
+            if self.robot.looks_for_stairs:
+                with drive.looking_down(self.robot.looks_for_stairs):
+                    drive.turn_round()
         except DriveEnded as end:
             return end.result
         return NavResult(NavCode.SUCCEEDED, f"looked around in {drive.used} actions")
@@ -107,7 +113,7 @@ class _AtomicDrive:
                  robot: RobotModel, pose: Pose2, check: Callable[[], None], leash: DriveBudget) -> None:
         self._act, self._view, self._config, self._robot = act, view, config, robot
         self._check, self._leash = check, leash
-        self.pose, self.used = pose, 0
+        self.pose, self.used, self._tilted = pose, 0, 0
         self._limit = math.inf
         self._bumps: list[tuple[float, float]] = []
 
@@ -117,10 +123,33 @@ class _AtomicDrive:
         ahead_m = self._robot.move_m if action is Action.MOVE_FORWARD else 0.0
         then = self.pose._replace(x=self.pose.x + ahead_m * math.cos(self.pose.yaw),
                                   y=self.pose.y + ahead_m * math.sin(self.pose.yaw))
-        self._leash.check(self.pose, then, Travelled(1, ahead_m))
+        tilted = self._tilted + (action is Action.LOOK_DOWN)  # so many actions are kept back, to bring the camera up
+        self._leash.check(self.pose, then, Travelled(1 + tilted, ahead_m))
         outcome = self._act(action)
-        self.pose, self.used = outcome.pose, self.used + 1
+        self.pose, self.used, self._tilted = outcome.pose, self.used + 1, tilted
         return outcome
+
+    @contextmanager
+    def looking_down(self, times: int) -> Iterator[None]:
+        """Tilt the camera down by look actions. It is brought back also where the drive ends meanwhile."""
+        try:
+            for _ in range(times):
+                self.do(Action.LOOK_DOWN)
+            yield
+        except DriveEnded:
+            self._look_up()
+            raise
+        self._look_up()
+
+    def _look_up(self) -> None:
+        for _ in range(self._tilted):
+            self._act(Action.LOOK_UP)
+        self.used, self._tilted = self.used + self._tilted, 0
+
+    def turn_round(self) -> None:
+        """Turn once on the spot."""
+        for _ in range(steps_of(self._robot).headings):
+            self.do(Action.TURN_LEFT)
 
     def turn_to(self, yaw: float) -> None:
         """Turn to the nearest reachable multiple of a turn."""

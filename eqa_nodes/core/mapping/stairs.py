@@ -99,14 +99,14 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
 
 
 def _holes(voxels: np.ndarray, cells: np.ndarray, floor: int, step: int) -> np.ndarray:
-    """Return where the plan says free only because the camera looked over it: it looked deeper than a step there.
+    """Return where the plan says free only because the camera looked over it: it looked as deep as a step there.
 
     (rows, columns) bool. Near the robot the plan takes floor for free that lies below the image.
     """
     rows, columns = np.nonzero(cells == 0)
     free, low = voxels[rows, columns], max(floor - step, 0)
     holes = np.zeros(cells.shape, bool)
-    holes[rows, columns] = (free[:, :low] != 0).any(axis=1) & ~(free[:, low:floor + step + 1] > 0).any(axis=1)
+    holes[rows, columns] = (free[:, :low + 1] != 0).any(axis=1) & ~(free[:, low:floor + step + 1] > 0).any(axis=1)
     return holes
 
 

@@ -141,8 +141,8 @@ def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: Fus
     r = view.rotation
     dz = layout.z0 + 0.5 * layout.voxel_m - view.position[2]
     x, y, z = _to_camera(r, dx, dy, dz)
-    height = (layout.top - layout.base - 1) * layout.voxel_m
-    if _outside(x, y, z, *_to_camera(r, dx, dy, dz + height), view, depth.shape[1]):
+    low, high = -layout.base * layout.voxel_m, (len(column) - 1 - layout.base) * layout.voxel_m
+    if _outside(*_to_camera(r, dx, dy, dz + low), *_to_camera(r, dx, dy, dz + high), view, depth.shape[1]):
         for layer in range(len(column)):
             if hits[layer] >= rules.enough:
                 column[layer] = min(column[layer] + rules.hit, rules.bound)

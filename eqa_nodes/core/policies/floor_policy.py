@@ -27,6 +27,7 @@ _SAME_FOOT_M = 2.0  # stairs that begin so near to where the robot entered stair
 _LEAVE, _RETURN = 0.6, 0.75  # chance that the answer is on a floor from which the robot goes there; if it was there
 _SURE_M = 1.0  # stairs are known so far up or down before a floor is left for them on which something is left
 _LOOKS, _LOOKED_M, _WELL_M = 3, 1.0, 1.5  # drives to see stairs on a floor; so near was looked; size of a stairwell
+_AT_END_M = 0.5  # the robot stands so near to where stairs seemed to end, and is on no floor yet
 _FIXED_M = 2.0  # cost of a drive beside its path, where a model weighs stairs against other places
 
 
@@ -123,7 +124,7 @@ class FloorPolicy:
               and math.dist(way.near[:2], self._begun[0][:2]) <= _SAME_FOOT_M]
         self._begun = None
         if on:
-            return self._take(min(on, key=lambda way: way.place.distance_m), "it has begun them")
+            return self._go_on(min(on, key=lambda way: way.place.distance_m), situation)
         if situation.advice:
             way = _advised(situation.advice, ways)
             return self._take(way, "best by the model's word") if way else None
@@ -162,6 +163,13 @@ class FloorPolicy:
         return Decision(pose, f"{why}: takes the stairs {way.direction} to ({way.far[0]:.1f}, {way.far[1]:.1f}), "
                         f"{abs(rise):.1f} m {'above' if rise > 0 else 'below'} it",
                         (Candidate(pose.x, pose.y, 1.0, "stairs"),))
+
+    def _go_on(self, way: _Way, situation: Situation) -> Decision:
+        """Return a drive to the end of stairs that the robot is on or, where it stands there already, a look round."""
+        decision = self._take(way, "it has begun them")
+        if way.place.distance_m > _AT_END_M:
+            return decision
+        return Decision(situation.pose, "looks round where the stairs seemed to end", look_around=True)
 
     def _on(self, grid: GridMap) -> _Floor:
         """Return the present floor; each has a policy of its own, where the robot takes stairs."""

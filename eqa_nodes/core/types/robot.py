@@ -12,6 +12,7 @@ from eqa_nodes.core.settings import NOW, setting
 from eqa_nodes.core.types.views import Intrinsics
 
 _FASTEST = 1000.0  # no base is faster
+_STEPS_DEG, _STEPS_M = 35.0, 3.3  # stairs that fall so steeply are found by steps in view so near
 _Limit: TypeAlias = Annotated[float, Range(0.0, _FASTEST, above=True)]
 
 
@@ -35,16 +36,20 @@ class CameraModel:
         focal = self.width / 2 / math.tan(math.radians(self.hfov_deg) / 2)
         return Intrinsics(self.width, self.height, focal, focal, self.width / 2, self.height / 2)
 
+    @property
+    def lowest_rad(self) -> float:
+        """How far the lowest row of the image looks below level, in its middle column; radians."""
+        k = self.intrinsics
+        return math.radians(self.tilt_down_deg) + math.atan((k.height - k.cy) / k.fy)
+
     def sees_from_m(self, height_m: float) -> float:
         """Return the distance from which a level view shows what is at this height, in every column; metres.
 
         inf where the lowest row of the image does not look down.
         """
-        focal = self.width / 2 / math.tan(math.radians(self.hfov_deg) / 2)
-        down = math.radians(self.tilt_down_deg) + math.atan(self.height / 2 / focal)
-        if down <= 0:
+        if self.lowest_rad <= 0:
             return math.inf
-        ahead_m = (self.height_m - height_m) / math.tan(min(down, math.pi / 2))
+        ahead_m = (self.height_m - height_m) / math.tan(min(self.lowest_rad, math.pi / 2))
         return ahead_m / math.cos(math.radians(self.hfov_deg) / 2)
 
 
@@ -89,6 +94,18 @@ class RobotModel:
         check_ranges(self, "robot")
         if abs(360.0 / self.turn_deg - round(360.0 / self.turn_deg)) > 1e-9:
             raise ConfigError(f"robot.turn_deg is {self.turn_deg}: it must divide 360 (15, 30, 45 ...)")
+
+    @property
+    def looks_for_stairs(self) -> int:
+        """How many look actions tilt the camera down until steps that fall away in front of the robot are in view.
+
+        0 for a robot that takes no stairs, and where such steps are in view of the camera as it is mounted.
+        """
+        if not self.stairs:
+            return 0
+        fall = math.tan(math.radians(_STEPS_DEG))
+        least = math.degrees(math.atan(fall + self.camera.height_m / _STEPS_M))
+        return max(0, math.ceil((least - math.degrees(self.camera.lowest_rad)) / self.look_deg))
 
     @property
     def turn_rad(self) -> float:

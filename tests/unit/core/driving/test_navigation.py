@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.types.floor import Action, GridMap, NavCode, Travelled
+from eqa_nodes.core.types.floor import FREE, Action, GridMap, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.simulator import EpisodeSetup, Step
@@ -58,6 +58,41 @@ class Rig:
         self.actions.append(action)
         step = self.take(self.world.act(action))
         return ActOutcome(step.frame.pose, step.collided)
+
+
+def _for_stairs() -> RobotModel:
+    """A robot whose level camera, 1 m up, needs two looks of 15 degrees to see steps that fall away ahead of it."""
+    robot = RobotModel(stairs=True, camera=CameraModel(32, 18, 90.0, height_m=1.0, tilt_down_deg=0.0))
+    assert robot.looks_for_stairs == 2
+    return robot
+
+
+def test_a_robot_for_stairs_looks_round_a_second_time_with_its_camera_down() -> None:
+    rig = Rig(robot=_for_stairs())
+    level = rig.step.frame.base_from_camera
+    assert rig.navigator.look_around(1e6).message == "looked around in 28 actions"
+    assert rig.actions == [*[Action.TURN_LEFT] * 12, *[Action.LOOK_DOWN] * 2, *[Action.TURN_LEFT] * 12,
+                           *[Action.LOOK_UP] * 2]
+    assert rig.step.frame.base_from_camera == level
+
+
+@pytest.mark.parametrize("steps", range(12, 30))
+def test_the_camera_comes_up_again_within_the_steps_that_are_allowed(steps: int) -> None:
+    rig = Rig(robot=_for_stairs())
+    level = rig.step.frame.base_from_camera
+    result = rig.navigator.look_around(1e6, FREE._replace(steps=steps))
+    assert result.code == (NavCode.SUCCEEDED if steps >= 28 else NavCode.OUT_OF_STEPS)
+    assert len(rig.actions) == min({13: 12, 15: 14}.get(steps, steps), 28)  # no step down without one to come up again
+    assert rig.step.frame.base_from_camera == level
+
+
+def test_the_camera_comes_up_again_when_the_drive_is_canceled() -> None:
+    rig = Rig(robot=_for_stairs())
+    level = rig.step.frame.base_from_camera
+    rig.before_act = lambda: rig.navigator.cancel() if len(rig.actions) == 16 else None
+    assert rig.navigator.look_around(1e6).code == NavCode.CANCELED
+    assert rig.actions[16:] == [Action.TURN_LEFT, Action.LOOK_UP, Action.LOOK_UP]
+    assert rig.step.frame.base_from_camera == level
 
 
 @pytest.mark.parametrize("turn_deg", [30.0, 15.0, 10.0, 45.0])

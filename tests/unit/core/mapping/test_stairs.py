@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.simulator import HouseSimulator, storeyed
+from sim_bridge.robots import ROBOTS
 from sim_bridge.simulator import EpisodeSetup, Step
 
 SEED, SCENE = 1000, "house:1000@2"
@@ -47,6 +49,7 @@ class Visit:
     def __init__(self, start: Pose2, height_m: float, robot: RobotModel = ROBOT) -> None:
         self.simulator, self.storeys = HouseSimulator(), Storeys(robot=robot)
         self.take(self.simulator.reset(EpisodeSetup(SCENE, start=start, start_height_m=height_m, robot=robot)))
+        self.first_camera = self.step.frame.base_from_camera
         self.navigator = AtomicNavigator(
             self.act, self.storeys.grid, robot=robot, now=lambda: self.step.frame.stamp_ns / 1e9,
             pose=lambda: self.step.frame.pose, travelled=lambda: Travelled(self.step.steps, self.step.metres))
@@ -76,6 +79,8 @@ class Visit:
             if decision.goal is None:
                 break
             self.navigator.go_to(decision.goal, 1e9)
+            if decision.look_around:
+                self.navigator.look_around(1e9)
         return reasons
 
 
@@ -83,6 +88,20 @@ def _before_the_stairs(up: bool) -> tuple[Pose2, float]:
     stairs = storeyed(SEED).stairs
     y = stairs.y0 - 0.65 if up else stairs.y1 + 0.65
     return Pose2(stairs.middle[0] - 1.3, y, 0.0), 0.0 if up else stairs.rise_m
+
+
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("name", ["openeqa", "express", "exploraqa"])
+def test_the_published_robots_take_stairs_both_ways(name: str, up: bool) -> None:
+    """Their level cameras look over stairs that lead down: they tilt them to see where such stairs begin."""
+    start, height_m = _before_the_stairs(up)
+    camera = replace(ROBOTS[name].camera, width=ROBOTS[name].camera.width // 4, height=ROBOTS[name].camera.height // 4)
+    visit = Visit(start, height_m, replace(ROBOTS[name], camera=camera))
+    reasons = visit.climb()
+    assert f"takes the stairs {'up' if up else 'down'}" in reasons[0]
+    assert reasons[-2:] == ["looks round on the floor that it came to", "nothing left"]
+    assert visit.step.frame.map_from_base.xyz[2] == pytest.approx(storeyed(SEED).stairs.rise_m if up else 0.0)
+    assert visit.step.frame.base_from_camera == visit.first_camera
 
 
 @pytest.mark.parametrize("up", [True, False])
