@@ -65,6 +65,7 @@ class NodeSettings:
 _ANY = ("autostart", "tf.map_frame")
 _CALLER = (*_ANY, "call_deadline_s")
 _PLACED = (*_ANY, "tf.odom_frame", "tf.base_frame", "tf.time_jump_s", "tf.relocated_m", "tf.relocated_rad")
+_SIGHT = ("camera.width", "camera.height", "camera.hfov_deg", "camera.height_m", "camera.tilt_down_deg")
 _FRAMES = ("autostart", "camera", "second_camera", "tf", "min_rate_hz", "max_age_s")
 
 
@@ -81,8 +82,7 @@ class MapperSettings(Settings):
 
     node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
     robot: RobotModel = setting(RobotModel(), reads=(
-        "radius_m", "height_m", "camera.width", "camera.height", "camera.hfov_deg", "camera.height_m",
-        "camera.tilt_down_deg", "climb_m", "stairs"))
+        "radius_m", "height_m", *_SIGHT, "climb_m", "stairs"))
     map: MapperConfig = setting(MapperConfig(), live=EPISODE)
     relocated: str = setting(NEW, "What happens to the map when localisation jumps: new (start a new map) | keep.")
 
@@ -186,7 +186,7 @@ class NavigatorSettings(Settings):
     """Parameters of the navigator node."""
 
     node: NodeSettings = setting(NodeSettings(), reads=(*_CALLER, "drive"))
-    robot: RobotModel = setting(RobotModel(), reads=("radius_m", "move_m", "turn_deg"))
+    robot: RobotModel = setting(RobotModel(), reads=("radius_m", "move_m", "turn_deg", "look_deg", "stairs", *_SIGHT))
     navigator: NavigatorConfig = setting(NavigatorConfig(), live=GOAL)
     leg_deadline_s: Positive = setting(AgentConfig().leg_deadline_s,
         "Deadline of one drive in seconds of the stamps' clock.", live=GOAL)
