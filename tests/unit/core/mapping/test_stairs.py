@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +18,11 @@ from eqa_nodes.core.types.floor import Action, Decision, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseSimulator, storeyed
+from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.robots import ROBOTS
-from sim_bridge.simulator import EpisodeSetup, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 SEED, SCENE = 1000, "house:1000@2"
 ROBOT = RobotModel(stairs=True, camera=CameraModel(width=160, height=120, color=False))
@@ -46,9 +49,10 @@ class Idle:
 class Visit:
     """A robot in a home of two storeys, with its own maps only."""
 
-    def __init__(self, start: Pose2, height_m: float, robot: RobotModel = ROBOT) -> None:
-        self.simulator, self.storeys = HouseSimulator(), Storeys(robot=robot)
-        self.take(self.simulator.reset(EpisodeSetup(SCENE, start=start, start_height_m=height_m, robot=robot)))
+    def __init__(self, start: Pose2, height_m: float, robot: RobotModel = ROBOT, simulator: Simulator | None = None,
+                 scene: str = SCENE) -> None:
+        self.simulator, self.storeys = simulator or HouseSimulator(), Storeys(robot=robot)
+        self.take(self.simulator.reset(EpisodeSetup(scene, start=start, start_height_m=height_m, robot=robot)))
         self.first_camera = self.step.frame.base_from_camera
         self.navigator = AtomicNavigator(
             self.act, self.storeys.grid, robot=robot, now=lambda: self.step.frame.stamp_ns / 1e9,
@@ -94,9 +98,25 @@ def _before_the_stairs(up: bool) -> tuple[Pose2, float]:
 @pytest.mark.parametrize("name", ["openeqa", "express", "exploraqa"])
 def test_the_published_robots_take_stairs_both_ways(name: str, up: bool) -> None:
     """Their level cameras look over stairs that lead down: they tilt them to see where such stairs begin."""
-    start, height_m = _before_the_stairs(up)
-    camera = replace(ROBOTS[name].camera, width=ROBOTS[name].camera.width // 4, height=ROBOTS[name].camera.height // 4)
-    visit = Visit(start, height_m, replace(ROBOTS[name], camera=camera))
+    visit = Visit(*_before_the_stairs(up), _coarse(ROBOTS[name]))
+    _check_climb(visit, up)
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_stairs_of_a_scan_are_taken_too(up: bool, tmp_path: Path) -> None:
+    home, scan = storeyed(SEED), tmp_path / "home.glb"
+    export_glb(home.house, scan, home.mesh)
+    (x, y, yaw), height_m = _before_the_stairs(up)
+    start = Pose2(y, -x, yaw - math.pi / 2)  # the axes of a scan are turned
+    _check_climb(Visit(start, height_m, _coarse(ROBOTS["openeqa"]), MeshSimulator(), f"mesh:{scan}"), up)
+
+
+def _coarse(robot: RobotModel) -> RobotModel:
+    camera = robot.camera
+    return replace(robot, camera=replace(camera, width=camera.width // 4, height=camera.height // 4))
+
+
+def _check_climb(visit: Visit, up: bool) -> None:
     reasons = visit.climb()
     assert f"takes the stairs {'up' if up else 'down'}" in reasons[0]
     assert reasons[-2:] == ["looks round on the floor that it came to", "nothing left"]
