@@ -133,6 +133,8 @@ class Episode:
                 return None
             if self.bounds.reached() or self.permission.ended:
                 return ""
+            if ended := self._looking.gave_up():
+                return ended
             decision = self._decide()
             if decision.goal is not None:
                 if self.drives.follow(decision):

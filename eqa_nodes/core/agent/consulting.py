@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eqa_nodes.core.agent.answers import Answers
 from eqa_nodes.core.agent.assessments import ViewAssessments
@@ -20,6 +21,7 @@ from eqa_nodes.core.types.views import Keyframe
 _HERE_M = 0.5  # views from so near were taken where the robot stands
 _EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
 _REPEATED = 3  # calls in a row with the same answer, after which it is given
+_USELESS = 3  # calls in a row in which the model names no place to go to, after which the search ends
 _CLOSING = 2  # times as many pictures as in other calls are shown in the last one
 _PROOF = 2  # pictures named as evidence that are shown again
 
@@ -40,6 +42,7 @@ class Consulting:
         self.advice: Sequence[WeighedOption] = ()
         self._said = Advice(Answer(abstained=True))
         self._last_text, self._repeated = "", 0  # the answer of the last calls, and how many of them gave it
+        self._useless = 0  # the last calls, in a row, that named no place to go to
         self._notebook, self._legs = Notebook(targets_of(question)), 0
         views.judged_one_by_one = False
 
@@ -60,6 +63,10 @@ class Consulting:
             return False
         return self._answers.enough(answer) or self._insists(answer)
 
+    def gave_up(self) -> str:
+        """Say that the model names no place any more; the policy chose others meanwhile, and they changed nothing."""
+        return "the model saw no place left where a look would help" if self._useless >= _USELESS else ""
+
     def closing(self) -> Answer | None:
         """Ask once more, with the pictures that show most and nowhere to go; None where nothing may be asked."""
         views = pick(self._memory.since(0)[-_EARLIER:], (), _CLOSING * self._config.pictures, (),
@@ -70,7 +77,15 @@ class Consulting:
         if said is None:
             return self._answers.last
         answer = self._taken(said, brief)
-        return self._answers.last or answer if answer.abstained else answer
+        if answer.abstained:
+            return self._answers.last or replace(answer, message=self._searched(said))
+        return answer
+
+    def _searched(self, said: Advice) -> str:
+        """Return what a search without an answer saw, in the words of the model, and what it did not see."""
+        rooms = ", ".join(self._notebook.visited)
+        return "; ".join(filter(None, (said.reasons.rstrip(". "), f"the robot was in: {rooms}" if rooms else "",
+                                       f"not seen: {said.missing.rstrip('. ')}" if said.missing else "")))
 
     def still_stands(self) -> bool:
         """Ask again with what the second look showed; the answer stands unless another one, or none, is given now."""
@@ -103,6 +118,7 @@ class Consulting:
         self.advice = said.options
         self._notebook.add(said)
         self._said = said
+        self._useless = 0 if any(option.weight > 0 for option in said.options) else self._useless + 1
         return self._answers.weigh(said.answer)
 
     def _brief(self) -> Brief | None:

@@ -29,6 +29,9 @@ class Looking(Protocol):
     def answered(self) -> bool:
         """Look at what was seen since the last time; say whether it answers the question."""
 
+    def gave_up(self) -> str:
+        """Return why looking on is of no use, "" while it may be."""
+
     def still_stands(self) -> bool:
         """Say whether the answer stands after a second look."""
 
@@ -60,6 +63,10 @@ class Judging:
         """Judge what was seen since the last look; ask for an answer only when a view promises one."""
         promised = self._views.judge_new()
         return promised is not None and promised >= self._config.promise and self._asked()
+
+    def gave_up(self) -> str:
+        """Go on as long as the policy finds something to explore."""
+        return ""
 
     def still_stands(self) -> bool:
         """Judge what the second look showed, and ask again where it showed anything."""

@@ -66,6 +66,10 @@ class JudgingNewest:
         self._answers.ask([Recalled(view, promised, "the last view")])
         return True
 
+    def gave_up(self) -> str:
+        """Go on as long as the policy finds something to explore."""
+        return ""
+
     def still_stands(self) -> bool:
         """Let the answer stand."""
         return True

@@ -43,7 +43,7 @@ class Notebook:
 
     def went(self, decision: Decision, advice: Sequence[WeighedOption]) -> None:
         """Note where a decision sends the robot."""
-        number = option_at(advice, decision.goal) if decision.goal is not None else 0
+        number = _chosen(decision, advice)
         if not number or not self._notes:
             return
         chosen = advice[number - 1]
@@ -59,6 +59,14 @@ class Notebook:
         arrived = here.distance(self._goal) <= _THERE_M
         self._notes[-1] += "." if arrived else ", but did not get there."
         self._goal = None
+
+
+def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
+    """Return the number of the option that a decision is for, 0 for none. A long drive ends before its place."""
+    if decision.goal is None:
+        return 0
+    places = [decision.goal, *(Pose2(c.x, c.y, decision.goal.yaw) for c in decision.candidates[:1])]
+    return next((number for place in places if (number := option_at(advice, place))), 0)
 
 
 def targets_of(question: Question) -> tuple[Known, ...]:

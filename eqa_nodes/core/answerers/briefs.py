@@ -19,6 +19,8 @@ _DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left"
                "on the right", "ahead on the right")
 _NO_MARKERS = str.maketrans("<>", "()")
 _APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
+_LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where they show no "
+         "answer, leave it empty, say in reasons what was looked for and not found, and in missing what was not seen.")
 _KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
 
 
@@ -88,7 +90,7 @@ def _known(brief: Brief, drawn: set[int]) -> str:
              *(f"You said before: {note}" for note in brief.notes),
              f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
              f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",
-             "" if brief.options else "The robot cannot go anywhere else: answer as well as the pictures allow."]
+             "" if brief.options else _LAST]
     data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # what was said cannot end the data
     return f"<known>\n{data}\n</known>"
 

@@ -13,6 +13,7 @@ from eqa_nodes.core.policies.steering import Reach, ReachablePose
 from eqa_nodes.core.types.floor import Option
 
 _BESIDE_M = 0.8
+_REGION_M = 2.5  # places so near to each other belong to one part of the building
 _STEP_M = 0.25
 _UNNAMED = 0.2
 _FARTHEST_M = 30.0
@@ -47,6 +48,21 @@ def apart(listed: Sequence[tuple[Option, Valued]]) -> list[tuple[Option, Valued]
                for kin, other in kept):
             kept.append((option, own))
     return kept
+
+
+def spread(listed: Sequence[tuple[Option, Valued]], most: int) -> list[tuple[Option, Valued]]:
+    """Return at most `most` options, given best first: first one of each region, then the others, best first.
+
+    A region is what lies within _REGION_M of a better option. A long list would otherwise hold the near places only, and a
+    model could not name a room that it passed before.
+    """
+    firsts: list[tuple[Option, Valued]] = []
+    rest: list[tuple[Option, Valued]] = []
+    for option, own in listed:
+        near = any(math.dist((option.x, option.y), (kin.x, kin.y)) < _REGION_M for kin, _ in firsts)
+        (rest if near else firsts).append((option, own))
+    chosen = [*firsts, *rest][:max(0, most)]
+    return sorted(chosen, key=lambda pair: -pair[1].score)
 
 
 def pointed_at(reach: Reach, option: Option) -> ReachablePose | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.policies.advised import Valued, advised_value, apart, pointed_at
+from eqa_nodes.core.policies.advised import Valued, advised_value, apart, pointed_at, spread
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
@@ -24,6 +24,7 @@ from eqa_nodes.core.types.floor import (
     Candidate,
     Decision,
     Frontier,
+    GridMap,
     Option,
 )
 from eqa_nodes.core.types.geometry import Pose2, wrap
@@ -95,8 +96,8 @@ class BestPolicy:
         floor = [self._floor_option(situation, place) for place in
                  unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)]
         found = apart(sorted(found, key=lambda pair: -pair[1].score))
-        self._listed = [*found[:self._c.listed - len(floor)], *((self._as_option(situation, o), o) for o in floor),
-                        *self._look_round(situation.pose)]
+        self._listed = [*spread(found, self._c.listed - len(floor)), *((self._as_option(situation, o), o) for o in floor),
+                        *self._look_round(situation.pose, situation.grid)]
         return [option for option, _ in self._listed]
 
     def decide(self, situation: Situation) -> Decision:
@@ -126,7 +127,7 @@ class BestPolicy:
         verb = "keeps going to" if chosen is kept else "goes to"
         reason = (f"{ended}{verb} {chosen.what}: {100 * chosen.value:.0f} % to see the answer, "
                   f"{chosen.place.distance_m:.1f} m away, best of {len(options)}")
-        look = advised and chosen.value >= _PROMISING and self._unseen_round(goal, self._c.round_m)
+        look = advised and chosen.value >= _PROMISING and self._unseen_round(goal, self._c.round_m, situation.grid)
         if look:
             self._turned.append(goal)
         return Decision(goal, with_runner_up(reason, order, less_worth), candidates, marks=marks, look_around=look)
@@ -194,13 +195,14 @@ class BestPolicy:
             return None
         return Valued(place, 0.0, POINTED, POINTED, 0.0)
 
-    def _unseen_round(self, pose: Pose2, within_m: float) -> bool:
-        """Say whether the robot has not looked round so near to a pose; never for 0 m."""
-        return within_m > 0 and all(pose.distance(other) >= within_m for other in self._turned)
+    def _unseen_round(self, pose: Pose2, within_m: float, grid: GridMap) -> bool:
+        """Say whether the robot has not looked round so near to a pose, walls between them aside; never for 0 m."""
+        near = np.array([other[:2] for other in self._turned if pose.distance(other) < within_m]).reshape(-1, 2)
+        return within_m > 0 and not clear_lines(grid, pose[:2], near).any()
 
-    def _look_round(self, pose: Pose2) -> list[tuple[Option, Valued]]:
+    def _look_round(self, pose: Pose2, grid: GridMap) -> list[tuple[Option, Valued]]:
         """Return a look round as an option, none where the robot has turned already."""
-        if not self._unseen_round(pose, self._c.seen_m):
+        if not self._unseen_round(pose, self._c.seen_m, grid):
             return []
         return [(Option(*pose, LOOK_ROUND, 0.0), Valued(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0))]
 

@@ -26,6 +26,7 @@ class Consulted(World):
     sure: float = 0.9
     stays: bool = False  # what it names is always seen from the same place
     lists: bool = True
+    useful: int = 99  # calls in which it names places to go to
     targets: Sequence[tuple[Known, ...]] = ()  # that it names in each call, the last ones in all that follow
     briefs: list[Brief] = field(default_factory=list)
     advice: list[Sequence[WeighedOption]] = field(default_factory=list)
@@ -45,7 +46,8 @@ class Consulted(World):
         answer = Answer("on the stove" if sure else "", sure, not sure, proof)
         seen = ViewAssessment(shown.id, shown.stamp_ns, 1.0, sure, says=answer.text,
                               pose=GOAL if self.stays else shown.pose)
-        weighed = tuple(map(WeighedOption, brief.options, (0.8, 0.1), ("kitchen", "")))
+        weighed = tuple(map(WeighedOption, brief.options, (0.8, 0.1) if len(self.briefs) <= self.useful else (0.0, 0.0),
+                            ("kitchen", "")))
         targets = self.targets[min(len(self.briefs), len(self.targets)) - 1] if self.targets else ()
         return Advice(answer, f"Reasons {len(self.briefs)}.", "the stove", weighed, (seen,), targets,
                       "hallway" if len(self.briefs) == 1 else "")
@@ -169,3 +171,16 @@ def test_the_last_call_shows_twice_the_pictures() -> None:
     world.ask(pictures=3)
     assert len(world.briefs[-1].views) == 6 and world.briefs[-1].options == ()
     assert all(len(brief.views) <= 3 for brief in world.briefs[:-1])
+
+
+def test_a_search_ends_when_the_model_names_no_place_three_times_in_a_row() -> None:
+    world = Consulted({}, enough_after=99, goals=50, useful=2)
+    answer = world.ask()
+    assert world.calls.count("drive") == 2 + 2, "the policy chose two places more"
+    assert world.calls.count("advise") == 2 + 3 + 1 and world.briefs[-1].options == ()
+    assert answer.abstained and answer.message.endswith("the model saw no place left where a look would help")
+
+
+def test_a_search_without_an_answer_says_what_was_searched() -> None:
+    answer = Consulted({}, enough_after=99, goals=2).ask()
+    assert answer.abstained and answer.message.startswith("Reasons 4; the robot was in: hallway; not seen: the stove")

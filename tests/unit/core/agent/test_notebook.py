@@ -6,7 +6,7 @@ import pytest
 
 from eqa_nodes.core.agent.notebook import Notebook
 from eqa_nodes.core.types.advice import Advice, Known
-from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Decision, Option, WeighedOption
+from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 
@@ -49,6 +49,12 @@ def test_a_look_round_goes_nowhere() -> None:
     here = WeighedOption(Option(*START, LOOK_ROUND, 0.0), 0.5, "study")
     notes = sent(here, START, Decision(START, "", look_around=True))
     assert notes.notes() == ("A door is open. The robot then looked round.",)
+
+
+def test_a_drive_that_ends_before_its_place_is_noted_too() -> None:
+    on_the_way = Decision(Pose2(1.0, 0.0, 0.0), "", (Candidate(5.0, 0.0, 0.2, "frontier"), Candidate(1.0, 0.0, 0.1, "floor")))
+    assert sent(option("doorway", "kitchen"), Pose2(1.0, 0.0, 0.0), on_the_way).notes() == (
+        "A door is open. The robot was then sent to a doorway (kitchen by your guess).",)
 
 
 def test_where_it_went_is_noted_once_and_only_of_what_the_model_weighed() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies.advised import pointed_at
+from eqa_nodes.core.policies.advised import Valued, pointed_at, spread
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_config import BestConfig
 from eqa_nodes.core.policies.best_policy import BestPolicy
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, unexplored_area, viewpoint
-from eqa_nodes.core.policies.steering import Reach
+from eqa_nodes.core.policies.steering import Reach, ReachablePose
 from eqa_nodes.core.types.floor import (
     LOOK_ROUND,
     POINTED,
@@ -267,6 +267,13 @@ def test_a_look_round_is_an_option_only_away_from_where_the_robot_has_turned() -
     assert here == Option(*moved(2.0), LOOK_ROUND, 0.0)
 
 
+def test_a_look_round_in_the_next_room_is_none_in_this_one() -> None:
+    grid, policy = grid_of("#########", "#...#...#", "#...#...#", "#...#...#", "#.......#", "#########"), BestPolicy()
+    for x, offered in ((1.75, False), (2.75, True)):
+        listed = policy.options(situation(grid, pose=Pose2(x, 1.75, 0.0), regions=()))
+        assert any(option.kind == LOOK_ROUND for option in listed) == offered, "1 m away, behind a wall"
+
+
 def test_it_looks_round_where_the_model_says_so_and_then_not_again() -> None:
     policy = BestPolicy()
     kinds(policy, HERE)
@@ -338,3 +345,12 @@ def test_a_place_that_is_nowhere_is_not_gone_to(odd: float) -> None:
     for place in (pointed(odd, 1.25, 0.0, 2.0), pointed(7.0, 1.25, odd, 2.0), pointed(7.0, 1.25, 0.0, odd)):
         decision = chosen(BestPolicy(), HERE, {"doorway": 0.01}, WeighedOption(place, 0.5))
         assert decision.goal is not None and all(math.isfinite(part) for part in decision.goal)
+
+
+def test_a_long_list_keeps_a_place_of_each_part_of_the_building() -> None:
+    def at(x: float, score: float) -> tuple[Option, Valued]:
+        return Option(x, 0.0, 0.0, "doorway", x), Valued(ReachablePose(Pose2(x, 0.0, 0.0), x), 0.1, "frontier", "", score)
+
+    near, far = [at(0.9 * i, 1.0 - 0.1 * i) for i in range(4)], at(20.0, 0.01)
+    assert spread([*near, far], 3) == [near[0], near[3], far]
+    assert spread([*near, far], 9) == [*near, far] and spread(near, 0) == []
