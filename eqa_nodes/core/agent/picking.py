@@ -19,8 +19,8 @@ def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: C
     """Return at most `most` views, oldest first: the kept ones, and of the others those that add most.
 
     now: ids of those taken where the robot stands. A view adds what no chosen one shows: another direction or place,
-    and options that can be seen in it. shown: views that were shown before, which add options only. Fewer are returned
-    where the rest adds too little, but one of `views` at least: the newest, where they are alike.
+    and options that can be seen in it. shown: views that were shown before, which add options only: one is shown again
+    where it alone shows an option, if there is room. Fewer are returned where the rest adds too little, but one of `views` at least: the newest, where they are alike.
     """
     chosen = list(kept)[:most - 1]
     ids = {view.id for view in chosen}
@@ -37,7 +37,8 @@ def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: C
     candidates = new or rest  # the first one is new, however little it adds: it shows where the robot is
     while candidates and len(chosen) < most:
         best = max(candidates, key=lambda view: (gain(view), view.id))
-        if candidates is rest and chosen and gain(best) < _LEAST + _NOW * (best.id in now):
+        enough = _OPTION if best.id in stale else _LEAST + _NOW * (best.id in now)
+        if candidates is rest and chosen and gain(best) < enough:
             break
         chosen.append(best)
         rest.remove(best)

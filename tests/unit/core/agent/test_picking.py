@@ -51,3 +51,11 @@ def test_a_view_that_shows_an_option_is_worth_more() -> None:
 def test_a_view_of_a_wall_is_worth_less() -> None:
     wall, door = view(1, math.pi / 2), view(2)
     assert pick([wall, door], (), 1) == (door,)
+
+
+def test_an_earlier_view_is_shown_again_where_it_alone_shows_an_option_and_there_is_room() -> None:
+    behind = Option(1.5, 2.0, math.pi, "doorway", 1.0)
+    new, earlier = [view(2)], [view(1, math.pi)]
+    assert [v.id for v in pick(new, (), 2, shown=earlier)] == [2], "nothing that it adds"
+    assert [v.id for v in pick(new, (behind,), 2, shown=earlier)] == [1, 2]
+    assert [v.id for v in pick(new, (behind,), 1, shown=earlier)] == [2], "what is new comes first"
