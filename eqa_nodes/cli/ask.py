@@ -240,15 +240,16 @@ def _write_evidence(result: EpisodeResult, folder: Path) -> Iterator[Path]:
     Yields their paths. A view that is not kept any more has none.
     """
     from eqa_nodes.bench.report.drawing import map_css, map_svg
-    from eqa_nodes.bench.report.measured import measured_picture
+    from eqa_nodes.bench.report.proof import proof_picture
     from eqa_nodes.core.storage.codec import write_bytes
     from eqa_nodes.core.types.measures import measures_of
 
     images = {k.id: k for k in result.trace.keyframes} if result.trace is not None else {}
+    calls = result.trace.calls if result.trace is not None else ()
     for rank, e in enumerate(result.answer.evidence, start=1):
         path = folder / (f"{rank}-frame-{e.frame:06d}.jpg" if e.frame >= 0 else f"{rank}-view-{e.keyframe_id:06d}.jpg")
         if e.keyframe_id in images:
-            write_bytes(path, measured_picture(images[e.keyframe_id], e.note))
+            write_bytes(path, proof_picture(images[e.keyframe_id], e.note, calls))
             yield path
     if result.trace is not None and any(measures_of(e.note) for e in result.answer.evidence):
         path = folder / "measured-from-above.svg"

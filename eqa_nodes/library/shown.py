@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from eqa_nodes.bench.report.drawing import map_css, map_svg
-from eqa_nodes.bench.report.measured import measured_picture
+from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import shown_note
@@ -133,7 +133,7 @@ class Asked:
         view = next((v for v in self.trace.keyframes if v.id == evidence.keyframe_id), None)
         if view is None:
             return f"<p>{escape(note)}, {where} (its image is not kept any more)</p>"
-        picture = shrunk(measured_picture(view, evidence.note), _PX)
+        picture = shrunk(proof_picture(view, evidence.note, self.trace.calls), _PX)
         return (f'<figure style="display:inline-block"><img src="{_data(picture, "jpeg")}">'
                 f"<figcaption>{escape(note)}, {where}</figcaption></figure>")
 

@@ -19,7 +19,7 @@ from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.index import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
 from eqa_nodes.bench.report.known import embedded, size_of
-from eqa_nodes.bench.report.measured import measured_picture
+from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.story import story_of
@@ -168,7 +168,7 @@ def _card(number: int, sample: Sample, prediction: Prediction, score: QuestionSc
     strip = tuple(images.picture(k, _caption(k, begin), k.id in proof, _THUMB_PX) for k in _spread(views, proof))
     evidence = None
     if first is not None:
-        drawn_in = replace(first, jpeg=measured_picture(first, proof[first.id]))
+        drawn_in = replace(first, jpeg=proof_picture(first, proof[first.id], trace.calls if trace else ()))
         evidence = images.picture(drawn_in, shown_note(proof[first.id]) or _caption(first, begin), True, _EVIDENCE_PX)
         evidence = replace(evidence, outlines=outlines(first, proof[first.id]) if evidence.src else ())
     drawn = map_svg(trace, sample.target, sample.start) if trace else Markup("")

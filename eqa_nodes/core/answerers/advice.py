@@ -45,7 +45,9 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
     sure = _share(reply.get("confidence"), _UNSTATED) if text else 0.0
     points = _evidence(reply.get("evidence"), pictures)
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
-    proof = [brief.views[named.picture] for named in points] or ([brief.views[-1]] if brief.views else [])
+    proof = [brief.views[named.picture] for named in points]
+    if not proof and reply.get("evidence") != []:  # it named none that can be read; [] says that no picture proves it
+        proof = list(brief.views[-1:])
     unanswered = "; ".join(filter(None, ("the pictures do not answer the question", missing)))
     answer = Answer(text, sure, not text, evidence_from(proof, reasons[:200]) if text else (),
                     message="" if text else unanswered)

@@ -204,7 +204,8 @@ def test_a_point_may_be_in_shares_pixels_or_thousandths(point: object, expected:
 
 
 def test_an_answer_without_a_picture_rests_on_the_newest_one() -> None:
-    for evidence in ([], None, [{"picture": 7}], "2"):
+    assert read({"answer": "no", "evidence": []}).answer.evidence == (), "it says that no picture proves it"
+    for evidence in (None, [{"picture": 7}], "2"):
         assert [e.keyframe_id for e in read({"answer": "an apple", "evidence": evidence}).answer.evidence] == [2]
 
 

@@ -51,7 +51,7 @@ def test_pictures_are_small_and_in_order_and_what_changes_comes_last() -> None:
 
 
 def test_where_it_can_go_nowhere_the_model_is_told_to_answer() -> None:
-    assert "answer as well as the pictures allow" in str(shown(brief(options=()), 512).parts[-1])
+    assert "Answer as well as pictures and notes allow" in str(shown(brief(options=()), 512).parts[-1])
 
 
 def test_a_look_round_is_told_without_a_direction_and_not_drawn() -> None:
