@@ -1,4 +1,4 @@
-"""Draws into the picture that proves an answer what proves it: measured lines, and the place that a model pointed at."""
+"""Draws into a picture what makes it prove an answer: measured lines, and the place that a model pointed at."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _RADIUS, _WIDTH = 1 / 18, 1 / 110  # of the image's shorter side
 def proof_picture(view: Keyframe, note: str, calls: Sequence[ModelCall] = ()) -> bytes:
     """Return the JPEG of a view with the lines of its evidence's note, and a ring round what the model pointed at.
 
-    calls: of the episode; the last one that pointed into this view counts. The picture is unchanged where there is nothing
-    to draw, or where it is damaged: who decodes it for a page says so.
+    calls: of the episode; the last one that pointed into this view counts. The picture is unchanged where there is
+    nothing to draw, or where it is damaged: who decodes it for a page says so.
     """
     jpeg, points = measured_picture(view, note), pointed_at(view.id, calls)
     if not points:

@@ -20,7 +20,8 @@ def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: C
 
     now: ids of those taken where the robot stands. A view adds what no chosen one shows: another direction or place,
     and options that can be seen in it. shown: views that were shown before, which add options only: one is shown again
-    where it alone shows an option, if there is room. Fewer are returned where the rest adds too little, but one of `views` at least: the newest, where they are alike.
+    where it alone shows an option, if there is room. Fewer are returned where the rest adds too little, but one of
+    `views` at least: the newest, where they are alike.
     """
     chosen = list(kept)[:most - 1]
     ids = {view.id for view in chosen}

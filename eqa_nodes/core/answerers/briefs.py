@@ -19,8 +19,9 @@ _DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left"
                "on the right", "ahead on the right")
 _NO_MARKERS = str.maketrans("<>", "()")
 _APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
-_LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where they show no "
-         "answer, leave it empty, say in reasons what was looked for and not found, and in missing what was not seen.")
+_LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where "
+         "they show no answer, leave it empty, say in reasons what was looked for and not found, and in missing what "
+         "was not seen.")
 _KINDS = {"frontier": "unexplored space", "doorway": "a doorway or gap", "floor": "floor not yet visited"}
 
 

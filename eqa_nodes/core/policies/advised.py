@@ -53,8 +53,8 @@ def apart(listed: Sequence[tuple[Option, Valued]]) -> list[tuple[Option, Valued]
 def spread(listed: Sequence[tuple[Option, Valued]], most: int) -> list[tuple[Option, Valued]]:
     """Return at most `most` options, given best first: first one of each region, then the others, best first.
 
-    A region is what lies within _REGION_M of a better option. A long list would otherwise hold the near places only, and a
-    model could not name a room that it passed before.
+    A region is what lies within _REGION_M of a better option. A long list would otherwise hold the near places only,
+    and a model could not name a room that it passed before.
     """
     firsts: list[tuple[Option, Valued]] = []
     rest: list[tuple[Option, Valued]] = []

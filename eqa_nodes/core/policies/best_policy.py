@@ -96,7 +96,8 @@ class BestPolicy:
         floor = [self._floor_option(situation, place) for place in
                  unvisited_floor(reach, known, _FLOOR, _FLOOR_M) if self._targets.open(place.pose)]
         found = apart(sorted(found, key=lambda pair: -pair[1].score))
-        self._listed = [*spread(found, self._c.listed - len(floor)), *((self._as_option(situation, o), o) for o in floor),
+        unvisited = [(self._as_option(situation, option), option) for option in floor]
+        self._listed = [*spread(found, self._c.listed - len(floor)), *unvisited,
                         *self._look_round(situation.pose, situation.grid)]
         return [option for option, _ in self._listed]
 

@@ -52,7 +52,8 @@ def test_a_look_round_goes_nowhere() -> None:
 
 
 def test_a_drive_that_ends_before_its_place_is_noted_too() -> None:
-    on_the_way = Decision(Pose2(1.0, 0.0, 0.0), "", (Candidate(5.0, 0.0, 0.2, "frontier"), Candidate(1.0, 0.0, 0.1, "floor")))
+    aimed_at, runner_up = Candidate(5.0, 0.0, 0.2, "frontier"), Candidate(1.0, 0.0, 0.1, "floor")
+    on_the_way = Decision(Pose2(1.0, 0.0, 0.0), "", (aimed_at, runner_up))
     assert sent(option("doorway", "kitchen"), Pose2(1.0, 0.0, 0.0), on_the_way).notes() == (
         "A door is open. The robot was then sent to a doorway (kitchen by your guess).",)
 

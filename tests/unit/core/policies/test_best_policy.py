@@ -349,7 +349,8 @@ def test_a_place_that_is_nowhere_is_not_gone_to(odd: float) -> None:
 
 def test_a_long_list_keeps_a_place_of_each_part_of_the_building() -> None:
     def at(x: float, score: float) -> tuple[Option, Valued]:
-        return Option(x, 0.0, 0.0, "doorway", x), Valued(ReachablePose(Pose2(x, 0.0, 0.0), x), 0.1, "frontier", "", score)
+        place = ReachablePose(Pose2(x, 0.0, 0.0), x)
+        return Option(x, 0.0, 0.0, "doorway", x), Valued(place, 0.1, "frontier", "", score)
 
     near, far = [at(0.9 * i, 1.0 - 0.1 * i) for i in range(4)], at(20.0, 0.01)
     assert spread([*near, far], 3) == [near[0], near[3], far]
