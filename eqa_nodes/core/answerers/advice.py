@@ -55,7 +55,8 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
     assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
                    for rank, named in enumerate(points)]
     options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures))
-    return Advice(answer, reasons, missing, options, _with_room(assessments, brief, room),
+    told = " ".join(filter(None, (reasons, _not_there(reply, len(brief.options), pictures))))
+    return Advice(answer, told, missing, options, _with_room(assessments, brief, room),
                   _targets(reply.get("targets")), room)
 
 
@@ -157,6 +158,13 @@ def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Pictu
         if len(found) == _MOST_POINTED:
             break
     return found
+
+
+def _not_there(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture]) -> str:
+    """Return in words which numbers a reply names that were not listed, so that the next call tells; "" for none."""
+    lost = sorted({_numbered(entry) for entry in _places(reply) if _numbered(entry) > numbers
+                   and not 1 <= (_whole(entry.get("picture", entry.get("image"))) or 0) <= len(pictures)})
+    return f"(There was no number {' or '.join(map(str, lost))}.)" if lost else ""
 
 
 def _place(picture: Picture, point: object) -> Option | None:

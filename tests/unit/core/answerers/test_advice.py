@@ -241,3 +241,10 @@ def test_the_form_for_structured_outputs_names_what_is_read() -> None:
     assert set(FORM["required"]) == set(FORM["properties"])  # type: ignore[call-overload]
     pictures = [part for part in shown(brief(), 0).parts if isinstance(part, Picture)]
     assert Image.open(io.BytesIO(pictures[0])).size == (640, 480)
+
+
+def test_a_number_that_was_not_listed_is_told_in_the_next_call() -> None:
+    said = read({"reasons": "A door is open.", "go_to": [{"number": 9, "chance": 0.9}, {"number": 1, "chance": 0.2}]})
+    assert said.reasons == "A door is open. (There was no number 9.)" and said.options[0].weight == 0.2
+    pointed = {"number": 9, "picture": 2, "point": [0.5, 0.9], "chance": 0.9}
+    assert read({"reasons": "A door is open.", "go_to": [pointed]}).reasons == "A door is open.", "it has a picture"
