@@ -228,9 +228,9 @@ def _trace(robot: WatchedRobot, entry: Entry, answer: Answer) -> EpisodeTrace:
     """Return what happened, with the views that prove the answer among its views."""
     text = entry.question.text
     trace = replace(robot.live.trace(text), grid=robot.grid(), question=text, answer=answer)
-    there = {view.id for view in trace.keyframes}
+    there = {(view.id, view.stamp_ns) for view in trace.keyframes}
     for evidence in answer.evidence:
-        if evidence.keyframe_id not in there:
+        if (evidence.keyframe_id, evidence.stamp_ns) not in there:
             try:
                 trace.keyframes.append(robot.view(evidence))
             except EqaError:

@@ -44,7 +44,8 @@ class RecordedRobot:
         self.changed: Callable[[str, list[str]], None] = lambda node, names: None
         self._listener: Callable[[Progress], None] = lambda progress: None
         self._turn, self._waiting, self._stops = threading.Lock(), list[object](), 0
-        self._views: OrderedDict[int, Keyframe] = OrderedDict()
+        self._views: OrderedDict[tuple[int, int], Keyframe] = OrderedDict()  # by id and stamp: each choice of
+        # views of a recording, such as those of its memory, numbers them anew
         self._shown = b""
         self._runner = open_runner(lambda text: self._listener(Progress(_READING, reason=text)))
 
@@ -81,7 +82,7 @@ class RecordedRobot:
         self._stops += 1
 
     def view(self, evidence: Evidence) -> Keyframe:
-        view = self._views.get(evidence.keyframe_id)
+        view = self._views.get((evidence.keyframe_id, evidence.stamp_ns))
         if view is None:
             raise StorageError(f"the view of {evidence.stamp_ns / 1e9:.1f} s is not kept any more: ask again")
         return view
@@ -121,8 +122,8 @@ class RecordedRobot:
             return
         self.live.told(trace)
         for view in trace.keyframes:
-            self._views[view.id] = view
-            self._views.move_to_end(view.id)
+            self._views[view.id, view.stamp_ns] = view
+            self._views.move_to_end((view.id, view.stamp_ns))
         while len(self._views) > _VIEWS:
             self._views.popitem(last=False)
         if trace.view:

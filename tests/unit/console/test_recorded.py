@@ -8,6 +8,7 @@ need_console()
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ class Reader:
     def __init__(self, listener: Callable[[str], None]) -> None:
         self.listener, self.go, self.asked = listener, threading.Event(), list[str]()
         self.fault: Exception | None = None
+        self.answer, self.story = ANSWER, STORY
 
     def run(self, sample: Sample) -> EpisodeResult:
         self.asked.append(sample.question)
@@ -39,7 +41,7 @@ class Reader:
         assert self.go.wait(WAIT_S)
         if self.fault is not None:
             raise self.fault
-        return EpisodeResult(sample.id, ANSWER, None, STORY)
+        return EpisodeResult(sample.id, self.answer, None, self.story)
 
     def blind(self, sample: Sample) -> Answer:
         return Answer(abstained=True)
@@ -82,6 +84,19 @@ def test_an_answer_comes_with_its_proofs_and_the_whole_path(robot: RecordedRobot
     assert robot.view(ANSWER.evidence[0]) == STORY.keyframes[6]
     assert [p.reason for p in heard if p.reason] == ["tour: frame 3 of 40"] * 2
     assert shown_live(robot)["recorded"] and robot.grid() is None and robot.surfaces() is None
+
+
+def test_two_choices_of_views_may_number_different_pictures_alike(
+        robot: RecordedRobot, readers: list[Reader]) -> None:
+    readers[0].go.set()
+    robot.ask(Question("When did you see the desk?"), lambda progress: None, threading.Event())
+    desk = STORY.keyframes[6]
+    door = replace(desk, stamp_ns=desk.stamp_ns + 1, jpeg=b"a door")
+    proof = ANSWER.evidence[0]._replace(stamp_ns=door.stamp_ns)
+    readers[0].answer = replace(ANSWER, evidence=(proof,))
+    readers[0].story = replace(STORY, keyframes=[door])
+    robot.ask(Question("Is the door open?"), lambda progress: None, threading.Event())
+    assert robot.view(proof) == door and robot.view(ANSWER.evidence[0]) == desk
 
 
 def test_before_the_first_answer_there_is_no_picture(robot: RecordedRobot) -> None:
