@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     from eqa_nodes.cli.failures import in_one_line
+    from eqa_nodes.cli.first_word import first_word
     from eqa_nodes.cli.paths import check_outputs
     from eqa_nodes.cli.verbs import command_of
 
@@ -33,7 +34,8 @@ def _run(argv: Sequence[str] | None) -> int:
             complete()
         command = command_of(sys.argv[1:] if argv is None else argv)
         check_outputs(command)
-        code = command.run()
+        with first_word():
+            code = command.run()
         if sys.stdout is not None:  # it may be closed: `eqa ... >&-`
             sys.stdout.flush()
         return code
