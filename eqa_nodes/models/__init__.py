@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.config import ModelConfig, environment_model
 from eqa_nodes.registry import BACKENDS
 
 if TYPE_CHECKING:  # it needs numpy, which help texts must not load
@@ -29,4 +28,4 @@ def open_model(config: ModelConfig, api_key: str = "") -> Backend:
     if not config.cassette:
         return opened()
     from eqa_nodes.models.cassette import Cassette
-    return Cassette(config, opened, os.environ.get("EQA_VLM_MODEL", ""))
+    return Cassette(config, opened, environment_model(config.backend))

@@ -9,6 +9,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, Finite, NotNegative, Positive, Seed, check_ranges
 from eqa_nodes.core.settings import setting
 
+_STAND_INS = ("scripted", "simulated")  # they read no EQA_VLM_MODEL
 CASSETTE_MODES = ("auto", "record", "replay")
 DETAILS = ("", "low", "high", "auto")
 
@@ -76,4 +77,9 @@ class ModelConfig:
 
 def named_model(config: ModelConfig) -> str:
     """Return the name of the model that is asked, also where the environment names it; else that of the backend."""
-    return config.model or os.environ.get("EQA_VLM_MODEL", "") or config.backend
+    return config.model or environment_model(config.backend) or config.backend
+
+
+def environment_model(backend: str) -> str:
+    """Return the model that the environment names for a backend, "" where it names none, or a stand-in asks nobody."""
+    return "" if backend in _STAND_INS else os.environ.get("EQA_VLM_MODEL", "")

@@ -49,3 +49,12 @@ def test_settings_of_pictures_and_times_are_options() -> None:
         320, "low", 20.0, 400.0, 0.5)
     with pytest.raises(ConfigError, match="image_detail"):
         ModelConfig(image_detail="fine")
+
+
+@pytest.mark.parametrize("backend", ["scripted", "simulated"])
+def test_a_stand_in_does_not_bear_the_name_of_a_model_that_is_not_asked(
+        backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EQA_VLM_MODEL", "from-the-environment")
+    assert RunConfig(answerer="vlm", overrides={"answerer": {"model.backend": backend}}).model_name == backend
+    assert RunConfig(answerer="vlm", overrides={"answerer": {"model.backend": "transformers"}}).model_name \
+        == "from-the-environment"
