@@ -144,6 +144,7 @@ class Asking:
         """Raise EqaError for what cannot be, before anything starts."""
         from eqa_nodes.core.errors import ConfigError
 
+        self.recording.check()
         recorded = self.recording.history
         if recorded and (self.show or self.area or self.drive):
             raise ConfigError("a question about a recording drives nothing: leave out --show, --area and --drive")

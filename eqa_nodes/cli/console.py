@@ -78,6 +78,7 @@ class ServeConsole:
             raise ConfigError("--drive is for a graph that this command starts: a graph is launched with drive:=" +
                               self.drive)
         self.page.check()
+        self.recording.check()
         if self.recording.history is None:
             self.robot.check(self.config)
             return

@@ -24,6 +24,19 @@ class HistoryOptions:
     format: str = option("", FORMAT, complete=names.histories)
     views: ViewsOptions = group(ViewsOptions)
 
+    def check(self) -> None:
+        """Raise ConfigError for options of a recording where none is named: they would be ignored."""
+        from eqa_nodes.core.errors import ConfigError
+
+        if self.history is not None:
+            return
+        views = self.views
+        given = {"--episode": self.episode, "--format": self.format, "--frames": views.frames,
+                 "-k": views.k is not None, "--cache": views.cache is not None}
+        if lost := [name for name, value in given.items() if value]:
+            raise ConfigError(f"{' and '.join(lost)} of no recording: name it with --history PATH, or leave "
+                              f"{'them' if len(lost) > 1 else 'it'} out")
+
     def source(self, options: BagOptions | None) -> HistorySource:
         """Return the recording. options: how a bag is read, None = the usual way. Raises EqaError."""
         from eqa_nodes.runners.history import file_source

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from eqa_nodes.cli import main
 from eqa_nodes.cli.asked_progress import words_of
 from eqa_nodes.cli.printing import print_answer
 from eqa_nodes.core.agent.progress import Progress
@@ -22,3 +25,15 @@ def test_an_answer_is_one_line_however_narrow_the_output() -> None:
 def test_who_waits_hears_how_many_are_before_it() -> None:
     assert words_of(Progress("queued", place=1))[1] == "the question is queued: it is the next one"
     assert words_of(Progress("queued", place=3))[1] == "the question is queued: 2 before it"
+
+
+@pytest.mark.parametrize(("words", "named"), [
+    (("--episode", "q-3"), "--episode"), (("--format", "stray"), "--format"), (("--frames", "recalled"), "--frames"),
+    (("-k", "5", "--cache", "kept"), "-k and --cache")])
+def test_options_of_a_recording_without_one_are_refused(
+        words: tuple[str, ...], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["ask", "Where is the mug?", "--scene", "house:7", *words]) == 2
+    assert f"eqa: {named} of no recording: name it with --history PATH" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
