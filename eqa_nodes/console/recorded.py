@@ -17,6 +17,7 @@ from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.runners.history import ANSWERING
 
 _TURN_S = 0.1  # how often a question that waits looks whether it was called off
 _VIEWS = 500  # of earlier answers that are kept
@@ -47,7 +48,7 @@ class RecordedRobot:
         self._views: OrderedDict[tuple[int, int], Keyframe] = OrderedDict()  # by id and stamp: each choice of
         # views of a recording, such as those of its memory, numbers them anew
         self._shown = b""
-        self._runner = open_runner(lambda text: self._listener(Progress(_READING, reason=text)))
+        self._runner = open_runner(self._hear)
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         mine, stops = object(), self._stops
@@ -103,6 +104,11 @@ class RecordedRobot:
 
     def close(self) -> None:
         self._runner.close()
+
+    def _hear(self, text: str) -> None:
+        """Tell the listener what the runner does; the page names the recording above, so that the texts need not."""
+        now = text.removeprefix(f"{self.place}: ")
+        self._listener(Progress(ANSWERING) if now == ANSWERING else Progress(_READING, reason=now))
 
     def _told(self, question: Question, called_off: Callable[[], bool]) -> Answer:
         try:

@@ -20,12 +20,15 @@ Plain = Mapping[str, Any]
 
 
 def shown_live(robot: WatchedRobot | None) -> Plain:
-    """Return what is seen now: numbers that change with the pictures, and the goals of the newest question."""
+    """Return what is seen now: numbers that change with the pictures, and the goals of the newest question.
+
+    map: 0 for a recording whose path is not read yet: an empty map would show.
+    """
     if robot is None:
         return {"ready": False}
     trace = robot.live.trace()
     return {"ready": True, "recorded": robot.recorded, "place": robot.place, "camera": robot.pictures,
-            "map": robot.live.version, "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
+            "map": robot.live.version if trace.poses or not robot.recorded else 0, "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
             "goals": shown_decisions(trace.decisions),
             "call": shown_call(trace, robot.live.calls), "inquiry": shown_inquiry(robot.live.inquiry()),
             "refused": trace.refused}
@@ -96,4 +99,5 @@ def _proof(proof: Proof) -> Plain:
     e = proof.evidence
     return {"picture": bool(proof.jpeg), "note": shown_note(e.note), "where": proof.where, "trouble": proof.trouble,
             "x": round(e.pose.x, 2), "y": round(e.pose.y, 2), "heading": round(math.degrees(e.pose.yaw), 0),
-            "seconds": round(e.stamp_ns / 1e9, 1), "outlines": shown_outlines(proof.outlines)}
+            "seconds": round(e.stamp_ns / 1e9, 1), "frame": e.frame,
+            "offset_s": round(e.offset_ns / 1e9, 2) if e.offset_ns >= 0 else None, "outlines": shown_outlines(proof.outlines)}

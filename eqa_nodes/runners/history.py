@@ -47,6 +47,7 @@ from sim_bridge.scans import find_scan
 if TYPE_CHECKING:
     from eqa_nodes.recordings.tours import Tour
 
+ANSWERING = "answering"  # what the listener hears when the views are there
 _SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
 _OPEN = 2  # histories whose views are kept open: questions about one come together
 
@@ -149,7 +150,7 @@ class HistoryRunner:
             views, (answer, shown) = past, told
         else:
             views = self._opened(source, self._selection.frames, sample)
-            self._listener("answering")
+            self._listener(ANSWERING)
             began = time.monotonic()
             answer, shown = self._answered(question, views)
         spots = views.kept.spots

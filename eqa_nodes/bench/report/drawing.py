@@ -48,11 +48,11 @@ def map_svg(trace: EpisodeTrace, target: Point | None, start: Pose2 | None, over
     over: SVG that is drawn over the path, below the goals' numbers; css: makes it a file of its own, with these rules.
     """
     poses = [pose for _, pose in trace.poses]
-    box = widened(extent(trace.grid, poses, target))
+    evidence = trace.answer.evidence if trace.answer else ()
+    box = widened(extent(trace.grid, [*poses, *_lit(evidence)] if poses and trace.grid is None else poses, target))
     if box is None:
         return Markup("")
     size = sign_size(box)
-    evidence = trace.answer.evidence if trace.answer else ()
     parts = [grid_image(trace.grid, grid_png(trace.grid))] if trace.grid is not None else []
     parts += [_frontiers(trace.decisions), _path(poses), _cones(evidence), measures_svg(evidence)]
     if target is not None:
@@ -175,6 +175,12 @@ def _goal(pose: Pose2, numbers: Sequence[int], decisions: Sequence[TraceDecision
 
 def _cones(evidence: Sequence[Evidence]) -> str:
     return "".join(cone(e.pose, "the evidence was seen from here") for e in evidence[:3])
+
+
+def _lit(evidence: Sequence[Evidence]) -> list[Pose2]:
+    """Return the ends of the cones: a recording has no map whose floor would make room for them."""
+    turns = (_CONE_HALF_RAD, 0.0, -_CONE_HALF_RAD)
+    return [Pose2(*ahead(e.pose, _CONE_M, turn), 0.0) for e in evidence[:3] for turn in turns]
 
 
 def cone(pose: Pose2, title: str) -> str:

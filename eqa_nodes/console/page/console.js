@@ -199,14 +199,14 @@ function card(entry) {
   } else if (entry.state === "asking") {
     const p = entry.progress;
     head.append(takeBack(entry, "Cancel"));
-    made.append(make("p", { className: "phase" }, make("i"), make("b", { textContent: p ? p.phase : "beginning" }),
+    made.append(make("p", { className: "phase" }, make("i"), make("b", { textContent: !p ? "beginning" : p.phase === "deciding" ? "asking the model" : p.phase }),
       make("span", { textContent: p && p.steps ? `${p.steps} steps · ${fixed(p.metres, 1)} m` : "" })),
       make("p", { className: "reason", textContent: p?.reason ?? "" }));
   } else {
     head.append(make("time", { textContent: new Date(1000 * entry.asked).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) }));
     made.append(answerOf(entry), make("div", { className: "proofs" },
       ...entry.proofs.map((proof, k) => proofOf(`/questions/${entry.id}/proof/${k}.jpg`, proof))));
-    if (entry.cost.steps || !entry.error) made.append(costOf(entry.cost));
+    if (entry.cost.steps || !entry.error) made.append(costOf(entry.cost, !live.recorded));
     if (entry.trouble) made.append(make("p", { className: "soft", textContent: entry.trouble }));
     if (entry.replay) made.append(make("a", { className: "again", href: "#past/" + entry.replay, textContent: "Replay" }));
   }

@@ -95,14 +95,19 @@ export function answerOf(entry) {
 
 export function proofOf(url, proof) {
   const note = make("figcaption", {}, make("b", { textContent: "Seen: " }), [proof.note, proof.where].filter(Boolean).join(", "),
-    make("small", { textContent: `at ${when(proof.seconds)}, from x ${proof.x} m, y ${proof.y} m, heading ${(proof.heading + 360) % 360}°` }));
+    make("small", { textContent: `${moment(proof)}, from x ${proof.x} m, y ${proof.y} m, heading ${(proof.heading + 360) % 360}°` }));
   return make("figure", { className: "proof" },
     proof.picture ? shot(url, "evidence: " + proof.note, proof.outlines) : make("p", { className: "soft", textContent: proof.trouble }), note);
 }
 
-export function costOf(cost) {
-  const parts = [`${cost.steps} steps`, `${fixed(cost.metres, 1)} m`, `${fixed(cost.seconds, 1)} s`];
-  if (cost.calls) parts.push(`${cost.calls} model calls`, `${cost.tokens} tokens`);
+// In a recording its frame is found again; the clock of a phone says nothing.
+const moment = proof => proof.frame < 0 ? `at ${when(proof.seconds)}`
+  : `frame ${proof.frame}` + (proof.offset_s === null ? "" : `, ${fixed(proof.offset_s, 2)} s into the bag`);
+
+// drives: whether there is a robot, whose steps count.
+export function costOf(cost, drives = true) {
+  const parts = [...(drives ? [`${cost.steps} steps`, `${fixed(cost.metres, 1)} m`] : []), `${fixed(cost.seconds, 1)} s`];
+  if (cost.calls) parts.push(`${cost.calls} model call${cost.calls === 1 ? "" : "s"}`, `${cost.tokens} tokens`);
   if (cost.money) parts.push(`${cost.money.toPrecision(3)} by the model's prices`);
   const line = make("p", { className: "cost", textContent: parts.join(" · ") });
   if (cost.privileged.length) {

@@ -23,6 +23,7 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.runners.history import ANSWERING
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.console_server import ANSWER, STORY
 
@@ -38,6 +39,7 @@ class Reader:
     def run(self, sample: Sample) -> EpisodeResult:
         self.asked.append(sample.question)
         self.listener("tour: frame 3 of 40")
+        self.listener(ANSWERING)
         assert self.go.wait(WAIT_S)
         if self.fault is not None:
             raise self.fault
@@ -82,7 +84,8 @@ def test_an_answer_comes_with_its_proofs_and_the_whole_path(robot: RecordedRobot
         shown = robot.live.trace()
         assert (shown.question, shown.poses, shown.answer) == (text, STORY.poses, ANSWER)
     assert robot.view(ANSWER.evidence[0]) == STORY.keyframes[6]
-    assert [p.reason for p in heard if p.reason] == ["tour: frame 3 of 40"] * 2
+    assert [(p.phase, p.reason) for p in heard] == [
+        ("queued", ""), ("reading", ""), ("reading", "frame 3 of 40"), ("answering", "")] * 2
     assert shown_live(robot)["recorded"] and robot.grid() is None and robot.surfaces() is None
 
 
@@ -99,7 +102,11 @@ def test_two_choices_of_views_may_number_different_pictures_alike(
     assert robot.view(proof) == door and robot.view(ANSWER.evidence[0]) == desk
 
 
-def test_before_the_first_answer_there_is_no_picture(robot: RecordedRobot) -> None:
+def test_before_the_first_answer_there_is_no_picture(robot: RecordedRobot, readers: list[Reader]) -> None:
+    robot.live.began("Where is the desk?")
+    assert shown_live(robot)["map"] == 0  # the page would show an empty one
+    robot.live.told(STORY)
+    assert shown_live(robot)["map"] == robot.live.version
     with pytest.raises(RequestRefused, match="no view of the recording"):
         robot.camera()
     with pytest.raises(StorageError, match="ask again"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import zipfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.fixtures.synthetic_run import answers, make_run, path, trace
 
@@ -187,6 +189,18 @@ def test_map_shows_path_goals_and_target() -> None:
 
 def test_nothing_to_draw_is_no_picture() -> None:
     assert map_svg(EpisodeTrace(), None, None) == ""
+
+
+def test_without_a_map_the_picture_has_room_for_where_the_proof_was_seen() -> None:
+    pose = Pose2(0.0, 0.0, math.pi)
+    seen = EpisodeTrace("Where?", [(0, pose), (1, Pose2(6.0, 4.0, 0.0))],
+                        answer=Answer("here", evidence=(Evidence(1, 0, pose),)))
+    x0 = float(re.search(r'viewBox="(\S+)', str(map_svg(seen, None, None)))[1])  # type: ignore[index]
+    assert x0 < -1.8
+    assert float(re.search(r'viewBox="(\S+)', str(map_svg(replace(seen, answer=None), None, None)))[1]) == -0.5  # type: ignore[index]
+
+
+def test_a_map_of_nothing_and_of_one_place() -> None:
     still = EpisodeTrace(poses=[(0, Pose2(1, 1, 0))])
     assert "<polyline" not in map_svg(still, None, None)
     assert "<svg" in map_svg(still, None, None)
