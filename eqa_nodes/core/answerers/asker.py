@@ -79,7 +79,7 @@ class MeteredModel:
         check_question(question.text)
         before = self.models.spent()
         reply, shown = look() if views else (NOTHING_SEEN, ())
-        message = NO_ANSWER if reply.abstain else ""
+        message = ": ".join(filter(None, (NO_ANSWER, reply.why))) if reply.abstain else ""
         if question.force_guess and views and not reply.abstain:
             reply, message = self._checked(question, reply)
         if not views or (reply.abstain and question.force_guess):

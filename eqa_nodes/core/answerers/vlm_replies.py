@@ -39,7 +39,8 @@ NOTHING_SEEN = Reply("", 0.0, (), True)
 def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images") -> Reply:
     """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it."""
     if views and reply.get("abstain", False) is True:
-        return NOTHING_SEEN
+        why = reply.get("why")  # a help for whoever reads it: nothing is asked again for its form
+        return NOTHING_SEEN._replace(why=why.strip()[:MAX_TEXT] if isinstance(why, str) else "")
     images = _numbers(reply, views, proof) if views else ()
     why = _words(reply, "why", "of the reply") if "why" in reply else ""
     return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why)

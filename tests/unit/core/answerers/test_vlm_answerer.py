@@ -190,6 +190,13 @@ def test_a_number_is_a_text() -> None:
     assert _run(answer_json(answer=3))[0].text == "3"
 
 
+@pytest.mark.parametrize(("why", "said"), [("no fridge is in view", ": no fridge is in view"), ("", ""), (None, ""),
+                                           (["a list"], "")])
+def test_an_abstention_says_why_where_the_model_does(why: object, said: str) -> None:
+    answer, _ = _run(answer_json(abstain=True, answer="", images=[], why=why))
+    assert answer.abstained and answer.message == "the views do not answer the question" + said
+
+
 def test_abstaining() -> None:
     answer, _ = _run(answer_json(abstain=True, answer="", images=[]))
     assert answer.abstained
