@@ -52,11 +52,19 @@ def progress_line(console: Console) -> Iterator[ProgressLine]:
         yield ProgressLine(None)
 
 
+_PHASES = {"deciding": "asking the model"}  # in words, where the phase alone does not say what takes long
+
+
+def doing(progress: Progress) -> str:
+    """Return what the agent is doing, with its steps and the reason."""
+    p = progress
+    return f"{_PHASES.get(p.phase, p.phase)}, {p.steps} steps, {p.metres:.1f} m. {p.reason}".rstrip()
+
+
 def words_of(progress: Progress) -> tuple[str, str]:
     """Return the step that progress tells of, and how it stands."""
     p = progress
     if p.place:
         turn = "it is the next one" if p.place == 1 else f"{p.place - 1} before it"
         return f"{p.phase} {p.place}", f"the question is {p.phase}: {turn}"
-    counts = f"{p.phase}, {p.steps} steps, {p.metres:.1f} m."
-    return f"{p.phase} {p.reason}", f"{counts} {p.reason}".rstrip()
+    return f"{p.phase} {p.reason}", doing(p)

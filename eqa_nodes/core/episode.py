@@ -159,7 +159,7 @@ class Episode:
                 or ports.explorer.options(self.question, ()) is None):
             return None
         return Consulting(self.question, adviser, ports.explorer, ports.memory, ports.odometry, self.config,
-                          self.views, self.answers, self.bounds)
+                          self.views, self.answers, self.bounds, self._report)
 
     def _confirmed(self) -> bool:
         """Look again where the policy wants to before an answer is given; False when it no longer stands after that."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from eqa_nodes.bench.running.estimate import RunEstimate, RunEstimator, in_short, in_words
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.cli.asked_progress import doing
 from eqa_nodes.cli.printing import shown
 from eqa_nodes.core.agent.agent import Progress as Searching
 
@@ -23,7 +25,8 @@ class RunBar:
         self._samples = {sample.id: sample for sample in samples}
         self._meter = RunEstimator(len(samples))
         self._progress = Progress(SpinnerColumn(), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
-                                  TextColumn("{task.fields[outlook]}{task.description}"), console=console)
+                                  TextColumn("{task.fields[outlook]}{task.description}", table_column=Column(
+                                      ratio=1, no_wrap=True, overflow="ellipsis")), console=console, expand=True)
         self._task = self._progress.add_task("", total=len(samples), outlook="")
 
     def __enter__(self) -> RunBar:
@@ -39,7 +42,7 @@ class RunBar:
 
     def searching(self, now: Searching) -> None:
         """Show what the agent is doing."""
-        self.say(f"{now.phase}, {now.steps} steps, {now.metres:.1f} m. {now.reason}")
+        self.say(doing(now))
 
     def asked(self, now: RunProgress) -> None:
         """Show a question that has ended."""

@@ -11,6 +11,7 @@ from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.notebook import Notebook, targets_of
 from eqa_nodes.core.agent.picking import pick
+from eqa_nodes.core.agent.progress import ProgressReport
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.protocols import Adviser, Explorer, Memory, Odometry
 from eqa_nodes.core.types.advice import Advice, Brief
@@ -35,10 +36,11 @@ class Consulting:
     regions: Sequence[RankedRegion] = ()
 
     def __init__(self, question: Question, adviser: Adviser, explorer: Explorer, memory: Memory, odometry: Odometry,
-                 config: AgentConfig, views: ViewAssessments, answers: Answers, bounds: Bounds) -> None:
+                 config: AgentConfig, views: ViewAssessments, answers: Answers, bounds: Bounds,
+                 report: ProgressReport) -> None:
         self._question, self._adviser, self._explorer = question, adviser, explorer
         self._memory, self._odometry, self._config = memory, odometry, config
-        self._views, self._answers, self._bounds = views, answers, bounds
+        self._views, self._answers, self._bounds, self._report = views, answers, bounds, report
         self.advice: Sequence[WeighedOption] = ()
         self._said = Advice(Answer(abstained=True))
         self._last_text, self._repeated = "", 0  # the answer of the last calls, and how many of them gave it
@@ -55,7 +57,7 @@ class Consulting:
         brief = self._brief()
         if brief is None:
             return False
-        said = self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None)
+        said = self._advice(brief)
         if said is None:
             return False
         answer = self._taken(said, brief)
@@ -72,8 +74,7 @@ class Consulting:
         views = pick(self._memory.since(0)[-_EARLIER:], (), _CLOSING * self._config.pictures, (),
                      self._views.proof()[:_PROOF])
         brief = self._filled(views)
-        said = self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None, keep=False) \
-            if views else None
+        said = self._advice(brief, keep=False) if views else None
         if said is None:
             return self._answers.last
         answer = self._taken(said, brief)
@@ -102,6 +103,11 @@ class Consulting:
         """Note which option the robot was sent to."""
         self._legs += 1
         self._notebook.went(decision, self.advice)
+
+    def _advice(self, brief: Brief, keep: bool = True) -> Advice | None:
+        """Ask the model, which may take long; None where the limits allow no call. keep: one is kept for the answer."""
+        self._report("deciding")
+        return self._bounds.asked(lambda: self._adviser.advise(self._question, brief), None, keep)
 
     def _insists(self, answer: Answer) -> bool:
         """Say whether the model gives the same answer again and again: more of the same would not make it surer."""

@@ -11,8 +11,8 @@ from eqa_nodes.core.types.inquiries import Inquiry
 
 
 class Progress(NamedTuple):
-    """What the agent is doing now; phase: queued | remembering | looking | exploring | asking | driving |
-    answering | showing.
+    """What the agent is doing now; phase: queued | remembering | looking | deciding | exploring | asking | driving |
+    answering | showing. deciding: a model is shown pictures and options; asking: a person is asked.
 
     place: of a queued question, 1 = the next one; call: what a model was just asked, which nothing else tells; inquiry:
     what a person is asked, told when it opens and when it ends.

@@ -27,6 +27,10 @@ def test_who_waits_hears_how_many_are_before_it() -> None:
     assert words_of(Progress("queued", place=3))[1] == "the question is queued: 2 before it"
 
 
+def test_a_model_that_thinks_is_named() -> None:
+    assert words_of(Progress("deciding", 12, 1.5))[1] == "asking the model, 12 steps, 1.5 m."
+
+
 @pytest.mark.parametrize(("words", "named"), [
     (("--episode", "q-3"), "--episode"), (("--format", "stray"), "--format"), (("--frames", "recalled"), "--frames"),
     (("-k", "5", "--cache", "kept"), "-k and --cache")])

@@ -58,6 +58,16 @@ def test_the_bar_of_a_run_shows_hostile_texts(text: str) -> None:
     assert "\x1b]" not in out and "\x1b[2J" not in out and "\x07" not in out and out.count("red") >= 4
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_long_reason_leaves_the_bar_and_the_counts(width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width, color_system=None, legacy_windows=False)
+    with RunBar(console, [Sample("q", "", "")] * 4) as bar:
+        bar.say("goes to where the model expects the living room: 10 % to see the answer, 4.1 m away, best of eight")
+    last = out.getvalue().split("\r")[-1]
+    assert f"{' ' * 20} 0/4 0:00:00 goes to where" in last and "…" in last  # a bar without colour is blank
+
+
 def test_markup_is_what_rich_would_take_it_for_otherwise() -> None:
     assert printed(lambda console: console.print("[bold]x[/bold]")).strip() == "x"
     assert printed(lambda console: console.print(shown("[bold]x[/bold]"))).strip() == "[bold]x[/bold]"

@@ -88,6 +88,13 @@ def test_what_it_named_is_shown_again_with_what_is_new() -> None:
     assert world.briefs[1].views[0] == view(1) and world.briefs[1].now == (2,)
 
 
+def test_whoever_waits_hears_that_a_model_is_asked() -> None:
+    world, phases = Consulted({}), list[str]()
+    Agent(Ports(world, world, world, world, world), AgentConfig(consult=True),
+          listener=lambda p: phases.append(p.phase) if p.call is None else None).ask(QUESTION)
+    assert phases.count("deciding") == world.calls.count("advise") == 3
+
+
 def test_without_an_answer_the_last_call_is_kept_for_the_end() -> None:
     world = Consulted({}, enough_after=99)
     answer = Agent(Ports(world, world, world, world, world), AgentConfig(consult=True)).ask(
