@@ -134,10 +134,16 @@ class MissingExtra(EqaError):
         self.library, self.extra = library, extra
 
 
+_LISTED = 40  # names that an error lists beside those that are like the wrong one
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """One line for an unknown name: says which names there are, and first those that are like it."""
+    """One line for an unknown name: those that are like it, and which names there are, unless that is a page of them.
+    """
     names = sorted(known)
-    return f"unknown {what} {name!r}{did_you_mean(name, names)}: known are {', '.join(names)}"
+    near = did_you_mean(name, names)
+    listed = "" if near and len(names) > _LISTED else f": known are {', '.join(names)}"
+    return f"unknown {what} {name!r}{near}{listed}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

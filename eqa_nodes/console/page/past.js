@@ -33,7 +33,7 @@ async function list(run, chosen) {
   el("episodes").replaceChildren(...episodes.map((e, n) => {
     const line = make(e.replay ? "a" : "div", {}, make("b", { textContent: e.question }), make("span", { textContent:
       e.error ? e.error.replaceAll("_", " ").toLowerCase() : e.abstained ? "I do not know" : e.answer }),
-      make("small", { textContent: [e.place, `${e.cost.steps} steps`, `${e.cost.metres} m`, e.replay ? "" : "no trace was kept"].filter(Boolean).join(" · ") }));
+      make("small", { textContent: [e.place, ...(e.cost.steps ? [`${e.cost.steps} steps`, `${e.cost.metres} m`] : []), e.replay ? "" : "no trace was kept"].filter(Boolean).join(" · ") }));
     if (e.replay) line.href = `#past/${encodeURIComponent(run)}/${n}`;
     if (String(n) === chosen) line.setAttribute("aria-current", "true");
     return make("li", {}, line);

@@ -9,7 +9,7 @@ import pytest
 
 from eqa_nodes.config.nodes import ExplorerSettings
 from eqa_nodes.config.parameters import build, parameters_of
-from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.registry import Registry
 from eqa_nodes.core.traits import Traits
 from eqa_nodes.registry import BACKENDS, POLICIES
@@ -125,3 +125,11 @@ def test_a_component_is_registered_for_this_process_alone() -> None:
     ("moon:3", "moon", False), ("nowhere", "", False)])
 def test_what_opens_a_scene(scene: str, simulator: str, opens: bool) -> None:
     assert simulator_of(scene) == simulator and has_simulator(scene) == opens
+
+
+def test_a_page_of_names_is_not_listed_where_one_is_like_the_wrong_one() -> None:
+    few, many = ["params.side", "policy"], [f"params.side_{i}" for i in range(60)]
+    assert unknown("parameter", "params.sied", few) == ("unknown parameter 'params.sied' (did you mean params.side?): "
+                                                        "known are params.side, policy")
+    assert unknown("parameter", "params.sied_7", many).endswith("(did you mean params.side_7 or params.side_57?)")
+    assert unknown("parameter", "xyzzy", many).count("params.side_") == 60
