@@ -34,7 +34,7 @@ class CallPrinter:
 
 def line_of(number: int, call: ModelCall) -> str:
     """Return a call as one line: what was asked, what it cost, what the model said."""
-    pictures = f", {len(call.pictures)} pictures" if call.pictures else ""
+    pictures = f", {len(call.pictures)} picture{'s' * (len(call.pictures) > 1)}" if call.pictures else ""
     money = f", {call.money:.2g} by its prices" if call.money else ""
     return f"{number}. {call.kind}{pictures}, {call.tokens_in + call.tokens_out} tokens{money}: {_words(call)}"
 

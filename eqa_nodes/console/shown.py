@@ -73,13 +73,16 @@ def shown_decisions(decisions: Sequence[TraceDecision]) -> list[Plain]:
 
 def shown_call(trace: EpisodeTrace, number: int) -> Plain | None:
     """Return the newest call of a model, numbered from 1, with the sums of all that are kept; None where there is none.
+
+    kept of a picture: it can be shown; memory has views, too, that it kept before this page's console began.
     """
     if not trace.calls:
         return None
     call, calls = trace.calls[-1], trace.calls
     card = card_of(number, call, {}, destinations(trace)[-1], None, call.stamp_ns)
     proofs = {*call.evidence, *(p.keyframe_id for p in call.pictures if p.points)}
-    pictures = [{"k": k, "now": call.pictures[k].now, "note": call.pictures[k].note,
+    there = {view.id for view in trace.keyframes}
+    pictures = [{"k": k, "kept": call.pictures[k].keyframe_id in there, "now": call.pictures[k].now, "note": call.pictures[k].note,
                  "proves": call.pictures[k].keyframe_id in proofs} for k in chosen_pictures(call)]
     return {"n": number, "title": card.title, "pictures": pictures, "count": len(call.pictures),
             "reasons": call.reasons, "answer": call.answer, "confidence": call.confidence, "missing": call.missing,

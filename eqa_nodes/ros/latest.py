@@ -27,8 +27,8 @@ class LatestMessages:
         with self._changed:
             if self._changed.wait_for(lambda: not self._older(stamp_ns), deadline_s):
                 return dict(self._messages)
-            raise StaleData(f"{', '.join(self._older(stamp_ns))} for the observation at {stamp_ns / 1e9:.3f} s did not "
-                            f"come within {deadline_s:g} s")
+            late = f"did not come within {deadline_s:g} s" if deadline_s else "has not come yet"
+            raise StaleData(f"{', '.join(self._older(stamp_ns))} for the observation at {stamp_ns / 1e9:.3f} s {late}")
 
     def _older(self, stamp_ns: int) -> list[str]:
         return [k for k, m in self._messages.items() if m is None or messages.ns_of(m.header.stamp) < stamp_ns]

@@ -122,7 +122,8 @@ const sum = (tokens, money) => `${tokens} tokens` + (money ? ` · ${money.toPrec
 // What the model said last: its pictures with the numbers of options, its words, its answer so far, where the robot went.
 export function callOf(call) {
   const pictures = call.pictures.map(p => make("figure", { className: p.proves ? "proves" : "" },
-    make("img", { src: `/live/call/${call.n}/${p.k}.jpg`, alt: `picture ${p.k + 1} that the model was shown` }),
+    p.kept ? make("img", { src: `/live/call/${call.n}/${p.k}.jpg`, alt: `picture ${p.k + 1} that the model was shown` })
+      : make("p", { className: "unkept", textContent: "a view from before this page" }),
     make("figcaption", {}, String(p.k + 1), p.now ? make("b", { textContent: " · where it stands" }) : null, p.note ? " · " + p.note : null)));
   const options = call.options.map(o => make("li", { className: o.went ? "went" : "" }, make("b", o.number ? { textContent: o.number } : { textContent: "+", title: "no number marked it" }),
     [o.kind, o.room].filter(Boolean).join(", "), make("meter", { min: 0, max: 1, value: o.weight ?? 0, title: `weight ${fixed(o.weight, 2)}` }),
@@ -132,12 +133,12 @@ export function callOf(call) {
     call.answer ? make("b", { textContent: call.answer }) : null, call.answer ? `, ${percent(call.confidence)} sure.` : null,
     call.missing ? " Missing: " : null, call.missing ? make("b", { textContent: call.missing }) : null);
   return [make("div", { className: "head" }, make("h2", {}, make("b", { textContent: call.n }), "What the model said"),
-      make("span", { textContent: `${call.title.toLowerCase()} · ${call.count} pictures · ${sum(call.tokens, call.money)} · ${fixed(call.seconds, 1)} s` })),
+      make("span", { textContent: `${call.title.toLowerCase()} · ${call.count} picture${call.count === 1 ? "" : "s"} · ${sum(call.tokens, call.money)} · ${fixed(call.seconds, 1)} s` })),
     pictures.length ? make("div", { className: "shots" }, ...pictures) : null,
     call.error ? make("p", { className: "error", textContent: call.error }) : null,
     call.reasons ? make("blockquote", { textContent: call.reasons }) : null, call.error ? null : verdict,
     options.length ? make("ul", { className: "options" }, ...options) : null,
-    make("p", { className: "cost", textContent: `so far ${call.n} calls · ${call.all.pictures} pictures · ${sum(call.all.tokens, call.all.money)}` })]
+    make("p", { className: "cost", textContent: `so far ${call.n} call${call.n === 1 ? "" : "s"} · ${call.all.pictures} pictures · ${sum(call.all.tokens, call.all.money)}` })]
     .filter(Boolean);
 }
 

@@ -30,6 +30,10 @@ def test_a_call_is_one_line_whatever_the_model_writes() -> None:
                     "[red]behind[/red] it. Answer: in the bowl (0.40). Missing: the bowl.")
 
 
+def test_one_picture_is_one() -> None:
+    assert line_of(1, DECIDED._replace(pictures=(CallPicture(1),))).startswith("1. decide, 1 picture, 960")
+
+
 def test_calls_for_others_are_not_printed_while_the_question_waits() -> None:
     text = printed(Progress("queued", place=1), Progress("answering", call=DECIDED), Progress("exploring"),
                    Progress("answering", call=DECIDED))

@@ -38,6 +38,7 @@ def test_the_newest_call_of_a_question_is_shown_with_the_sums_of_all() -> None:
     assert (call["n"], call["count"], call["reasons"], call["missing"]) == (1, 2, FIRST.reasons, FIRST.missing)
     assert [p["k"] for p in call["pictures"]] == [0, 1] and [p["now"] for p in call["pictures"]] == [False, True]
     assert [p["proves"] for p in call["pictures"]] == [False, True]
+    assert [p["kept"] for p in call["pictures"]] == [True, True]
     option, = call["options"]
     assert option["went"] and (option["number"], option["kind"], option["room"]) == (1, "doorway", "kitchen")
     live.called(SECOND)
@@ -46,6 +47,14 @@ def test_the_newest_call_of_a_question_is_shown_with_the_sums_of_all() -> None:
     assert call["all"] == {"tokens": 2060, "money": 0.004, "pictures": 3}
     live.began("Another one?")
     assert shown_live(robot)["call"] is None
+
+
+def test_a_view_from_before_this_console_is_not_shown_as_a_broken_picture() -> None:
+    robot = FakeRobot(lambda: None)
+    robot.live.began("Where is the cup?")
+    robot.live.saw(next(view for view in STORY.keyframes if view.id == FIRST.pictures[1].keyframe_id))
+    robot.live.called(FIRST)
+    assert [p["kept"] for p in shown_live(robot)["call"]["pictures"]] == [False, True]
 
 
 def test_what_is_kept_of_calls_is_bounded() -> None:
