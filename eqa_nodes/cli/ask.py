@@ -213,7 +213,11 @@ class Asking:
             person.reply = client.reply
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
-            return client.ask(question, lambda feedback: show(progress_of(feedback)))
+            try:
+                return client.ask(question, lambda feedback: show(progress_of(feedback)))
+            except KeyboardInterrupt:  # the client has called the question off
+                print("eqa: the question is called off, and with it the robot's drive", file=sys.stderr)
+                raise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,27 @@ def test_asking_a_graph_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "Where?", "--namespace", "robot1"]) == 2 and "need --attach" in capsys.readouterr().err
     assert main(["ask", "Where?", "--history", "no-bag", "--show"]) == 2
     assert "leave out --show" in capsys.readouterr().err
+
+
+def test_an_interrupt_says_what_becomes_of_the_drive(monkeypatch: pytest.MonkeyPatch,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    class Client:
+        """Of a graph that is asked for ever, until Ctrl-C."""
+
+        def __init__(self, *words: object, **options: object) -> None:
+            self.reply = None
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """Nothing is open."""
+
+        def ask(self, *_: object) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("eqa_nodes.ros.environment.ensure_ros", lambda: None)
+    monkeypatch.setitem(sys.modules, "eqa_nodes.ros.client", types.SimpleNamespace(GraphClient=Client))
+    assert main(["ask", "Where?", "--attach"]) == 130
+    assert capsys.readouterr().err.endswith("eqa: the question is called off, and with it the robot's drive\n"
+                                            "eqa: interrupted\n")
