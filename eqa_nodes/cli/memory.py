@@ -138,6 +138,10 @@ class AskMemory:
 
         with self.file.opened() as store:
             said = store.recollect(check_question(self.question))
+            if said is None and about_past(self.question) and not store.objects("", 1):
+                raise BadQuestion("this memory holds views and no objects, and only those answer questions about the "
+                                  "past: a detector gives it their labels (detector:= of a launch, --detector), and "
+                                  "eqa ask --history BAG asks a model about a recording")
             if said is None and about_past(self.question):
                 raise BadQuestion("nothing that this memory holds fits the question: eqa memory objects lists what it "
                                   "has seen")

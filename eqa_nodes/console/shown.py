@@ -28,7 +28,8 @@ def shown_live(robot: WatchedRobot | None) -> Plain:
         return {"ready": False}
     trace = robot.live.trace()
     return {"ready": True, "recorded": robot.recorded, "place": robot.place, "camera": robot.pictures,
-            "map": robot.live.version if trace.poses or not robot.recorded else 0, "cloud": robot.clouds, "question": trace.question, "running": robot.live.running,
+            "map": robot.live.version if trace.poses or not robot.recorded else 0, "cloud": robot.clouds,
+            "question": trace.question, "running": robot.live.running,
             "goals": shown_decisions(trace.decisions),
             "call": shown_call(trace, robot.live.calls), "inquiry": shown_inquiry(robot.live.inquiry()),
             "refused": trace.refused}
@@ -82,8 +83,9 @@ def shown_call(trace: EpisodeTrace, number: int) -> Plain | None:
     card = card_of(number, call, {}, destinations(trace)[-1], None, call.stamp_ns)
     proofs = {*call.evidence, *(p.keyframe_id for p in call.pictures if p.points)}
     there = {view.id for view in trace.keyframes}
-    pictures = [{"k": k, "kept": call.pictures[k].keyframe_id in there, "now": call.pictures[k].now, "note": call.pictures[k].note,
-                 "proves": call.pictures[k].keyframe_id in proofs} for k in chosen_pictures(call)]
+    pictures = [{"k": k, "kept": call.pictures[k].keyframe_id in there, "now": call.pictures[k].now,
+                 "note": call.pictures[k].note, "proves": call.pictures[k].keyframe_id in proofs}
+                for k in chosen_pictures(call)]
     return {"n": number, "title": card.title, "pictures": pictures, "count": len(call.pictures),
             "reasons": call.reasons, "answer": call.answer, "confidence": call.confidence, "missing": call.missing,
             "options": [line._asdict() for line in card.options], "offered": len(call.options),
@@ -103,4 +105,5 @@ def _proof(proof: Proof) -> Plain:
     return {"picture": bool(proof.jpeg), "note": shown_note(e.note), "where": proof.where, "trouble": proof.trouble,
             "x": round(e.pose.x, 2), "y": round(e.pose.y, 2), "heading": round(math.degrees(e.pose.yaw), 0),
             "seconds": round(e.stamp_ns / 1e9, 1), "frame": e.frame,
-            "offset_s": round(e.offset_ns / 1e9, 2) if e.offset_ns >= 0 else None, "outlines": shown_outlines(proof.outlines)}
+            "offset_s": round(e.offset_ns / 1e9, 2) if e.offset_ns >= 0 else None,
+            "outlines": shown_outlines(proof.outlines)}

@@ -60,8 +60,8 @@ def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, 
     value = given or next((environ[name] for name in names if environ.get(name)), "")
     if not value:
         either = "" if len(names) == 1 else f" (or {names[1]})"
-        raise ConfigError(f"no {what} for the model: set {names[0]}{either}; docs/models.md has examples, and eqa serve "
-                          "MODEL starts a server on this machine")
+        raise ConfigError(f"no {what} for the model: set {names[0]}{either}; docs/models.md has examples, and eqa "
+                          "serve MODEL starts a server on this machine")
     return value
 
 

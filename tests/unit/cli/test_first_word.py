@@ -66,9 +66,13 @@ def test_it_goes_when_the_command_ends_without_a_word(terminal: Terminal, monkey
     monkeypatch.setattr(sys, "stdout", terminal.out)
     monkeypatch.setattr(sys, "stderr", terminal.errors)
     monkeypatch.setattr("eqa_nodes.cli.first_word.PATIENCE_S", 0.01)
-    with pytest.raises(KeyboardInterrupt), first_word():
-        terminal.shows(b"loading...")
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with first_word():
+            terminal.shows(b"loading...")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     terminal.shows(b"\x1b[2K")
     assert "write" not in vars(terminal.out)
 

@@ -107,6 +107,16 @@ def test_what_memory_has_not_seen_is_said(home: Path, capsys: pytest.CaptureFixt
     assert "nothing that this memory holds fits" in line and "eqa memory objects" in line
 
 
+def test_a_memory_without_objects_says_where_they_come_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "views.sqlite"
+    store = MemoryStore(path)
+    store.reset("first", map_name="home")
+    store.take(frame(NOON), {})
+    store.close()
+    line = refused(capsys, "ask", path, "When did you last see the mug?")
+    assert "holds views and no objects" in line and "--detector" in line
+
+
 def test_forgetting_deletes_and_says_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "forget", home, "--when", "yesterday").startswith("forgot 1 views and 2 objects. Bags")
     assert "keyframes: 2" in said(capsys, "info", home)
