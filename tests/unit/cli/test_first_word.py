@@ -53,9 +53,9 @@ def test_silence_is_broken_until_the_first_output(terminal: Terminal) -> None:
 
 
 def test_who_speaks_in_time_is_not_disturbed(terminal: Terminal) -> None:
-    word = FirstWord(terminal.errors, (terminal.out, terminal.errors), 0.05)
+    word = FirstWord(terminal.errors, (terminal.out, terminal.errors), 60.0)
     print("yes", file=terminal.errors, flush=True)
-    time.sleep(0.1)
+    assert "write" not in vars(terminal.out)  # the wait is over
     word.end()
     print("no", file=terminal.out, flush=True)
     terminal.shows(b"no")
