@@ -8,6 +8,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 
 DEFAULT = "default"  # this project's own, which drives in the built-in houses
+CLIMBER = "climber"  # and in those of two storeys
 _BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's own agent: what the papers do not say they left as it was
 _CLIMBS = replace(_BODY, stairs=True)  # on Habitat's navmesh stairs are floor, and recorded paths lead over them
 
@@ -17,13 +18,18 @@ _CLIMBS = replace(_BODY, stairs=True)  # on Habitat's navmesh stairs are floor, 
 # of the built-in houses are made for.
 ROBOTS: dict[str, RobotModel] = {
     DEFAULT: RobotModel(),
-    "climber": RobotModel(stairs=True),
+    CLIMBER: RobotModel(stairs=True),
     "openeqa": replace(_CLIMBS, turn_deg=15.0, camera=CameraModel(1920, 1080, 90.0, height_m=1.0, tilt_down_deg=0.0)),
     "express": replace(_CLIMBS, turn_deg=30.0, camera=CameraModel(512, 512, 90.0, height_m=1.5, tilt_down_deg=0.0)),
     "hm-eqa": replace(_BODY, turn_deg=30.0, camera=CameraModel(640, 480, 120.0, height_m=1.5, tilt_down_deg=30.0)),
     "exploraqa": replace(_CLIMBS, turn_deg=15.0, camera=CameraModel(512, 512, 90.0, height_m=1.25, tilt_down_deg=0.0)),
     "embodied-eval": RobotModel(camera=CameraModel(448, 448, 90.0, tilt_down_deg=0.0)),
 }
+
+
+def usual_robot(scene: str) -> str:
+    """Return the name of the robot that drives in a scene where neither a robot nor a data set is named."""
+    return CLIMBER if scene.startswith("house:") and scene.endswith("@2") else DEFAULT
 
 
 def robot_of(name: str, usual: str | RobotModel = DEFAULT) -> RobotModel:

@@ -137,7 +137,7 @@ class Asking:
 
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
                                  show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
-                                 reconstruct=self.reconstruct,
+                                 reconstruct=self.reconstruct, scene=self.scene or SCENE,
                                  folder=Path() if self.attach else run_folder(self.out))
 
     def check(self) -> None:

@@ -50,7 +50,7 @@ class ServeConsole:
         """The configuration of the run, less its folder."""
         views = self.recording.views
         return self.chain.config(self.area, frames=views.frames, k=views.k, reconstruct=self.reconstruct,
-                                 drive=self.drive, ask_back=True)
+                                 scene=self.robot.scene, drive=self.drive, ask_back=True)
 
     def run(self) -> int:
         """Serve the page until Ctrl-C, or until the process is told to end."""

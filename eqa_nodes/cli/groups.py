@@ -182,8 +182,9 @@ class AgentOptions:
     answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
                            "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
                            complete=names.answerers)
-    robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval "
-                        "(default: the data set's own, else default)", metavar="NAME", complete=names.robots)
+    robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval, "
+                        "climber (default: the data set's own; climber in house:N@2; else default)", metavar="NAME",
+                        complete=names.robots)
     image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH")
     params: Path | None = option(None, "ROS parameter file; the options above win over it", metavar="FILE")
 

@@ -30,7 +30,7 @@ from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.registry import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.ros.graph import OBSERVERS, nodes_of
-from sim_bridge.robots import DEFAULT, robot_of
+from sim_bridge.robots import DEFAULT, robot_of, usual_robot
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
 # What carries the episodes out: ATTACHED is a graph that runs already.
@@ -61,7 +61,8 @@ class RunConfig:
     model, detector: their fields that differ from the defaults win over the parameter file; model_for: models of single
     roles, as in models/roles.py.
     reconstruct: run the node that puts depth images together.
-    world: sim | robot | replay. robot, dataset: whose body drives: the name, else the data set's own, else the default.
+    world: sim | robot | replay. robot, dataset, scene: whose body drives: the name, else the data set's own, else the
+    usual one of the scene, where all questions are about that one.
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
     through: graph (one process) | isolated (a process a node) | process (no ROS) | attached (a graph that runs already,
     in `namespace`).
@@ -84,6 +85,7 @@ class RunConfig:
     world: str = SIM
     robot: str = ""
     dataset: str = ""
+    scene: str = ""
     image: str = ""
     body: RobotModel | None = None
     navigator: str = ATOMIC
@@ -124,7 +126,8 @@ class RunConfig:
     @property
     def robot_body(self) -> RobotModel:
         """The simulated robot. Raises ConfigError for an unknown name and for an image that is none."""
-        usual = READERS.traits(self.dataset).robot if self.dataset else DEFAULT
+        lone = usual_robot(self.scene) if self.navigator == ATOMIC else DEFAULT  # Nav2 plans no stairs
+        usual = READERS.traits(self.dataset).robot if self.dataset else lone
         return with_image(robot_of(self.robot, usual) if self.body is None else self.body, self.image)
 
     @property

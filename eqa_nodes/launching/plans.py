@@ -159,7 +159,8 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
         model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
         detector=DetectorConfig(name=chosen["detector"]), world=world, robot=chosen.get("robot", ""),
         reconstruct=_yes(chosen, "reconstruct"),
-        dataset=chosen.get("dataset", ""), image=chosen.get("image", ""), navigator=chosen.get("navigator", ATOMIC),
+        dataset=chosen.get("dataset", ""), scene=chosen.get("scene", ""), image=chosen.get("image", ""),
+        navigator=chosen.get("navigator", ATOMIC),
         drive=chosen.get("drive", ""), ask_back=chosen.get("ask_back") == "true",
         params=Path(chosen["params_file"]), folder=_folder(chosen))
 

@@ -220,7 +220,7 @@ def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", m
     fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
     """
     config = RunConfig(agent=agent, answerer=answerer, policy=policy, model=model, limits=limits, through=PROCESS,
-                       **more)
+                       scene=name, **more)
     check_chain(config, name)
     return Scene(name, config, start, seed)
 

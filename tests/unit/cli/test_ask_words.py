@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from eqa_nodes.cli import main
+from eqa_nodes.cli.ask import Asking
 from eqa_nodes.cli.asked_progress import words_of
 from eqa_nodes.cli.printing import print_answer
 from eqa_nodes.core.agent.progress import Progress
@@ -41,3 +42,7 @@ def test_options_of_a_recording_without_one_are_refused(
     assert main(["ask", "Where is the mug?", "--scene", "house:7", *words]) == 2
     assert f"eqa: {named} of no recording: name it with --history PATH" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_question_in_a_home_of_two_storeys_is_for_a_robot_that_takes_stairs() -> None:
+    assert Asking(scene="house:7@2").config.robot_body.stairs and not Asking().config.robot_body.stairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,15 @@ def test_worlds_differ_by_what_a_robot_and_a_recording_lack() -> None:
     assert "replay" in played.nodes and "bridge" not in played.nodes
     with pytest.raises(ConfigError, match="unknown world 'moon'"):
         _ = RunConfig(world="moon").parameters
+
+
+@pytest.mark.parametrize(("chosen", "stairs"), [
+    ({"scene": "house:7@2"}, True), ({"scene": "house:7"}, False), ({"scene": "house:7@2", "robot": "default"}, False),
+    ({"scene": "house:7@2", "dataset": "house"}, False), ({"scene": "house:7@2", "navigator": "nav2"}, False),
+    ({"scene": "", "dataset": "house-floors"}, True)])
+def test_in_a_home_of_two_storeys_the_usual_robot_takes_stairs(chosen: dict[str, Any], stairs: bool) -> None:
+    assert RunConfig(**chosen).robot_body.stairs == stairs
+    assert RunConfig(**chosen).settings.explorer.robot.stairs == stairs
 
 
 def test_the_agent_waits_as_long_as_a_slow_model_may_take(tmp_path: Path) -> None:
