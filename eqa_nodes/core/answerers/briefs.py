@@ -18,6 +18,7 @@ NOT_KNOWN = "not yet known"  # of one of several things that a question is about
 _DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right",
                "on the right", "ahead on the right")
 _NO_MARKERS = str.maketrans("<>", "()")
+_AT_FEET_M = 0.75  # stairs that begin so near lie where they lead, and not where their first step is
 _APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
 _LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where "
          "they show no answer, leave it empty, say in reasons what was looked for and not found, and in missing what "
@@ -76,10 +77,12 @@ def _option(number: int, option: Option) -> str:
 
 
 def _direction(option: Option, brief: Brief) -> str:
-    """Return in words where an option lies as the robot looks, by the newest view."""
+    """Return in words where an option lies as the robot looks, by the newest view; of one at its feet, where to look.
+    """
     robot = max(brief.views, key=lambda view: view.id).pose
-    bearing = wrap(math.atan2(option.y - robot.y, option.x - robot.x) - robot.yaw)
-    return _DIRECTIONS[round(bearing / (math.pi / 4)) % len(_DIRECTIONS)]
+    dx, dy = option.x - robot.x, option.y - robot.y
+    towards = option.heading if math.hypot(dx, dy) < _AT_FEET_M else math.atan2(dy, dx)
+    return _DIRECTIONS[round(wrap(towards - robot.yaw) / (math.pi / 4)) % len(_DIRECTIONS)]
 
 
 def _known(brief: Brief, drawn: set[int]) -> str:

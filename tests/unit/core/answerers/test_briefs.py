@@ -33,6 +33,14 @@ def test_what_a_wall_hides_is_told_and_not_drawn() -> None:
     assert "number 2" not in str(known)
 
 
+def test_stairs_at_the_robots_feet_lie_where_they_lead() -> None:
+    robot = view(2).pose
+    stairs = Option(robot.x + 0.3 * math.cos(robot.yaw), robot.y + 0.3 * math.sin(robot.yaw), robot.yaw + math.pi,
+                    "stairs down to another floor", 0.3)
+    known = str(shown(brief(options=(stairs,)), 512).parts[-1])
+    assert "number 1 is stairs down to another floor, 0 m away behind." in known
+
+
 def test_of_two_options_that_cover_each_other_the_first_is_drawn() -> None:
     twin = DOOR._replace(y=2.03)
     assert [mark.number for mark in marks_in(view(2), (DOOR, twin))] == [1]
