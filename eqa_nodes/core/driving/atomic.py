@@ -73,12 +73,14 @@ class AtomicNavigator:
         """Turn once on the spot and see what is there.
 
         A robot for stairs whose camera looks over its feet turns a second time, looking down: there stairs down begin.
+        Not at the start of an episode, when it looks for the answer and not yet for a way to another floor.
         """
+        looks = self.robot.looks_for_stairs if self._travelled().steps > 0 else 0
         try:
             drive = self._begin(deadline_s, allowance)
             drive.turn_round()
-            if self.robot.looks_for_stairs:
-                with drive.looking_down(self.robot.looks_for_stairs):
+            if looks:
+                with drive.looking_down(looks):
                     drive.turn_round()
         except DriveEnded as end:
             return end.result

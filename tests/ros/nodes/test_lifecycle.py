@@ -157,5 +157,5 @@ def test_a_fault_of_the_program_in_a_transition_is_no_silent_one(ros: Any, capfd
 
 
 def test_a_wrong_parameter_is_no_state(ros: Any) -> None:
-    with pytest.raises(ConfigError, match="known are"):
+    with pytest.raises(ConfigError, match="did you mean map.voxel_m"):
         ros.add(MapperNode, map__voxels=0.1)

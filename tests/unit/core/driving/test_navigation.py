@@ -60,15 +60,24 @@ class Rig:
         return ActOutcome(step.frame.pose, step.collided)
 
 
-def _for_stairs() -> RobotModel:
+def _rig_for_stairs(steps: int = 1) -> Rig:
     """A robot whose level camera, 1 m up, needs two looks of 15 degrees to see steps that fall away ahead of it."""
     robot = RobotModel(stairs=True, camera=CameraModel(32, 18, 90.0, height_m=1.0, tilt_down_deg=0.0))
     assert robot.looks_for_stairs == 2
-    return robot
+    rig = Rig(robot=robot)
+    for _ in range(steps):
+        rig.act(Action.TURN_LEFT)
+    rig.actions.clear()
+    return rig
+
+
+def test_at_the_start_of_an_episode_it_looks_round_once() -> None:
+    rig = _rig_for_stairs(steps=0)
+    assert rig.navigator.look_around(1e6).message == "looked around in 12 actions" and len(rig.actions) == 12
 
 
 def test_a_robot_for_stairs_looks_round_a_second_time_with_its_camera_down() -> None:
-    rig = Rig(robot=_for_stairs())
+    rig = _rig_for_stairs()
     level = rig.step.frame.base_from_camera
     assert rig.navigator.look_around(1e6).message == "looked around in 28 actions"
     assert rig.actions == [*[Action.TURN_LEFT] * 12, *[Action.LOOK_DOWN] * 2, *[Action.TURN_LEFT] * 12,
@@ -78,7 +87,7 @@ def test_a_robot_for_stairs_looks_round_a_second_time_with_its_camera_down() -> 
 
 @pytest.mark.parametrize("steps", range(12, 30))
 def test_the_camera_comes_up_again_within_the_steps_that_are_allowed(steps: int) -> None:
-    rig = Rig(robot=_for_stairs())
+    rig = _rig_for_stairs()
     level = rig.step.frame.base_from_camera
     result = rig.navigator.look_around(1e6, FREE._replace(steps=steps))
     assert result.code == (NavCode.SUCCEEDED if steps >= 28 else NavCode.OUT_OF_STEPS)
@@ -87,7 +96,7 @@ def test_the_camera_comes_up_again_within_the_steps_that_are_allowed(steps: int)
 
 
 def test_the_camera_comes_up_again_when_the_drive_is_canceled() -> None:
-    rig = Rig(robot=_for_stairs())
+    rig = _rig_for_stairs()
     level = rig.step.frame.base_from_camera
     rig.before_act = lambda: rig.navigator.cancel() if len(rig.actions) == 16 else None
     assert rig.navigator.look_around(1e6).code == NavCode.CANCELED
