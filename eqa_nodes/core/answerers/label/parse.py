@@ -187,10 +187,14 @@ def _parsed(question: str) -> ParsedQuestion:
                 continue
             groups = {name: text for name, text in found.groupdict().items() if text}
             asked = _asked(form, groups, plain) if _makes_sense(form, groups) else None
-            if asked is not None and not any(ref.kind in _PRONOUNS or "," in ref.kind + ref.support
-                                             for ref in asked.refs):
+            if asked is not None and all(map(_can_be_found, asked.refs)):
                 return asked
     return ParsedQuestion("", text=as_typed)
+
+
+def _can_be_found(ref: Ref) -> bool:
+    """Return whether a name is one of a thing; labels do not tell on which floor a thing is."""
+    return not (ref.kind in _PRONOUNS or "," in ref.kind + ref.support or ref.kind.rpartition(" ")[2] in _STOREYS)
 
 
 def _makes_sense(form: str, groups: dict[str, str]) -> bool:
@@ -214,6 +218,7 @@ _PRONOUNS = frozenset(("it", "they", "them", "that", "this", "one", "he", "she",
                        "your", "our", "his", "her", "their", "what", "which"))
 _QUESTIONS = re.compile(r"[?!;\n]+|\.(?=\s)|\s+(?:and|,)\s+(?=(?:where|what|which|how|is|are|do|does|did)\s)", re.I)
 _AT_ONCE = 4  # questions in one line
+_STOREYS = frozenset(("upstairs", "downstairs"))
 _QUANTIFIER = re.compile(r"(any|at least one|one of|all|every|each|both|no|none of)\b")
 _QUANTIFIERS = {"at least one": "any", "one of": "any", "every": "all", "each": "all", "both": "all", "none of": "no"}
 # One of each kind of question that the rules understand, as people may type it.

@@ -190,6 +190,9 @@ def _exists(scene: Scene, asked: ParsedQuestion) -> Found | None:
     ref = asked.refs[0]
     one = the_one(scene, ref)
     there, not_there = ("no", "yes") if asked.denied else ("yes", "no")
+    if one is None and is_room(ref.kind) and not asked.room:  # rooms are no objects: what stands in one shows it
+        best = max(scene.in_room(ref.kind), key=lambda t: (t.clarity, -t.instance), default=None)
+        return best and Found(there, best.clarity, (best,))
     if one is not None:
         proof = f": {with_article(one[0].kind)}{_in_the(one[0])}" if members(ref.kind) else ""
         return Found(there + proof, one[0].clarity, (one[0],))

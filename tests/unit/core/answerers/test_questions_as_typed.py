@@ -133,6 +133,12 @@ _TYPED = """
 7 | Is there an orange sofa in the living room? | yes
 7 | Where can I sit down? | on the sofa in the living room
 7 | Where are the plants in the study? | in the study
+7 | is there a bathroom | yes
+7 | Is there a study in the house? | yes
+3 | Is there no kitchen? | no
+7 | Is there a garage? | not seen
+7 | is there a bathroom upstairs | refused
+7 | Is there a bed downstairs? | refused
 7 | Is there a piano? | not seen
 7 | Isn't there a piano? | not seen
 7 | Is there a bed in the kitchen? | no
