@@ -138,6 +138,7 @@ class Episode:
             decision = self._decide()
             if decision.goal is not None:
                 if self.drives.follow(decision):
+                    self.patience.renew()
                     self._looking.went(decision)
             elif limit := limit_in(decision.reason):
                 self.bounds.limit = self.bounds.limit or limit

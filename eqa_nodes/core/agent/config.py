@@ -40,8 +40,8 @@ class AgentConfig:
         " instead.", live=RESTART)
     max_legs: Counted = setting(200, "Maximum number of drives per question.")
     waits: Count = setting(3,
-        "Maximum number of looks round to wait where nothing is left to explore and a person was seen, who may stand in"
-        " the way; 0 ends the search at once.")
+        "Maximum number of looks round in a row to wait where nothing is left to explore and a person was seen, who may"
+        " stand in the way; 0 ends the search at once.")
     max_confirmations: Count = setting(3, "Maximum number of drives to look again before an answer is given.")
     assess_while_driving: bool = setting(False,
         "Judge views during a drive and stop where one promises an answer (live only).")

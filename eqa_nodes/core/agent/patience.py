@@ -15,7 +15,12 @@ class Patience:
     """Looks round where nothing is left to explore, as long as somebody was seen who may have stood in the way."""
 
     def __init__(self, memory: Memory, drives: Drives, config: AgentConfig) -> None:
-        self._memory, self._drives, self._left = memory, drives, config.waits
+        self._memory, self._drives, self._waits = memory, drives, config.waits
+        self._left = self._waits
+
+    def renew(self) -> None:
+        """Count anew: the robot found somewhere to go, and somebody else may stand in the way there."""
+        self._left = self._waits
 
     def waited(self) -> bool:
         """Look round once more, so that time passes and the map clears; False where that is not worth it."""

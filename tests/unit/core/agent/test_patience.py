@@ -20,7 +20,7 @@ from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.drives import Drives
 from eqa_nodes.core.agent.patience import Patience
 from eqa_nodes.core.protocols import Memory
-from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.floor import Action, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ErrorCode, Limits
 from eqa_nodes.runners.in_process import InProcessRunner
@@ -31,6 +31,7 @@ from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Step
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.rooms import sighted, view
+from tests.unit.core.agent.test_agent import GOAL, World
 
 SCENE, DOORWAY, AWAY = "house:two rooms", Pose2(5.06, 2.0, math.pi), Pose2(7.0, 3.4, 0.0)
 QUESTION = Sample("q", "Where is the washing machine?", "in the kitchen", scene=SCENE, start=Pose2(3.0, 2.0, 0.0))
@@ -131,3 +132,24 @@ def test_it_waits_so_often_and_only_where_somebody_was_seen(kinds: tuple[str, ..
     patience = Patience(cast(Memory, world), cast(Drives, world), AgentConfig(waits=waits))
     waited = [patience.waited() for _ in range(5)]
     assert world.looks == sum(waited) == looks and waited == sorted(waited, reverse=True)
+
+
+class Crowded(World):
+    """All ports at once, with somebody in the way of each drive, who leaves while the robot looks round."""
+
+    def since(self, keyframe_id: int) -> list[Any]:
+        return [view(i, Pose2(0.0, 0.0, 0.0), sighted(i, "person", "", (1.0, 0.0, 0.5), (0.5, 0.5, 1.0)))
+                for i in range(keyframe_id + 1, self.seen + 1)]
+
+    def moves(self) -> list[str]:
+        return [call for call in self.calls if call in ("look", "drive")]
+
+    def decide(self, *_: object) -> Decision:  # type: ignore[override]
+        free = self.moves()[-1] == "look" and self.calls.count("drive") < self.goals
+        return Decision(GOAL if free else None, "on" if free else "nothing is left to look at")
+
+
+def test_it_waits_as_often_again_after_a_drive() -> None:
+    world = Crowded({}, goals=4)
+    world.ask(waits=1)
+    assert world.moves() == ["look", "drive"] * 4 + ["look"]
