@@ -35,7 +35,7 @@ from tests.unit.core.agent.test_agent import GOAL, World
 
 SCENE, DOORWAY, AWAY = "house:two rooms", Pose2(5.06, 2.0, math.pi), Pose2(7.0, 3.4, 0.0)
 QUESTION = Sample("q", "Where is the washing machine?", "in the kitchen", scene=SCENE, start=Pose2(3.0, 2.0, 0.0))
-LIVELY = {"map.hit": 6, "map.miss": 3}  # a map that follows people faster, as docs/house.md has it
+LIVELY = {"map.hit": 6, "map.miss": 3}  # a map that follows people faster than that of launch/params/robot.yaml
 
 
 def laundry_behind_the_wall() -> House:
