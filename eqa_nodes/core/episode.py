@@ -144,7 +144,7 @@ class Episode:
                 self.bounds.limit = self.bounds.limit or limit
                 return ""
             elif not self.views.anything_new() and not self.patience.waited():  # new views are judged first
-                return decision.reason
+                return self.patience.in_words(decision.reason)
         return ""
 
     def _newest(self) -> JudgingNewest | None:

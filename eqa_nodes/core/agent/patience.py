@@ -16,7 +16,7 @@ class Patience:
 
     def __init__(self, memory: Memory, drives: Drives, config: AgentConfig) -> None:
         self._memory, self._drives, self._waits = memory, drives, config.waits
-        self._left = self._waits
+        self.renew()
 
     def renew(self) -> None:
         """Count anew: the robot found somewhere to go, and somebody else may stand in the way there."""
@@ -29,6 +29,10 @@ class Patience:
         self._left -= 1
         self._drives.look_around()
         return True
+
+    def in_words(self, reason: str) -> str:
+        """Return why exploration ended, with what the robot waited for in vain."""
+        return reason if self._left == self._waits else f"{reason}; it waited for people who may stand in the way"
 
     def _somebody_seen(self) -> bool:
         return any(canonical(s.label.kind) in _KINDS for view in self._memory.since(0) for s in view.sightings)

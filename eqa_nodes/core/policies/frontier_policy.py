@@ -144,5 +144,8 @@ def beside(reason: str, options: Sequence[tuple[ReachablePose, float]], place: R
 
 def none_left(frontiers: Sequence[Frontier]) -> str:
     """Return the reason of a decision without a goal."""
-    left = f"; {len(frontiers)} cannot be reached or were looked at" if frontiers else ""
-    return f"no frontier is left to look at{left}"
+    if not frontiers:
+        return "no frontier is left to look at"
+    others = "the only one cannot be reached, or was" if len(frontiers) == 1 else \
+        f"the {len(frontiers)} on the map cannot be reached, or were"
+    return f"no frontier is left to look at: {others} looked at already"
