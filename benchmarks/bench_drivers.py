@@ -12,27 +12,17 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from action_msgs.msg import GoalStatus, GoalStatusArray
-from diagnostic_msgs.msg import DiagnosticArray
 
 from benchmarks.asking import CORRECT, Ended, ask
 from benchmarks.bench_soak import ROBOT
-from benchmarks.nav2_servers import Driver, Nav2, StandInForNav2, installed
+from benchmarks.driven import Driven, driven
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import ATOMIC, GraphParameters, driven_by, merged, of_robot
+from eqa_nodes.config.graph import ATOMIC, driven_by, merged, of_robot
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.interfaces import qos
-from eqa_nodes.ros.runner import RunningGraph
 
 HOUSES, DRAWN, LIMITS = 20, 200, Limits(metres=60.0)
-CONTACT = "contact with an obstacle"  # the bridge's words
-DRIVES = {GoalStatus.STATUS_SUCCEEDED: "reached", GoalStatus.STATUS_ABORTED: "failed",
-          GoalStatus.STATUS_CANCELED: "canceled"}
 
 
 def rows() -> list[dict[str, object]]:
@@ -49,93 +39,32 @@ def measured(dataset: str, per_house: int) -> list[dict[str, object]]:
     return [_row(dataset, *_asked(navigator, samples)) for navigator in (ATOMIC, NAV2)]
 
 
-class Atomic:
-    """The project's own navigator, which the graph has started."""
-
-    name = "atomic actions"
-
-    def listen(self, node: Any) -> None:
-        """Need nothing."""
-
-    def new_scene(self) -> None:
-        """Need nothing."""
-
-    def __enter__(self) -> Atomic:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave nothing behind."""
-
-
-class Drives:
-    """Counts the drives of a graph by how they ended, and the robot's contacts."""
-
-    def __init__(self) -> None:
-        self._status: dict[bytes, int] = {}
-        self.contacts = 0
-
-    def listen(self, node: Any) -> None:
-        """Subscribe with a node that is spun elsewhere."""
-        node.create_subscription(GoalStatusArray, "drive_to_pose/_action/status", self._on_status, qos("latched"))
-        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos("event"))
-
-    @property
-    def ended(self) -> Counter[str]:
-        """Return how many drives ended how."""
-        return Counter(DRIVES[status] for status in self._status.values() if status in DRIVES)
-
-    def _on_status(self, message: Any) -> None:
-        self._status |= {bytes(one.goal_info.goal_id.uuid): one.status for one in message.status_list}
-
-    def _on_diagnostics(self, message: Any) -> None:
-        counts = [int(value.value) for status in message.status for value in status.values if value.key == CONTACT]
-        self.contacts = max([self.contacts, *counts])
-
-
-def _asked(navigator: str, samples: list[Sample]) -> tuple[str, list[tuple[Sample, Ended]], Drives]:
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+def _asked(navigator: str, samples: list[Sample]) -> tuple[Driven, list[tuple[Sample, Ended]]]:
+    with tempfile.TemporaryDirectory() as folder:
         own = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
         parameters = merged(None, of_robot(ROBOT), own, driven_by(navigator))
-        graph = stack.enter_context(RunningGraph(Path(folder), parameters, isolate=True))
-        driver, drives = _driver(navigator, graph, parameters, Path(folder)), Drives()
-
-        def listen(node: Any) -> None:
-            driver.listen(node)
-            drives.listen(node)
-
-        client = stack.enter_context(GraphClient(graph.environment, listen))
-        stack.enter_context(driver)
         ended: list[tuple[Sample, Ended]] = []
-        with contextlib.suppress(KeyboardInterrupt):
-            for sample, end in _ends(client, driver, samples):
+        with driven(Path(folder), navigator, parameters) as graph, contextlib.suppress(KeyboardInterrupt):
+            for sample, end in _ends(graph, samples):
                 ended.append((sample, end))
-                print(f"{driver.name}  {len(ended)}  {end.how:9}  {sample.scene}  {sample.question}  {end.why}  "
-                      f"{end.wall_s:.0f} s wall; drives {dict(drives.ended)}, contacts {drives.contacts}", flush=True)
-        return driver.name, ended, drives
+                print(f"{graph.name}  {len(ended)}  {end.how:9}  {sample.scene}  {sample.question}  {end.why}  "
+                      f"{end.wall_s:.0f} s wall; {graph.drives.in_words()}", flush=True)
+        return graph, ended
 
 
-def _driver(navigator: str, graph: RunningGraph, parameters: GraphParameters, folder: Path) -> Driver:
-    if navigator == ATOMIC:
-        return Atomic()
-    if installed():
-        return Nav2(graph.environment, parameters.settings.bridge, folder)
-    return StandInForNav2(graph.environment)
-
-
-def _ends(client: GraphClient, driver: Driver, samples: list[Sample]) -> Iterator[tuple[Sample, Ended]]:
+def _ends(graph: Driven, samples: list[Sample]) -> Iterator[tuple[Sample, Ended]]:
     for number, sample in enumerate(samples):
-        yield sample, ask(client, driver, f"q{number}", sample, LIMITS)
+        yield sample, ask(graph.client, graph.driver, f"q{number}", sample, LIMITS)
 
 
-def _row(dataset: str, name: str, ended: list[tuple[Sample, Ended]], drives: Drives) -> dict[str, object]:
+def _row(dataset: str, graph: Driven, ended: list[tuple[Sample, Ended]]) -> dict[str, object]:
     how = Counter(end.how for _, end in ended)
     answered = [(sample, end.answer.receipt, end.wall_s) for sample, end in ended
                 if end.answer is not None and end.how == CORRECT]
-    note = f"{', '.join(f'{count} {word}' for word, count in sorted(how.items()))}; drives: " + (
-        ", ".join(f"{count} {word}" for word, count in sorted(drives.ended.items()))) + f"; contacts: {drives.contacts}"
+    note = f"{', '.join(f'{count} {word}' for word, count in sorted(how.items()))}; {graph.drives.in_words()}"
     if answered:
         means = [statistics.mean(values) for values in zip(*((receipt.metres, receipt.seconds, wall_s)
                                                              for _, receipt, wall_s in answered), strict=True)]
         note += "; of those answered right, on average: {:.1f} m, {:.0f} s of the robot's time, {:.0f} s".format(*means)
     return {"name": f"{len(ended)} questions of {dataset} in {len({sample.scene for sample, _ in ended})} houses, "
-                    f"driven by {name}", "median_ms": "", "baseline": "", "ratio": "", "note": note}
+                    f"driven by {graph.name}", "median_ms": "", "baseline": "", "ratio": "", "note": note}

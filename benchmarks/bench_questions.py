@@ -18,14 +18,12 @@ from pathlib import Path
 
 from benchmarks.asking import FAILED, ask
 from benchmarks.bench_soak import COMPRESSED, ROBOT, rss_mb
-from benchmarks.nav2_servers import Driver, Nav2, StandInForNav2, installed
+from benchmarks.driven import Driven, driven
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import driven_by, merged, of_robot
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.runner import RunningGraph
 
 MINUTES, WARM_S, WANTED = 100, 600.0, 1.05
 NOISY = Path(__file__).resolve().parents[1] / "launch" / "params" / "noisy.yaml"
@@ -38,26 +36,20 @@ def rows() -> list[dict[str, object]]:
         chosen = driven_by(NAV2)
         chosen["memory"] = {"labels": True, "folder": f"{folder}/memory"}
         chosen["recorder"] = {"folder": f"{folder}/bags", **COMPRESSED}
-        parameters = merged(NOISY, of_robot(ROBOT), chosen)
-        with contextlib.ExitStack() as stack:
-            graph = stack.enter_context(RunningGraph(Path(folder), parameters, isolate=True))
-            driver = Nav2(graph.environment, parameters.settings.bridge, Path(folder)) if installed() \
-                else StandInForNav2(graph.environment)
-            client = stack.enter_context(GraphClient(graph.environment, driver.listen))
-            stack.enter_context(driver)
-            soak = Soak(client, driver, {child.nodes[0]: child.process.pid for child in graph.children})
+        with driven(Path(folder), NAV2, merged(NOISY, of_robot(ROBOT), chosen)) as world:
+            soak = Soak(world)
             with contextlib.suppress(KeyboardInterrupt):
                 soak.run()
-            restarts, domain = graph.restarts(), graph.domain
-        left = processes_of(domain)
+            restarts = world.graph.restarts()
+        left = processes_of(world.graph.domain)
     return [soak.ends(restarts, left), *soak.memory()]
 
 
 class Soak:
     """Asks, and measures after each question."""
 
-    def __init__(self, client: GraphClient, driver: Driver, pids: dict[str, int]) -> None:
-        self._client, self._driver, self._pids = client, driver, pids
+    def __init__(self, world: Driven) -> None:
+        self._world, self._pids = world, {child.nodes[0]: child.process.pid for child in world.graph.children}
         self._begin = time.monotonic()
         self.ended: Counter[str] = Counter()
         self.megabytes: list[tuple[float, dict[str, float]]] = []
@@ -71,10 +63,11 @@ class Soak:
         for number, sample in enumerate(self._samples()):
             if self.spent_s > 60 * MINUTES:
                 return
-            how, why, *_ = ask(self._client, self._driver, f"q{number}", sample, LIMITS)
+            how, why, *_ = ask(self._world.client, self._world.driver, f"q{number}", sample, LIMITS)
             self.ended[how] += 1
             self.megabytes.append((self.spent_s, {node: rss_mb(pid) for node, pid in self._pids.items()}))
-            print(f"{self.spent_s / 60:5.1f} min  {how:9}  {sample.scene}  {sample.question}  {why}", flush=True)
+            print(f"{self.spent_s / 60:5.1f} min  {how:9}  {sample.scene}  {sample.question}  {why}  "
+                  f"{self._world.drives.in_words()}", flush=True)
 
     @staticmethod
     def _samples() -> Iterator[Sample]:
@@ -87,10 +80,10 @@ class Soak:
         """Return the row of how the questions ended."""
         counts = ", ".join(f"{count} {how}" for how, count in sorted(self.ended.items()))
         ended = sum(self.ended.values()) - self.ended[FAILED]
-        return {"name": f"questions for {self.spent_s / 60:.0f} minutes, all noisy, driven by {self._driver.name}",
+        return {"name": f"questions for {self.spent_s / 60:.0f} minutes, all noisy, driven by {self._world.name}",
                 "median_ms": "", "baseline": "", "ratio": "",
-                "note": f"{ended} of {sum(self.ended.values())} ended: {counts}; processes started anew: "
-                        f"{sum(restarts.values())}; processes left after the end: {len(left)}"}
+                "note": f"{ended} of {sum(self.ended.values())} ended: {counts}; {self._world.drives.in_words()}; "
+                        f"processes started anew: {sum(restarts.values())}; processes left after the end: {len(left)}"}
 
     def memory(self) -> list[dict[str, object]]:
         """Return a row a process: medians of the ten questions after the warm-up, and of the last ten."""
