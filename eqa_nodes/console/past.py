@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.bench.report.outlines import outlines
+from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
@@ -106,7 +106,8 @@ class Past:
         if not 0 <= view < len(keyframes):
             raise RequestRefused(f"there is no view {view}", 404)
         shown = keyframes[view]
-        return shrunk(measured_picture(shown, notes.get(shown.id, "")), _VIEW_PX)
+        calls = trace.calls if shown.id in notes else ()
+        return shrunk(proof_picture(shown, notes.get(shown.id, ""), calls), _VIEW_PX)
 
     def _asked(self, run: str) -> list[tuple[Sample, Prediction]]:
         path = self.runs().get(run)

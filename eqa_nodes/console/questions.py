@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.bench.report.outlines import outlines
+from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.files import shrunk
@@ -190,7 +191,9 @@ class Questions:
         """Collect what proves the answer, and write the episode down unless it was taken back before it began."""
         if robot.live.trace().question == entry.question.text:
             robot.live.answered(answer)  # also where the graph died before it could say so
-        entry.proofs = tuple(proof_of(robot, e) for e in answer.evidence)
+        text = entry.question.text
+        calls = [call for call in robot.live.trace(text).calls if call.question == text]
+        entry.proofs = tuple(proof_of(robot, e, calls) for e in answer.evidence)
         if entry.state != WAITING or answer.error is not ErrorCode.CANCELED:
             with self._keeping:
                 self._options.keep(entry, _trace(robot, entry, answer))
@@ -212,12 +215,12 @@ class Questions:
             return Answer(abstained=True, error=ErrorCode.INTERNAL, message=repr(error))
 
 
-def proof_of(robot: WatchedRobot, evidence: Evidence) -> Proof:
-    """Return the picture of a piece of evidence; where it cannot be had, the reason."""
+def proof_of(robot: WatchedRobot, evidence: Evidence, calls: Sequence[ModelCall] = ()) -> Proof:
+    """Return the picture of a piece of evidence; where it cannot be had, the reason. calls: of its question."""
     try:
         view = robot.view(evidence)
-        return Proof(evidence, shrunk(measured_picture(view, evidence.note), PROOF_PX), view.region or view.caption,
-                     outlines(view, evidence.note))
+        return Proof(evidence, shrunk(proof_picture(view, evidence.note, calls), PROOF_PX),
+                     view.region or view.caption, outlines(view, evidence.note))
     except (EqaError, OSError) as error:
         return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error}")
     except Exception as error:  # of a peer's making, such as a picture or a label that nobody expected

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
+from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.live import Live
@@ -132,5 +133,7 @@ class RecordedRobot:
             self._views.move_to_end((view.id, view.stamp_ns))
         while len(self._views) > _VIEWS:
             self._views.popitem(last=False)
-        if trace.view:
-            self._shown, self.pictures = trace.view, self.pictures + 1
+        proof = next(iter(result.answer.evidence), None)
+        best = next((k for k in trace.keyframes if proof and k.id == proof.keyframe_id), None)
+        if proof is not None and best is not None:
+            self._shown, self.pictures = proof_picture(best, proof.note, trace.calls), self.pictures + 1

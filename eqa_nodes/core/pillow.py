@@ -1,7 +1,8 @@
-"""What differs between versions of Pillow; 9.4 (Debian 12) is the oldest that is supported."""
+"""What differs between versions of Pillow (9.4 of Debian 12 is the oldest that is supported), and sizes of images."""
 
 from __future__ import annotations
 
+import io
 from functools import cache
 from typing import Any
 
@@ -26,3 +27,11 @@ def writing_font(size: float) -> Any:
     except OSError as error:
         raise RuntimeError(f"Pillow {version} has no font of its own, and {FILE} is not on this machine: apt-get "
                            "install fonts-dejavu-core, or install Pillow 10.1 or newer") from error
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    """Return width and height of an image file, None where it is damaged."""
+    try:
+        return Image.open(io.BytesIO(data)).size
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):  # what Pillow raises at damage
+        return None

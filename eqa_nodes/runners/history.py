@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.answerers.common import check_question, refusal
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import about_time, dated, time_in_recording
+from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.storage.codec import encode
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
@@ -117,6 +120,15 @@ def _note(note: str, kept: HistoryIndex) -> str:
     return note if kept.way else "; ".join(filter(None, (note, NOWHERE)))
 
 
+class _EndOf(NamedTuple):
+    """Where a recording ends: a model is asked of it when all of it was seen. Implements LastObservation."""
+
+    way: Sequence[tuple[int, Pose2]]
+
+    def last(self) -> tuple[int, Pose2]:
+        return self.way[-1] if self.way else (0, Pose2(0.0, 0.0, 0.0))
+
+
 class HistoryRunner:
     """Answers questions from episode histories. Implements EpisodeRunner.
 
@@ -142,7 +154,7 @@ class HistoryRunner:
         refused = None if self._is_past(question) else refusal(self._answerer, question)
         if refused is not None:  # nothing is read for it
             return EpisodeResult(sample.id, refused, None, EpisodeTrace(sample.question, answer=refused))
-        source = self._source_of(sample)
+        source, calls = self._source_of(sample), list[ModelCall]()
         past = self._opened(source, "recalled") if self._is_past(question) else None
         began = time.monotonic()
         told = past.recollect(question) if isinstance(past, RecalledViews) else None
@@ -152,14 +164,15 @@ class HistoryRunner:
             views = self._opened(source, self._selection.frames, sample)
             self._listener(ANSWERING)
             began = time.monotonic()
-            answer, shown = self._answered(question, views)
+            asked = NotedAnswerer(self._answerer, _EndOf(views.kept.way), calls.append)
+            answer, shown = self._answered(question, views, asked)
         spots = views.kept.spots
         evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())
                          for e in answer.evidence)
         answer = replace(answer, evidence=evidence,
                          receipt=replace(answer.receipt, seconds=time.monotonic() - began))
         trace = EpisodeTrace(sample.question, list(views.kept.way), keyframes=shown, answer=answer,
-                              refused={f"history: {why}": n for why, n in views.kept.dropped.items()})
+                              refused={f"history: {why}": n for why, n in views.kept.dropped.items()}, calls=calls)
         best = next((k.jpeg for e in answer.evidence[:1] for k in shown if k.id == e.keyframe_id), b"")
         return EpisodeResult(sample.id, answer, None, replace(trace, view=best))
 
@@ -176,12 +189,12 @@ class HistoryRunner:
         """Return whether a memory of the history is asked first: it knows objects from labels alone."""
         return self._asks_memory and not question.choices and about_past(question.text)
 
-    def _answered(self, question: Question, views: HistoryViews) -> tuple[Answer, list[Keyframe]]:
+    def _answered(self, question: Question, views: HistoryViews, asked: Answerer) -> tuple[Answer, list[Keyframe]]:
         items, way = views.items(question), views.kept.way
         if way and self._says_when(question):
             items = self._dated(question, items, way)
         if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
-            answer = self._answerer.answer(question, items)
+            answer = asked.answer(question, items)
             proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
             return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
         return Answer(abstained=True, receipt=Receipt(privileged=self._answerer.spent().privileged),

@@ -13,12 +13,13 @@ from PIL import Image, ImageDraw
 from eqa_nodes.bench.report.drawing import Box, extent, widened
 from eqa_nodes.bench.report.floor_picture import FloorPicture
 from eqa_nodes.bench.report.known import jpeg_then, map_then
-from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.bench.report.outlines import outlines, weakness
+from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
 from eqa_nodes.core.policies.runner_up import parted
 from eqa_nodes.core.storage.text import printable
+from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
@@ -97,7 +98,7 @@ def _at_the_end(trace: EpisodeTrace) -> list[_Scene]:
     jpeg, doubt = trace.view, "no picture proves it"
     if view is not None and proof is not None:
         try:
-            jpeg, doubt = _proof(view, proof.note), weakness(outlines(view, proof.note))
+            jpeg, doubt = _proof(view, proof.note, trace.calls), weakness(outlines(view, proof.note))
         except BadFrame as error:
             jpeg, doubt = view.jpeg, str(error)
     if not jpeg:
@@ -115,9 +116,11 @@ def _sure(answer: Answer, doubt: str) -> str:
     return ", ".join(filter(None, (sure, cost, doubt if answer.text else "")))
 
 
-def _proof(view: Keyframe, note: str) -> bytes:
-    """Return the picture of a piece of evidence with its objects boxed, or its lines measured. Raises BadFrame."""
-    image = decode_image(measured_picture(view, note), f"of keyframe {view.id}").convert("RGB")
+def _proof(view: Keyframe, note: str, calls: Sequence[ModelCall]) -> bytes:
+    """Return the picture of a piece of evidence with its objects boxed, its lines measured, and a ring round what a
+    model pointed at. Raises BadFrame.
+    """
+    image = decode_image(proof_picture(view, note, calls), f"of keyframe {view.id}").convert("RGB")
     draw, font = ImageDraw.Draw(image), writing_font(max(14, image.height // 22))
     across, down = image.width / 100, image.height / 100
     boxed = outlines(view, note)

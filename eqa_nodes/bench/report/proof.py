@@ -11,6 +11,7 @@ from PIL import ImageDraw
 from eqa_nodes.bench.report.measured import measured_picture
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.measures import points_of
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.files import decode_image
 
@@ -21,16 +22,18 @@ _RADIUS, _WIDTH = 1 / 18, 1 / 110  # of the image's shorter side
 def proof_picture(view: Keyframe, note: str, calls: Sequence[ModelCall] = ()) -> bytes:
     """Return the JPEG of a view with the lines of its evidence's note, and a ring round what the model pointed at.
 
-    calls: of the episode; the last one that pointed into this view counts. The picture is unchanged where there is
-    nothing to draw, or where it is damaged: who decodes it for a page says so.
+    calls: of the episode; where the note holds no place, the last one that pointed into this view counts. The picture
+    is unchanged where there is nothing to draw, or where it is damaged: who decodes it for a page says so.
     """
-    jpeg, points = measured_picture(view, note), pointed_at(view.id, calls)
-    if not points:
+    jpeg, shares, points = measured_picture(view, note), points_of(note), pointed_at(view.id, calls)
+    if not shares and not points:
         return jpeg
     try:
         image = decode_image(jpeg, f"of keyframe {view.id}").convert("RGB")
     except BadFrame:
         return jpeg
+    if shares:
+        points = tuple((x * image.width, y * image.height) for x, y in shares)
     draw, short = ImageDraw.Draw(image), min(image.size)
     radius, width = short * _RADIUS, max(2, round(short * _WIDTH))
     for u, v in points:

@@ -25,6 +25,13 @@ def story_of(prediction: Prediction, trace: EpisodeTrace | None, weak: str = "")
     return tuple(_sentences(prediction, trace or EpisodeTrace(), weak))
 
 
+def robot_moved(prediction: Prediction, trace: EpisodeTrace | None) -> bool:
+    """Return whether a robot could drive in an episode; False for one that is about a recording."""
+    if trace is None:
+        return prediction.answer.receipt.steps > 0
+    return bool(trace.decisions) or prediction.answer.receipt.metres > _NOWHERE_M or trace.grid is not None
+
+
 def listed(words: Sequence[str]) -> str:
     """Return words as "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
@@ -32,8 +39,7 @@ def listed(words: Sequence[str]) -> str:
 
 def _sentences(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str]:
     if trace.poses or trace.keyframes:
-        moved = bool(trace.decisions) or prediction.answer.receipt.metres > _NOWHERE_M
-        yield from _on_the_way(prediction, trace) if moved or trace.grid is not None else _looked_through(trace)
+        yield from _on_the_way(prediction, trace) if robot_moved(prediction, trace) else _looked_through(trace)
         if pictures := sum(len(call.pictures) for call in trace.calls if call.kind in _ASKED):
             yield f"A model was asked {_times(len(trace.calls))} and saw {_counted(pictures, 'picture')}."
     yield from _end(prediction, trace, weak)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.model import Mark
 from eqa_nodes.core.perception.projection import pixel_of
-from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
+from eqa_nodes.core.pillow import image_size
+from eqa_nodes.core.protocols import Answerer, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.floor import Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.measures import points_of, shown_note
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -22,10 +24,17 @@ from eqa_nodes.core.types.views import Keyframe
 T = TypeVar("T")
 
 
+class LastObservation(Protocol):
+    """Knows where the newest view was taken: an Odometry, or the end of a recording."""
+
+    def last(self) -> tuple[int, Pose2]:
+        """Return stamp and pose of the last observation."""
+
+
 class NotedAnswerer:
     """Hands every call on, and tells `note` of those for which a model was asked. Implements Answerer, Adviser."""
 
-    def __init__(self, answerer: Answerer, odometry: Odometry, note: Callable[[ModelCall], None]) -> None:
+    def __init__(self, answerer: Answerer, odometry: LastObservation, note: Callable[[ModelCall], None]) -> None:
         """note: is called by the thread that asks."""
         self._answerer, self._odometry, self._note = answerer, odometry, note
         self._at: tuple[int, Pose2] | None = None
@@ -83,9 +92,13 @@ class NotedAnswerer:
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Let the answerer answer."""
         def said(call: ModelCall, answer: Answer) -> ModelCall:
-            why = next((e.note for e in answer.evidence if e.note), "")
-            return _answered(call, answer)._replace(reasons=why or answer.message)
+            why = next((shown_note(e.note) for e in answer.evidence if e.note), "")
+            points = {e.keyframe_id: points_of(e.note) for e in answer.evidence}
+            return _answered(call, answer)._replace(reasons=why or answer.message, pictures=tuple(
+                p._replace(points=_in_pixels(points.get(p.keyframe_id, ()), views[p.keyframe_id]))
+                for p in call.pictures))
 
+        views = {item.keyframe.id: item.keyframe for item in items}
         shown = _pictures([item.keyframe for item in items])
         return self._noted("answer", question, shown, lambda: self._answerer.answer(question, items), said)
 
@@ -141,6 +154,12 @@ def _marks(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
         return marks_in(view, options)
     except BadFrame:  # an answerer that needs the depth of this view says so itself
         return ()
+
+
+def _in_pixels(shares: Sequence[tuple[float, float]], view: Keyframe) -> tuple[tuple[float, float], ...]:
+    """Return places in a view's picture as pixels of the stored image; none where it is damaged."""
+    size = image_size(view.jpeg) if shares else None
+    return tuple((x * size[0], y * size[1]) for x, y in shares) if size else ()
 
 
 def _points(assessments: Sequence[ViewAssessment],

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, evidence_from, match_choice
+from eqa_nodes.core.answerers.points import number_in, point_in
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
 from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Picture
@@ -106,23 +107,9 @@ def _evidence(value: object, pictures: Sequence[Picture]) -> list[_Named]:
         number = _whole(named)
         if number is not None and 1 <= number <= len(pictures):
             said = entry if isinstance(entry, dict) else {}
-            point = _point(said.get("point"), pictures[number - 1].size)
+            point = point_in(said.get("point"), pictures[number - 1].size)
             found.setdefault(number, _Named(number - 1, _words(said.get("what"))[:_WHAT], point))
     return list(islice(found.values(), MAX_EVIDENCE))
-
-
-def _point(value: object, size: tuple[int, int]) -> tuple[float, float] | None:
-    """Return a point as shares of width and height; models also write per cent, thousandths or pixels."""
-    if not isinstance(value, (list, tuple)) or len(value) not in (2, 4):
-        return None
-    numbers = [number for number in map(_coordinate, value) if number is not None and number >= 0.0]
-    if len(numbers) < len(value):
-        return None
-    x, y = (sum(numbers[axis::2]) / len(numbers[axis::2]) for axis in (0, 1))  # the middle of a box
-    if max(x, y) > 1.0:
-        across, down = size if x <= size[0] and y <= size[1] else (1000, 1000)
-        x, y = x / across, y / down
-    return (x, y) if x <= 1.0 and y <= 1.0 else None
 
 
 def _pixel(point: tuple[float, float], camera: Intrinsics) -> tuple[float, float]:
@@ -169,7 +156,7 @@ def _not_there(reply: Mapping[str, object], numbers: int, pictures: Sequence[Pic
 
 def _place(picture: Picture, point: object) -> Option | None:
     """Return the place on the floor at a point of a picture, seen the way the picture looks at it."""
-    view, at = picture.view, _point(point, picture.size)
+    view, at = picture.view, point_in(point, picture.size)
     if at is None or view.geometry is None:
         return None
     floor = floor_at(view, *_pixel(at, view.geometry.intrinsics), _POINTED_M)
@@ -233,26 +220,9 @@ def _whole(value: object) -> int | None:
     return int(value) if value == int(value) else None
 
 
-def _number(value: object) -> float | None:
-    if isinstance(value, str):
-        try:
-            value = float(value.strip().rstrip("%"))
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def _coordinate(value: object) -> float | None:
-    """Return a coordinate of a point; "25%" is a share."""
-    number = _number(value)
-    return number / 100.0 if number is not None and isinstance(value, str) and value.strip().endswith("%") else number
-
-
 def _share(value: object, default: float) -> float:
     """Return a number from 0 to 1, also from "0.8", "80%" or 80; `default` for what is none."""
-    number = _number(value)
+    number = number_in(value)
     if number is None or not 0.0 <= number <= 100.0:
         return default
     percent = number > 1.0 or (isinstance(value, str) and value.strip().endswith("%"))

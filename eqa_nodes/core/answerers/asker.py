@@ -14,7 +14,8 @@ from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModels, role_of
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_abstention, read_answer
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.model import Backend, Choice, Message, Schema, ask_json
-from eqa_nodes.core.types.questions import Answer, Question, Receipt
+from eqa_nodes.core.types.measures import with_point
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
@@ -91,7 +92,7 @@ class MeteredModel:
                     raise
                 message += ", and the limits allow no guess"
         return Answer(reply.answer, reply.confidence, reply.abstain,
-                      evidence_from((shown[i - 1] for i in reply.images), reply.why),
+                      _pointed(evidence_from((shown[i - 1] for i in reply.images), reply.why), reply, shown),
                       replace(self.models.spent().model_since(before), privileged=self._own or labelled(views)),
                       message=message)
 
@@ -108,6 +109,13 @@ class MeteredModel:
         except LimitReached:
             return reply, "the limits allowed no check whether this is an answer"
         return (reply, "") if answers else (NOTHING_SEEN, f"{reply.answer!r} is no answer")
+
+
+def _pointed(evidence: tuple[Evidence, ...], reply: Reply, shown: Sequence[Keyframe]) -> tuple[Evidence, ...]:
+    """Return evidence whose notes also hold the places in the pictures at which the model pointed."""
+    points = {shown[i - 1].id: point for i, point in zip(reply.images, reply.points, strict=False) if point}
+    return tuple(e._replace(note=with_point(e.note, points[e.keyframe_id])) if e.keyframe_id in points else e
+                 for e in evidence)
 
 
 def _as_data(question: Question) -> str:

@@ -121,8 +121,12 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return self._asker.choose(prompt, question, (heading(1, view, letters), shown), options, (view,))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
-        return self._ask("answer", question, [(view, {}) for view in views],
-                         partial(read_answer, question=question, views=len(views)))
+        side_px = self._asker.side("answer", self._config.max_side_px)
+        pictures = [picture(view, {}, side_px) for view in views]
+        parts = [part for n, (view, shown) in enumerate(zip(views, pictures, strict=True), 1)
+                 for part in (heading(n, view, {}), shown)]
+        read = partial(read_answer, question=question, views=len(views), pictures=pictures)
+        return self._asker.ask("answer", question, parts, read, views)
 
     def _ask(self, prompt: str, question: Question, views: Sequence[tuple[Keyframe, Mapping[str, FloorPixel]]],
              read: Callable[[dict[str, object]], T]) -> T:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
+from eqa_nodes.core.answerers.points import point_in
 from eqa_nodes.core.answerers.vlm_views import lettered
 from eqa_nodes.core.model import fraction
+from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import Question, RankedRegion, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
@@ -24,26 +26,35 @@ MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few
 
 
 class Reply(NamedTuple):
-    """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how."""
+    """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how.
+
+    points: for each of them, where in it, as shares of width and height, None where the model does not say; () for none.
+    """
 
     answer: str
     confidence: float
     images: tuple[int, ...]
     abstain: bool
     why: str = ""
+    points: tuple[tuple[float, float] | None, ...] = ()
 
 
 NOTHING_SEEN = Reply("", 0.0, (), True)
 
 
-def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images") -> Reply:
-    """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it."""
+def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images",
+                pictures: Sequence[bytes] = ()) -> Reply:
+    """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it.
+
+    pictures: the images as they were sent, where the prompt asks for points.
+    """
     if views and reply.get("abstain", False) is True:
         why = reply.get("why")  # a help for whoever reads it: nothing is asked again for its form
         return NOTHING_SEEN._replace(why=why.strip()[:MAX_TEXT] if isinstance(why, str) else "")
     images = _numbers(reply, views, proof) if views else ()
     why = _words(reply, "why", "of the reply") if "why" in reply else ""
-    return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why)
+    return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why,
+                 _points(reply.get("points"), images, pictures))
 
 
 def read_abstention(reply: Mapping[str, object]) -> bool:
@@ -163,3 +174,15 @@ def _numbers(reply: Mapping[str, object], count: int, key: str) -> tuple[int, ..
         raise ValueError(f'"{key}" must name at least one of them that proves the answer, by its number from 1 to '
                          f"{count}")
     return tuple(dict.fromkeys(named))[:MAX_EVIDENCE]
+
+
+def _points(value: object, images: Sequence[int],
+            pictures: Sequence[bytes]) -> tuple[tuple[float, float] | None, ...]:
+    """Return where in each image the proof is: a help for whoever looks, so nothing is asked again for its form."""
+    if not isinstance(value, list) or not pictures:
+        return ()
+    if len(images) == 1 and len(value) == 2 and not any(isinstance(part, (list, tuple)) for part in value):
+        value = [value]  # one point that is not in a list of its own
+    sizes = [image_size(pictures[image - 1]) for image in images]
+    found = [point_in(point, size) if size else None for size, point in zip(sizes, value, strict=False)]
+    return tuple(found) if any(found) else ()

@@ -1,4 +1,4 @@
-"""A measured length in the map, and how the note of an answer's evidence holds it."""
+"""How the note of an answer's evidence holds a length measured in the map, and a place that a model pointed at."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ Point3 = tuple[float, float, float]
 
 _AT = r"-?\d+\.\d{3} -?\d+\.\d{3} -?\d+\.\d{3}"
 _NOTED = re.compile(rf"measured from \((?P<a>{_AT})\) to \((?P<b>{_AT})\)")
+_POINTED = re.compile(r"(?:; )?pointed at \((?P<x>[01]\.\d{3}) (?P<y>[01]\.\d{3})\)")
 
 
 class Measure(NamedTuple):
@@ -40,6 +41,17 @@ def _point(text: str) -> Point3:
     return x, y, z
 
 
+def with_point(note: str, point: tuple[float, float]) -> str:
+    """Return a note that also holds the place in the picture, as shares of its width and height, that proves it."""
+    return "; ".join(filter(None, (note, f"pointed at ({point[0]:.3f} {point[1]:.3f})")))
+
+
+def points_of(note: str) -> tuple[tuple[float, float], ...]:
+    """Return the places in the picture that a note holds, as shares of its width and height."""
+    found = [(float(hit["x"]), float(hit["y"])) for hit in _POINTED.finditer(note)]
+    return tuple(point for point in found if max(point) <= 1.0)
+
+
 def shown_note(note: str) -> str:
-    """Return a note as people read it: a measure without its coordinates."""
-    return _NOTED.sub("measured", note)
+    """Return a note as people read it: a measure without its coordinates, and no place in the picture."""
+    return _POINTED.sub("", _NOTED.sub("measured", note)).removeprefix("; ")

@@ -6,22 +6,28 @@ from tests.fixtures.needs import need_console
 
 need_console()
 
+import io
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.console.live import Live
+from eqa_nodes.console.questions import proof_of
 from eqa_nodes.console.recorded import RecordedRobot
 from eqa_nodes.console.shown import shown_live
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.measures import with_point
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.runners.history import ANSWERING
 from eqa_nodes.testing.waiting import WAIT_S, until
@@ -171,3 +177,29 @@ def test_what_cannot_be_asked_is_said_before_the_page_is_served(
     monkeypatch.chdir(tmp_path)
     assert main(["console", *words]) != 0
     assert complaint in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def ringed(jpeg: bytes) -> bool:
+    """Whether a picture holds the colour of the ring round what a model pointed at."""
+    with Image.open(io.BytesIO(jpeg)) as image:
+        return bool((np.abs(np.asarray(image.convert("RGB")).astype(int) - (245, 158, 11)).sum(axis=2) < 90).sum() > 50)
+
+
+def test_the_picture_of_the_newest_answer_shows_what_the_model_pointed_at(
+        robot: RecordedRobot, readers: list[Reader]) -> None:
+    readers[0].go.set()
+    robot.ask(Question("Where is the desk?"), lambda progress: None, threading.Event())
+    plain = robot.camera()
+    pointed = ANSWER.evidence[0]._replace(note=with_point("desk", (0.5, 0.5)))
+    readers[0].answer = replace(ANSWER, evidence=(pointed,))
+    robot.ask(Question("And where is it now?"), lambda progress: None, threading.Event())
+    assert not ringed(plain) and ringed(robot.camera()) and robot.pictures == 2
+    assert ringed(proof_of(robot, pointed).jpeg) and not ringed(proof_of(robot, ANSWER.evidence[0]).jpeg)
+
+
+def test_a_call_of_the_question_says_where_its_proof_is(robot: RecordedRobot, readers: list[Reader]) -> None:
+    readers[0].go.set()
+    robot.ask(Question("Where is the desk?"), lambda progress: None, threading.Event())
+    e = ANSWER.evidence[0]
+    call = ModelCall(1, e.pose, "Where is the desk?", "decide", (CallPicture(e.keyframe_id, points=((90.0, 90.0),)),))
+    assert ringed(proof_of(robot, e, [call]).jpeg)

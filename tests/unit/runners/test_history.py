@@ -12,7 +12,9 @@ from PIL import Image
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.report.traces import load_trace
+from eqa_nodes.bench.running.kept import KeptRun
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
@@ -102,16 +104,27 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
     from eqa_nodes.models.scripted import ScriptedBackend
     from eqa_nodes.registry import answerers
 
-    reply = {"answer": "a table", "confidence": 0.8, "images": [20], "abstain": False}
+    reply = {"answer": "a table", "confidence": 0.8, "images": [20], "points": [[0.5, 0.5]], "why": "it stands there",
+             "abstain": False}
     backend = ScriptedBackend([json.dumps(reply)])
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
     runner = HistoryRunner(lambda sample: file_source(bag), AnswererSettings(answerer="vlm"),
                            ViewSelection("uniform", 20), tmp_path)
-    answer = runner.run(Sample("q", "What is there?", "a table")).answer
+    result = runner.run(Sample("q", "What is there?", "a table"))
+    answer = result.answer
     message = backend.requests[0][1]
     assert sum(isinstance(part, bytes) for part in message.parts) == 20
     assert (answer.text, answer.receipt.calls, answer.receipt.privileged) == ("a table", 1, ())
     assert [e.frame for e in answer.evidence] == [len(open_history(bag)) - 1]  # the last of those even in time
+    assert result.trace is not None
+    call = result.trace.calls[0]
+    assert (call.kind, call.answer, call.reasons, len(call.pictures)) == ("answer", "a table", "it stands there", 20)
+    assert call.pictures[19].points and result.trace.poses[-1] == (call.stamp_ns, call.pose)
+    with KeptRun(tmp_path / "run", "a model") as kept:
+        kept.keep("What is there?", "", result)
+    page = write_report(tmp_path / "run").read_text()
+    assert "What the robot did" not in page and "How it was answered" in page and "What the model said" in page
+    assert "<b>1</b> model call<" in page and "</b> steps" not in page and "the model saw its evidence" in page
 
 
 def _seen_last(tour: TourHistory) -> str:

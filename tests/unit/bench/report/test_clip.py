@@ -13,6 +13,7 @@ from PIL import Image
 from eqa_nodes.bench.report.clip import write_clip
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, MissingExtra, StorageError
+from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.animation import animated_gif
 from eqa_nodes.viewing.traces import trace_in
@@ -118,3 +119,18 @@ def test_a_picture_that_cannot_be_read_leaves_its_place_empty(tmp_path: Path) ->
     proof = broken.answer.evidence[0].keyframe_id
     broken.keyframes = [replace(view, jpeg=b"none") if view.id == proof else view for view in broken.keyframes]
     assert write_clip(tmp_path / "clip.webp", broken) == 11
+
+
+def test_the_proof_has_a_ring_round_what_a_model_pointed_at(tmp_path: Path) -> None:
+    told = episode()
+    assert told.answer is not None
+    proof = told.answer.evidence[0]
+    call = ModelCall(1, proof.pose, told.question, "decide", (CallPicture(proof.keyframe_id, points=((60.0, 400.0),)),))
+    orange = []
+    for calls in ([], [call]):
+        write_clip(tmp_path / "clip.webp", replace(told, calls=calls))
+        with Image.open(tmp_path / "clip.webp") as clip:
+            clip.seek(clip.n_frames - 1)  # type: ignore[attr-defined]
+            part = np.asarray(clip.convert("RGB")).astype(int)[270:364, 10:110]  # lower left: no box stands there
+        orange.append((np.abs(part - (245, 158, 11)).sum(axis=2) < 120).sum())
+    assert orange[0] == 0 and orange[1] > 20

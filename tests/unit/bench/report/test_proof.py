@@ -11,6 +11,7 @@ from PIL import Image
 from eqa_nodes.bench.report.proof import pointed_at, proof_picture
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.measures import points_of, shown_note, with_point
 from tests.unit.bench.report.test_measured import VIEW
 
 ORANGE = np.array((245, 158, 11))
@@ -37,3 +38,14 @@ def test_without_a_point_or_with_a_damaged_picture_it_stays_as_it_is() -> None:
     damaged = replace(VIEW, jpeg=b"no picture")
     assert proof_picture(VIEW, "mug", [call()]) is VIEW.jpeg
     assert proof_picture(damaged, "mug", [call((1.0, 2.0))]) is damaged.jpeg
+
+
+def test_a_note_may_hold_the_place_itself_and_people_do_not_read_it() -> None:
+    with Image.open(io.BytesIO(VIEW.jpeg)) as image:
+        at = 100 / image.width, 60 / image.height
+    note = with_point("mug; on the table", at)
+    with Image.open(io.BytesIO(proof_picture(VIEW, note, [call((3.0, 4.0))]))) as image:
+        rows, columns = np.nonzero(np.abs(np.asarray(image).astype(int) - ORANGE).sum(axis=2) < 90)
+    assert abs(rows.mean() - 60) < 3 and abs(columns.mean() - 100) < 3
+    assert shown_note(note) == "mug; on the table" and shown_note(with_point("", at)) == ""
+    assert points_of("pointed at (1.400 0.200)") == () == points_of("pointed at the mug")

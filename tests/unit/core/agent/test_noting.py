@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
@@ -187,3 +189,13 @@ def test_what_a_model_said_is_not_lost_with_the_robots_place() -> None:
     answerer = NotedAnswerer(VlmAnswerer(backend), Losing(), calls.append)  # type: ignore[arg-type]
     first, second = (answerer.answer(QUESTION, [Recalled(view(1), 1.0, "")]) for _ in range(2))
     assert first.text == second.text == "red" and [call.pose for call in calls] == [AT, AT]
+
+
+def test_where_an_answer_saw_its_proof_is_noted_in_pixels_and_not_in_words() -> None:
+    answerer, calls = noted({"answer": "red", "confidence": 0.9, "images": [1], "points": [[0.5, 0.25]],
+                             "why": "it stands there"})
+    shown = view(1)
+    answerer.answer(QUESTION, [Recalled(shown, 1.0, "")])
+    with Image.open(io.BytesIO(shown.jpeg)) as image:
+        at = image.width / 2, image.height / 4
+    assert calls[0].pictures[0].points == (at,) and calls[0].reasons == "it stands there"

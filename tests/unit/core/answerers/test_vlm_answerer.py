@@ -252,3 +252,19 @@ def test_json_is_found_in_any_prose(value: dict[str, Any], prose: str) -> None:
 def test_rubbish_is_a_value_error_or_an_object(text: str) -> None:
     with contextlib.suppress(ValueError):
         assert isinstance(json_object(text), dict)
+
+
+@pytest.mark.parametrize(("points", "notes"), [
+    ([[0.25, 0.5], [0.75, 1.0]], ["on it; pointed at (0.250 0.500)", "on it; pointed at (0.750 1.000)"]),
+    ([["25%", "50%"], "there"], ["on it; pointed at (0.250 0.500)", "on it"]),
+    ([[33, 24]], ["on it; pointed at (0.500 0.500)", "on it"]),  # pixels of the 66 x 48 that were sent
+    ("left", ["on it", "on it"]), ([[0.2]], ["on it", "on it"]), ([[7000, -1]], ["on it", "on it"]),
+])
+def test_an_answer_says_where_in_its_pictures_the_proof_is(points: object, notes: list[str]) -> None:
+    answer, backend = _run(answer_json(images=[3, 1], points=points, why="on it"))
+    assert [e.note for e in answer.evidence] == notes and len(backend.requests) == 1
+
+
+def test_a_single_point_needs_no_list_of_its_own() -> None:
+    answer, _ = _run(answer_json(images=[1], points=[0.5, 0.25]))
+    assert [e.note for e in answer.evidence] == ["pointed at (0.500 0.250)"]
