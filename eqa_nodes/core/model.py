@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from PIL import Image
@@ -202,23 +201,33 @@ def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_toke
 
 
 def json_object(text: str) -> dict[str, object]:
-    """Return the first JSON object in a reply, its texts printable. Prose and code fences around it are tolerated, and
-    where nothing else would do, line breaks in its texts and commas before a closing bracket.
+    """Return the JSON object of a reply, its texts printable. Prose and code fences around it are tolerated, and where
+    nothing else would do, line breaks in its texts and commas before a closing bracket.
 
+    Of several objects it is the one with most keys, of equal ones the last: a model that thinks aloud names parts of
+    its reply, or a draft, before it replies.
     Raises NothingRead where there is none, or one nested too deep, or with a number that nothing can be computed with.
     The time grows with the length of the reply only: hostile ones hold many braces.
     """
     as_it_is = text[:_LONGEST_REPLY]
     mended = _LAST_COMMA.sub(" ", as_it_is)
     decoder = json.JSONDecoder(parse_int=_whole, strict=False)
-    for match in islice(_OBJECT.finditer(as_it_is), _TRIES):
+    found, position = list[dict[str, object]](), 0
+    for _ in range(_TRIES):
+        match = _OBJECT.search(as_it_is, position)
+        if match is None:
+            break
+        position = match.end()
         for candidate in (as_it_is, mended):
             try:
-                found, _ = decoder.raw_decode(candidate, match.start())
+                one, position = decoder.raw_decode(candidate, match.start())
             except (ValueError, RecursionError):
                 continue
-            return {printable(key): plain(item) for key, item in found.items()}
-    raise NothingRead(f"no JSON object in the reply {text[:80]!r}")
+            found.append(one)
+            break
+    if not found:
+        raise NothingRead(f"no JSON object in the reply {text[:80]!r}")
+    return {printable(key): plain(item) for key, item in max(reversed(found), key=len).items()}
 
 
 def _whole(number: str) -> int:
@@ -251,7 +260,8 @@ def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str]
             wrong = f"cut off at {max_tokens} tokens" if cut else str(error)
             anew = cut or not reply.text.strip() or isinstance(error, NothingRead)
         turns = _asked_again(messages, reply.text, wrong, form, anew)
-    raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}")
+    raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}; ask again in "
+                     "other words, or choose another model")
 
 
 def _asked_again(messages: Sequence[Message], said: str, wrong: str, form: str, anew: bool) -> list[Message]:

@@ -139,7 +139,8 @@ def content_of(choice: Mapping[str, Any], model: str) -> str:
     content, refusal = _joined_parts(message.get("content"), model), message.get("refusal")
     reason = finish_reason(choice)
     if refusal or reason == "content_filter":
-        raise ModelError(f"refused: {model} declined to answer: {_begin(refusal or content)}")
+        raise ModelError(f"refused: {model} declined to answer: {_begin(refusal or content)}; ask in other words, "
+                         "or choose another model")
     if content:
         return stored(_said(content))
     if reason == "length":

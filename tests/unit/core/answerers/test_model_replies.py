@@ -24,6 +24,13 @@ def test_the_first_object_is_found_among_words(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [
+    'I look at {{"picture": 1}} first. {}', 'A draft: {{"answer": "", "confidence": 0.0}}. It is red: {}',
+    '{{"picture": 1, "why": [{{}}, {{}}{more}]}} {}', '{} As for {{"picture": 1}}: it is red.'])
+def test_thoughts_before_and_after_the_reply_are_not_taken_for_it(text: str) -> None:
+    assert json_object(text.format(json.dumps(GOOD), more=", {}" * 40)) == GOOD
+
+
+@pytest.mark.parametrize("text", [
     '{"answer": "red", "confidence": 0.9,}', '{"answer": "red", "confidence": 0.9,\n }',
     '{"a": {"b": [1,],}, "answer": 2',
     'Here:\n```json\n{\n "answer": "red",\n "confidence": 0.9,\n}\n```\n(see {it})'])
