@@ -260,8 +260,8 @@ def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str]
             wrong = f"cut off at {max_tokens} tokens" if cut else str(error)
             anew = cut or not reply.text.strip() or isinstance(error, NothingRead)
         turns = _asked_again(messages, reply.text, wrong, form, anew)
-    raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}; ask again in "
-                     "other words, or choose another model")
+    raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}; ask "
+                     "again, or choose another model")
 
 
 def _asked_again(messages: Sequence[Message], said: str, wrong: str, form: str, anew: bool) -> list[Message]:

@@ -45,6 +45,7 @@ class CachedJudge:
     """A judge that remembers. Use with `with`; safe from several threads; only one process at a time may write a file.
 
     Failures are not kept: the next run asks again, this one does not. again: also ask again what came out unscored.
+    asked: marks that were made now; reused: marks of earlier runs that were needed.
     """
 
     def __init__(self, judge: Judge, path: Path, again: bool = False) -> None:
@@ -52,6 +53,7 @@ class CachedJudge:
         self._judge, self._lock = judge, threading.Lock()
         self.name, self.version, self.sees = judge.name, judge.version, judge.sees
         self.asked = 0
+        self._reused = set[tuple[str, ...]]()
         self._failed: dict[tuple[str, ...], Exception] = {}
         try:
             self._lines = LineWriter(path)
@@ -64,6 +66,12 @@ class CachedJudge:
             self.close()
             raise
         self._kept = {k.key: k for k in kept if not (again and k.sigma is None)}
+        self._before = set(self._kept)
+
+    @property
+    def reused(self) -> int:
+        """Return how many marks of earlier runs were needed."""
+        return len(self._reused)
 
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Return the mark that is kept, else ask for it and keep it."""
@@ -71,6 +79,7 @@ class CachedJudge:
         key = (self.version, dataset_hash((sample,)), answer_text, shown)
         with self._lock:
             if (known := self._kept.get(key)) is not None:
+                self._reused |= self._before & {key}
                 return Mark(known.sigma, known.delta, known.note)
             if (failure := self._failed.get(key)) is not None:
                 raise failure

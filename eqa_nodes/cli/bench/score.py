@@ -148,6 +148,10 @@ class Score:
                                   lambda *done: say(cached.name, *done))
             for note in dict.fromkeys(q.note for q in marked if q.unscored):
                 console.print(f"unscored: {note}", style="yellow", markup=False, soft_wrap=True)
-            console.print(f"{cached.asked} answers marked, the others were before: {self.out / MARKS}",
+            if any(q.unscored for q in marked):
+                console.print("  the same command repeats calls that failed; --retry-unscored also asks again where a "
+                              "reply could not be read", markup=False, soft_wrap=True)
+            before = f", {cached.reused} marked before" if cached.reused else ""
+            console.print(f"{cached.asked} answers marked, blind guesses included{before}: {self.out / MARKS}",
                           markup=False, soft_wrap=True)
             yield cached

@@ -47,7 +47,8 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
     points = _evidence(reply.get("evidence"), pictures)
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
     proof = [brief.views[named.picture] for named in points]
-    if not proof and reply.get("evidence") != []:  # it named none that can be read; [] says that no picture proves it
+    lost = _lost_pictures(reply.get("evidence"), pictures)
+    if not proof and not lost and reply.get("evidence") != []:  # none that can be read; [] says that none proves it
         proof = list(brief.views[-1:])
     unanswered = "; ".join(filter(None, ("the pictures do not answer the question", missing)))
     answer = Answer(text, sure, not text, evidence_from(proof, reasons[:200]) if text else (),
@@ -56,7 +57,7 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
     assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
                    for rank, named in enumerate(points)]
     options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures))
-    told = " ".join(filter(None, (reasons, _not_there(reply, len(brief.options), pictures))))
+    told = " ".join(filter(None, (reasons, lost, _not_there(reply, len(brief.options), pictures))))
     return Advice(answer, told, missing, options, _with_room(assessments, brief, room),
                   _targets(reply.get("targets")), room)
 
@@ -152,6 +153,14 @@ def _not_there(reply: Mapping[str, object], numbers: int, pictures: Sequence[Pic
     lost = sorted({_numbered(entry) for entry in _places(reply) if _numbered(entry) > numbers
                    and not 1 <= (_whole(entry.get("picture", entry.get("image"))) or 0) <= len(pictures)})
     return f"(There was no number {' or '.join(map(str, lost))}.)" if lost else ""
+
+
+def _lost_pictures(value: object, pictures: Sequence[Picture]) -> str:
+    """Return in words which pictures are named as evidence that were not shown: no other one proves the answer then."""
+    named = (_whole(entry.get("picture", entry.get("image")) if isinstance(entry, dict) else entry)
+             for entry in _entries(value))
+    lost = sorted({number for number in named if number is not None and not 1 <= number <= len(pictures)})
+    return f"(There was no picture {' or '.join(map(str, lost))}.)" if lost else ""
 
 
 def _place(picture: Picture, point: object) -> Option | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -177,7 +178,9 @@ def test_score_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert cli.main([*line, "--retry-unscored"]) == 0
         assert len(server.requests) == 11
     assert "unscored: wrong form: m answered twice" in shown
-    assert "0 answers marked" in shown
+    first, second = re.findall(r"(\d+) answers marked, blind guesses included(?:, (\d+) marked before)?: ", shown)
+    assert first[0] != "0" and first[1] == "" and second == ("0", first[0])
+    assert shown.count("--retry-unscored also asks again") == 2
     scores = read_scores(out)
     assert (scores.judge[:20], [q.sigma for q in scores.questions[:3]]) == ("llm-match (m, prompt", [None, 4, 1])
 

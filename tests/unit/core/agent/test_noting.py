@@ -192,8 +192,8 @@ def test_what_a_model_said_is_not_lost_with_the_robots_place() -> None:
 
 
 def test_where_an_answer_saw_its_proof_is_noted_in_pixels_and_not_in_words() -> None:
-    answerer, calls = noted({"answer": "red", "confidence": 0.9, "images": [1], "points": [[0.5, 0.25]],
-                             "why": "it stands there"})
+    answerer, calls = noted(json.dumps({"answer": "red", "confidence": 0.9, "images": [1], "points": [[0.5, 0.25]],
+                                        "why": "it stands there"}))
     shown = view(1)
     answerer.answer(QUESTION, [Recalled(shown, 1.0, "")])
     with Image.open(io.BytesIO(shown.jpeg)) as image:

@@ -205,8 +205,15 @@ def test_a_point_may_be_in_shares_pixels_or_thousandths(point: object, expected:
 
 def test_an_answer_without_a_picture_rests_on_the_newest_one() -> None:
     assert read({"answer": "no", "evidence": []}).answer.evidence == (), "it says that no picture proves it"
-    for evidence in (None, [{"picture": 7}], "2"):
+    for evidence in (None, [{"what": "apple"}], "2"):
         assert [e.keyframe_id for e in read({"answer": "an apple", "evidence": evidence}).answer.evidence] == [2]
+
+
+def test_a_picture_that_was_not_shown_is_told_and_no_other_one_takes_its_place() -> None:
+    said = read({"answer": "an apple", "reasons": "It lies there.", "evidence": [{"picture": 7}, {"picture": 40}]})
+    assert said.answer.evidence == () and said.answer.text == "an apple"
+    assert said.reasons == "It lies there. (There was no picture 7 or 40.)"
+    assert [e.keyframe_id for e in read({"answer": "an apple", "evidence": [7, 1]}).answer.evidence] == [1]
 
 
 def test_a_choice_is_one_of_the_options_or_no_answer() -> None:
