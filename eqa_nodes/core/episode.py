@@ -131,7 +131,8 @@ class Episode:
         for _ in range(self.config.max_legs):
             if self._looking.answered() and self._confirmed():
                 return None
-            if self.bounds.reached() or self.permission.ended:
+            last = self.bounds.on_last_call() and any(option.weight > 0 for option in self._looking.advice)
+            if self.permission.ended or (not last and self.bounds.reached()):
                 return ""
             if ended := self._looking.gave_up():
                 return ended
@@ -145,6 +146,8 @@ class Episode:
                 return ""
             elif not self.views.anything_new() and not self.patience.waited():  # new views are judged first
                 return self.patience.in_words(decision.reason)
+            if last and self.bounds.reached():  # the model named a place, and its last call is shown what is seen there
+                return ""
         return ""
 
     def _newest(self) -> JudgingNewest | None:

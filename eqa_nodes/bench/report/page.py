@@ -113,7 +113,8 @@ def write_report(run: Path, scan: bool = False) -> Path:
     marks = {q.id: q for q in scores.questions} if scores else {}
     asked = [s for s in samples if s.id in predictions]
     embed = len(asked) <= (min(EMBED_SCANS, EMBED_UP_TO) if scan else EMBED_UP_TO)
-    images, model = _Images(run, embed), read_manifest(run).model
+    images, manifest = _Images(run, embed), read_manifest(run)
+    model = manifest.asked or manifest.model
     lines = [episode_row(n, s, predictions[s.id], marks.get(s.id), f"#q{n}" if embed else f"{PAGES}/{_page(n)}")
              for n, s in enumerate(asked, 1)]
     each = (replace(_card(n, s, predictions[s.id], marks.get(s.id), run, images, scan), model=model)

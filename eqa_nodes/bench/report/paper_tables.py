@@ -136,6 +136,8 @@ def _own(column: PaperColumn, run: ScoredRun) -> Cell:
     if not values.size:
         return Cell()
     mean = round(float(values.mean()) * column.factor, 9)
+    if values.size == 1:  # of one question no error can be told
+        return Cell(f"{mean:.{column.digits}f}", mean, None, 1)
     error = float(resampled_means(values, run.scores.seed, RESAMPLES).std()) * column.factor
     return Cell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
 

@@ -129,7 +129,7 @@ export function callOf(call) {
     [o.kind, o.room].filter(Boolean).join(", "), make("meter", { min: 0, max: 1, value: o.weight ?? 0, title: `weight ${fixed(o.weight, 2)}` }),
     o.went ? make("em", { textContent: "the robot goes here" }) : null));
   if (call.went) options.push(make("li", { className: "went" }, make("em", { textContent: call.offered ? "the robot goes elsewhere" : "then" }), call.went));
-  const verdict = make("p", { className: "verdict" }, call.answer ? "Answer so far: " : "No answer yet.",
+  const verdict = make("p", { className: "verdict" }, call.answer ? (call.title === "Answers" ? "Answer: " : "Answer so far: ") : "No answer yet.",
     call.answer ? make("b", { textContent: call.answer }) : null, call.answer ? `, ${percent(call.confidence)} sure.` : null,
     call.missing ? " Missing: " : null, call.missing ? make("b", { textContent: call.missing }) : null);
   return [make("div", { className: "head" }, make("h2", {}, make("b", { textContent: call.n }), "What the model said"),
@@ -138,7 +138,7 @@ export function callOf(call) {
     call.error ? make("p", { className: "error", textContent: call.error }) : null,
     call.reasons ? make("blockquote", { textContent: call.reasons }) : null, call.error ? null : verdict,
     options.length ? make("ul", { className: "options" }, ...options) : null,
-    make("p", { className: "cost", textContent: `so far ${call.n} call${call.n === 1 ? "" : "s"} · ${call.all.pictures} pictures · ${sum(call.all.tokens, call.all.money)}` })]
+    make("p", { className: "cost", textContent: `so far ${call.n} call${call.n === 1 ? "" : "s"} · ${call.all.pictures} picture${call.all.pictures === 1 ? "" : "s"} · ${sum(call.all.tokens, call.all.money)}` })]
     .filter(Boolean);
 }
 

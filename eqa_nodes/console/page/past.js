@@ -56,7 +56,7 @@ async function replay(run, number) {
   goalsInto(el("replay-goals"), episode.goals);
   el("replay-answer").replaceChildren(answerOf(episode), make("div", { className: "proofs" }, ...episode.proofs.map(proof =>
     make("figure", { className: "proof" }, shot(`${base}/view/${proof.view}.jpg`, "evidence: " + proof.note, proof.outlines),
-      make("figcaption", {}, make("b", { textContent: "Seen: " }), proof.note)))), costOf(episode.cost));
+      make("figcaption", {}, make("b", { textContent: "Seen: " }), proof.note)))), costOf(episode.cost, episode.cost.steps > 0));
   el("slider").max = Math.max(episode.moments.length - 1, 0);
   el("slider").value = 0;
   moment();
@@ -71,7 +71,7 @@ function moment() {
   if (now.view >= 0) view.show(`${base}/view/${now.view}.jpg`, `${base} ${now.view}`);
   el("clock").textContent = `${fixed(now.s, 1)} s · ${fixed(now.m, 1)} m`;
   const goal = episode.goals.find(g => g.n === now.goal);
-  el("replay-reason").textContent = last ? "The end: it answers." : goal ? `${goal.n}. ${goal.reason}` : "It looks around first.";
+  el("replay-reason").textContent = last ? "The end: it answers." : goal ? `${goal.n}. ${goal.reason}` : episode.goals.length || episode.cost.steps ? "It looks around first." : "The recording goes on.";
   for (const item of el("replay-goals").children) item.classList.toggle("now", Number(item.dataset.n) === now.goal && !last);
   el("replay-answer").hidden = !last;
 }

@@ -30,7 +30,7 @@ class Answers:
         self._report("answering")
         answer = self._bounds.asked(lambda: self._answerer.answer(self._question, items), None, keep=False)
         if answer is None:
-            return self.last or Answer(abstained=True, message="no answer could be asked for")
+            return self.last or Answer(abstained=True, message="the limits leave no call for an answer")
         self.last = self._weighed(answer)
         return self.last
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from eqa_nodes.core.agent.cost import CostTracker
+from eqa_nodes.core.agent.cost import KEPT, CostTracker
 from eqa_nodes.core.agent.limits import exceeded, in_words
 from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import Canceled, LimitReached
@@ -37,6 +37,12 @@ class Bounds:
     def calls_left(self) -> int:
         """Return how many calls of the model are left after the next one, the one kept for the answer included."""
         return max(0, self._limits.calls - self._cost.receipt().calls - 1)
+
+    def on_last_call(self) -> bool:
+        """Say whether the call that is kept for the answer is the only one left, and no other limit is reached."""
+        calls = self._limits.calls
+        return bool(calls and self._cost.receipt().calls + KEPT == calls and not self.limit
+                    and not self._cost.reached(self._limits._replace(calls=0)))
 
     def legs_left(self, driven: int) -> int:
         """Return about how many drives are left by the limits of steps, metres and poses, -1 where none can be told.

@@ -76,7 +76,8 @@ class Consulting:
         brief = self._filled(views)
         said = self._advice(brief, keep=False) if views else None
         if said is None:
-            return self._answers.last
+            found = self._searched(self._said)  # by the calls before
+            return self._answers.last or (Answer(abstained=True, message=found) if found else None)
         answer = self._taken(said, brief)
         if answer.abstained:
             return self._answers.last or replace(answer, message=self._searched(said))

@@ -22,7 +22,7 @@ from eqa_nodes.bench.samples import Sample, dataset_hash
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, Receipt
 from tests.fixtures.synthetic_run import FakeFacts, make_run, overall, plain, samples
 
 
@@ -130,6 +130,22 @@ def test_questions_that_no_way_leads_to_are_counted_and_leave_every_path_metric(
     for name in ("openeqa_e_steps", "openeqa_e_metres", "npl", "wce", "express_d_t", "sr", "spl"):
         assert row.metrics[name].n == 1 and math.isfinite(row.metrics[name].mean or 0.0), name
     assert any('unreachable: 3 questions, of which 1 ended with "I don\'t know"' in n for n in tables.footnotes(scores))
+
+
+def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_mark(tmp_path: Path) -> None:
+    asked, _ = plain(4)
+    limited = Receipt(calls=5, limit="5 model calls")
+    answers = [Answer("a cup", 0.5), Answer("a mug", 0.5, receipt=limited),
+               Answer(abstained=True, message="nothing was found", receipt=limited), Answer(error=ErrorCode.MODEL)]
+    results = {s.id: EpisodeResult(s.id, a) for s, a in zip(asked, answers, strict=True)}
+    run_benchmark(asked, ScriptedRunner(results), tmp_path)
+    judge = OfflineJudge()
+    judge.judge = lambda sample, text, view=None: Mark(  # type: ignore[method-assign]
+        None if text == "a mug" else 5, None, "")
+    notes = tables.footnotes(score_run(tmp_path, judge))
+    assert "1 failed question is in no mean; with mark 1 for each, C is 66.7 %" in notes
+    assert "1 answer without a mark is in no mean of marks" in notes
+    assert "2 searches were ended by a limit: 5 model calls" in notes
 
 
 def test_an_end_beside_the_floor_makes_no_target_unreachable(tmp_path: Path) -> None:

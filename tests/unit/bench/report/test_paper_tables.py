@@ -131,6 +131,15 @@ def test_express_has_its_own_tables(tmp_path: Path) -> None:
     assert any("9.7 % of the questions of express" in note for note in two.notes)
 
 
+def test_a_mean_of_one_question_has_no_error(tmp_path: Path) -> None:
+    one = [Sample("0", "Is it on?", "yes", category="state", reference_metres=4.0)]
+    marks = {"0": Mark(4.0, 1.0)}
+    write_run(tmp_path, "express", one, Published({"0": "yes"}, {"0": 8.0}, marks, {"0": 1.0}), {}, "theirs")
+    score_run(tmp_path, GivenMarks(marks, "m"))
+    cell = of(paper_tables(read_runs([f"ours={tmp_path}"]), ["2"])[0], "ours")["C"]
+    assert (cell.text, cell.error, cell.n) == ("80.00", None, 1)
+
+
 def test_a_built_in_house_says_which_questions_fit_several_of_its_things(tmp_path: Path) -> None:
     pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
     from sim_bridge.house.simulator import world

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
@@ -102,7 +103,24 @@ def test_without_an_answer_the_last_call_is_kept_for_the_end() -> None:
     assert world.calls.count("advise") == 3 and "answer" not in world.calls
     assert answer.abstained and answer.receipt.limit == "3 model calls"
     assert [brief.calls_left for brief in world.briefs] == [2, 1, -1]
+    assert world.calls == ["look", "advise", "drive", "advise", "drive", "advise"], "the last call sees something new"
     assert world.briefs[2].options == (), "there is nowhere to go any more: it answers as well as it can"
+
+
+def test_a_last_call_that_cannot_be_made_leaves_what_was_found_before() -> None:
+    world = Consulted({}, enough_after=99)
+    advise = world.advise
+
+    def twice(question: Question, brief: Brief) -> Advice:  # the last reply is of no use, and none more may be asked for
+        if len(world.briefs) == 2:
+            raise LimitReached("calls: the question may make no more of them")
+        return advise(question, brief)
+
+    world.advise = twice  # type: ignore[method-assign]
+    answer = Agent(Ports(world, world, world, world, world), AgentConfig(consult=True)).ask(
+        QUESTION._replace(limits=Limits(calls=3)))
+    assert answer.abstained and "answer" not in world.calls
+    assert answer.message.startswith("Reasons 2; the robot was in: hallway; not seen: the stove")
 
 
 def test_a_second_look_is_one_more_call() -> None:
