@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import TraceDecision
 
@@ -48,7 +49,7 @@ def question_document(question: str, answer: Answer | None = None) -> str:
     if answer is None:
         return asked + "*not answered yet*"
     receipt = answer.receipt
-    proofs = "\n".join(f"- view {e.keyframe_id}, x {e.pose.x:.2f} m, y {e.pose.y:.2f} m: {_plain(e.note)}"
+    proofs = "\n".join(f"- view {e.keyframe_id}, x {e.pose.x:.2f} m, y {e.pose.y:.2f} m: {_plain(shown_note(e.note))}"
                        for e in answer.evidence)
     return (f"{asked}**{_plain(answer_text(answer))}** (confidence {answer.confidence:.2f})\n\n"
             f"{_plain(answer.message)}\n\n{proofs}\n\n{receipt.steps} steps, {receipt.metres:.1f} m, "

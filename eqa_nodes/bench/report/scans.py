@@ -13,6 +13,7 @@ import numpy as np
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe
 from eqa_nodes.recordings.files import decode_image
@@ -50,7 +51,7 @@ def scan_of(run: Path, prediction: Prediction, trace: EpisodeTrace | None) -> Sc
     try:
         source, frames, config = _source(run, prediction, views)
         surfaces = surfaces_of(frames, config)
-        scene = scene_of(surfaces, views, {e.keyframe_id: e.note for e in prediction.answer.evidence})
+        scene = scene_of(surfaces, views, {e.keyframe_id: shown_note(e.note) for e in prediction.answer.evidence})
     except (StorageError, BadFrame) as error:
         return ScanSection(trouble=str(error))
     if scene is None:

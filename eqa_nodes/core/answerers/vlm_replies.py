@@ -28,7 +28,7 @@ MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few
 class Reply(NamedTuple):
     """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how.
 
-    points: for each of them, where in it, as shares of width and height, None where the model does not say; () for none.
+    points: for each of them, where in it, as shares of width and height, None where it is not said; () for none.
     """
 
     answer: str

@@ -111,7 +111,7 @@ def test_a_last_call_that_cannot_be_made_leaves_what_was_found_before() -> None:
     world = Consulted({}, enough_after=99)
     advise = world.advise
 
-    def twice(question: Question, brief: Brief) -> Advice:  # the last reply is of no use, and none more may be asked for
+    def twice(question: Question, brief: Brief) -> Advice:  # after a last reply of no use
         if len(world.briefs) == 2:
             raise LimitReached("calls: the question may make no more of them")
         return advise(question, brief)
