@@ -103,16 +103,17 @@ def _at_the_end(trace: EpisodeTrace) -> list[_Scene]:
             jpeg, doubt = view.jpeg, str(error)
     if not jpeg:
         return []
-    return [_Scene(last, jpeg, _answer(answer), _sure(answer, doubt), duration_ms=_ANSWER_MS)]
+    return [_Scene(last, jpeg, _answer(answer), _sure(answer, doubt, bool(trace.decisions)), duration_ms=_ANSWER_MS)]
 
 
 def _answer(answer: Answer) -> str:
     return f"Answer: {answer.text}" if answer.text else "It found no answer."
 
 
-def _sure(answer: Answer, doubt: str) -> str:
+def _sure(answer: Answer, doubt: str, drives: bool) -> str:
     sure = f"{100 * answer.confidence:.0f} % sure" if answer.text else answer.message
-    cost = f"{answer.receipt.metres:.1f} m, {answer.receipt.seconds:.0f} s"
+    metres = answer.receipt.metres
+    cost = f"{metres:.1f} m, " * (drives or metres > 0.0) + f"{answer.receipt.seconds:.0f} s"
     return ", ".join(filter(None, (sure, cost, doubt if answer.text else "")))
 
 

@@ -13,7 +13,7 @@ from eqa_nodes.cli.ask import Asking
 from eqa_nodes.cli.asked_progress import words_of
 from eqa_nodes.cli.printing import print_answer
 from eqa_nodes.core.agent.progress import Progress
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, Receipt
 
 
 def test_an_answer_is_one_line_however_narrow_the_output() -> None:
@@ -21,6 +21,14 @@ def test_an_answer_is_one_line_however_narrow_the_output() -> None:
     text = "the fridge is closed, " * 20
     print_answer(Console(file=out, width=40), Answer(text, 0.85))
     assert out.getvalue().splitlines()[0] == f"{text}  (confidence 0.85)"
+
+
+@pytest.mark.parametrize(("drives", "cost"), [
+    (True, "  1 step, 0.2 m, 2.0 s, 1 call, 12 tokens"), (False, "  2.0 s, 1 call, 12 tokens")])
+def test_what_an_answer_cost_is_said_in_plain_words_and_of_a_recording_without_steps(drives: bool, cost: str) -> None:
+    out = io.StringIO()
+    print_answer(Console(file=out, width=40), Answer("red", 0.85, receipt=Receipt(1, 0.2, 2.0, 1, 10, 2)), drives)
+    assert out.getvalue().splitlines()[1] == cost
 
 
 def test_who_waits_hears_how_many_are_before_it() -> None:
