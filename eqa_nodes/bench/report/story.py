@@ -27,9 +27,9 @@ def story_of(prediction: Prediction, trace: EpisodeTrace | None, weak: str = "")
 
 def robot_moved(prediction: Prediction, trace: EpisodeTrace | None) -> bool:
     """Return whether a robot could drive in an episode; False for one that is about a recording."""
-    if trace is None:
-        return prediction.answer.receipt.steps > 0
-    return bool(trace.decisions) or prediction.answer.receipt.metres > _NOWHERE_M or trace.grid is not None
+    spent = prediction.answer.receipt
+    moved = spent.steps > 0 or spent.metres > _NOWHERE_M
+    return moved or (trace is not None and (bool(trace.decisions) or trace.grid is not None))
 
 
 def listed(words: Sequence[str]) -> str:

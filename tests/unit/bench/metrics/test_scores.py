@@ -132,18 +132,18 @@ def test_questions_that_no_way_leads_to_are_counted_and_leave_every_path_metric(
     assert any('unreachable: 3 questions, of which 1 ended with "I don\'t know"' in n for n in tables.footnotes(scores))
 
 
-def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_mark(tmp_path: Path) -> None:
+def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_mark(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, _ = plain(4)
     limited = Receipt(calls=5, limit="5 model calls")
     answers = [Answer("a cup", 0.5), Answer("a mug", 0.5, receipt=limited),
                Answer(abstained=True, message="nothing was found", receipt=limited), Answer(error=ErrorCode.MODEL)]
     results = {s.id: EpisodeResult(s.id, a) for s, a in zip(asked, answers, strict=True)}
     run_benchmark(asked, ScriptedRunner(results), tmp_path)
-    judge = OfflineJudge()
-    judge.judge = lambda sample, text, view=None: Mark(  # type: ignore[method-assign]
-        None if text == "a mug" else 5, None, "")
-    notes = tables.footnotes(score_run(tmp_path, judge))
-    assert "1 failed question is in no mean; with mark 1 for each, C is 66.7 %" in notes
+    monkeypatch.setattr(OfflineJudge, "judge", lambda self, sample, text, view=None: Mark(
+        None if text == "a mug" else 5 if text else 1, None, ""))
+    notes = tables.footnotes(score_run(tmp_path, OfflineJudge()))
+    assert "1 failed question is in no mean; with mark 1 for each, C is 33.3 %" in notes
     assert "1 answer without a mark is in no mean of marks" in notes
     assert "2 searches were ended by a limit: 5 model calls" in notes
 
