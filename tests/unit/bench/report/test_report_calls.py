@@ -64,6 +64,16 @@ def test_each_call_is_shown_with_its_words_its_costs_and_where_it_sent_the_robot
     assert html.count("<img") == 2 and "where it stands" in html
 
 
+def test_the_model_is_named_and_not_the_answerer(tmp_path: Path) -> None:
+    result = answers()["q-1"]
+    assert isinstance(result, EpisodeResult)
+    rows = [replace(samples()[0], id="q-0")]
+    played = ScriptedRunner({"q-0": replace(result, sample_id="q-0", trace=asked())})
+    run_benchmark(rows, played, tmp_path, dataset="house", config={}, model="vlm", asked="a-model")
+    page = write_report(tmp_path).read_text()
+    assert " · answerer vlm · model a-model" in page and "3.5 s · a-model</small>" in section(page)
+
+
 def test_places_that_the_model_pointed_at_and_looks_round_are_told_in_words(tmp_path: Path) -> None:
     made = asked()
     goal, pose = made.decisions[0].goal, made.decisions[0].pose
