@@ -166,7 +166,7 @@ def _add(container: Any, cls: type[Any], path: str, prefix: str) -> dict[str, st
 
 
 class _Collect(argparse.Action):
-    """Collects the words of an option that may be given again. The first ones replace the default: "extend" keeps it."""
+    """Collects the words of an option that may be given again. The first replace the default, which "extend" keeps."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
