@@ -165,6 +165,15 @@ def _add(container: Any, cls: type[Any], path: str, prefix: str) -> dict[str, st
     return renamed
 
 
+class _Collect(argparse.Action):
+    """Collects the words of an option that may be given again. The first replace the default, which "extend" keeps."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        known = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, list(values) if known is self.default else [*known, *values])
+
+
 class _Words:
     """What argcomplete asks for the words that fit."""
 
@@ -183,7 +192,7 @@ def _of_type(hint: Any, declared: Declared) -> dict[str, Any]:
     if typing.get_origin(hint) in (typing.Union, UnionType):
         hint = next(part for part in typing.get_args(hint) if part is not NoneType)
     if typing.get_origin(hint) is tuple:
-        many = {"nargs": "+", "action": "extend"} if declared.names is not None else {}
+        many = {"nargs": "+", "action": _Collect} if declared.names is not None else {}
         return {"type": typing.get_args(hint)[0], **many, **keywords}
     return {"type": hint, **keywords}
 
@@ -205,7 +214,7 @@ def _metavar(name: str, keywords: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(default: Any) -> Any:
-    """argparse extends lists."""
+    """Options of several words hold lists."""
     return list(default) if isinstance(default, tuple) else default
 
 

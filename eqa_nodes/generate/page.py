@@ -29,13 +29,14 @@ def write_pages(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], 
         path = path_of(record.way)
         if path.number not in media:
             media[path.number] = {name: _base64(data) for name, data in pictures_of(path)._asdict().items()}
+        question = record.pair.question if record.pair else ""
         card = {"id": record.id, "category": record.category, "scene": record.scene, "path": path.number,
                 "instruction": path.instruction}
         views = [_uri(view) for view in path.views]
         verify.append({**card, "record": record, "passed": [_uri(view) for view in path.passed],
                        "views": [{"src": src, "shows": i in record.viewpoints} for i, src in enumerate(views)]})
-        answer.append({**card, "question": record.pair.question if record.pair else "", "views": views,
-                       "answers": kind.answers_to(record.category)})
+        answer.append({**card, "question": question, "views": views,
+                       "answers": kind.answers_to(record.category, question)})
     environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
                               autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)
     for name, cards in ((PAGE, verify), (ANSWER_PAGE, answer)):

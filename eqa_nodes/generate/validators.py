@@ -59,7 +59,7 @@ def validated(record: QuestionAttempt, asked: str, validations: Sequence[Validat
     """Return a reviewed record with what validators answered. asked: the question in the words that they were shown.
 
     One mark of a validator removes the question, and so does a missing reply. Answers become further accepted ones
-    where they agree with the reference; to questions of place all do, for a place can be described in several ways.
+    where they agree with the reference; to "where" all do, for a place can be described in several ways.
     Whatever differs from the reference is in `disputed`, for a person.
     """
     if not validations:
@@ -73,7 +73,7 @@ def validated(record: QuestionAttempt, asked: str, validations: Sequence[Validat
             return replace(record, status=REJECTED, reason=f"a validator marked it {reply.verdict}: {name}")
     if len(replies) < len(validations):
         return replace(record, status=REJECTED, reason="not all validators have answered it")
-    return _extended(record, asked, replies, kind.answers_to(record.category) > 1)
+    return _extended(record, asked, replies, kind.answers_to(record.category, asked) > 1)
 
 
 def _extended(record: QuestionAttempt, asked: str, replies: Mapping[str, ValidatorReply],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -29,7 +30,7 @@ class Benchmark:
 
     instructed: the path is described in words and the question asked at its end (ExploraQA); else the question alone
     must say where its answer is, and is also asked elsewhere in the scene (EXPRESS-Bench). file: the output file.
-    examples: pairs that the generator is shown. places: categories that ask where something is.
+    examples: pairs that the generator is shown. places: categories in which questions may ask where something is.
     """
 
     name: str
@@ -41,11 +42,15 @@ class Benchmark:
     examples: tuple[QuestionAnswer, ...] = ()
     places: tuple[str, ...] = ()
 
-    def answers_to(self, category: str) -> int:
-        """Return how many answers a validator is asked for: a place can be described in several ways (OpenEQA, B.3)."""
-        return 2 if category in self.places else 1
+    def answers_to(self, category: str, question: str) -> int:
+        """Return how many answers a validator is asked for: a place can be described in several ways (OpenEQA, B.3).
+
+        "Is the lamp next to the sofa?" is of such a category too, and has one right answer.
+        """
+        return 2 if category in self.places and _WHERE.search(question) else 1
 
 
+_WHERE = re.compile(r"\b(where|location|position)\b", re.IGNORECASE)
 _EXPRESS = {  # EXPRESS-Bench, figure 3
     "state": "the present state of a thing: on, off, open, closed, full, tidy, pushed in",
     "knowledge": "what a person who knows homes concludes from what is seen: what a thing is good for, what to use",

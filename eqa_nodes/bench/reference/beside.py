@@ -24,12 +24,16 @@ from eqa_nodes.bench.samples import ACTIVE
 NO_WORDING = ("hm_eqa_accuracy", "hm_eqa_normalised_steps", "succ", "gcs", "task_spl", "express_d_t", "npl", "ace",
               "wce", "metres", "sr", "osr", "spl")
 _IN_METRES = ("express_d_t", "metres")
+_SHARES = ("npl", "ace", "wce")  # printed by their paper as shares of 1
 _MOST = 5  # published values that a sentence names
 _JUDGE = re.compile(r"\((?P<model>.+), prompt (?P<prompt>[0-9a-f]{8})\)$")  # how judges that are models end their names
 
 
 class Beside(NamedTuple):
-    """Published values of one metric over the same questions, and the run's own. reasons: () = they are comparable."""
+    """Published values of one metric over the same questions, and the run's own. reasons: () = they are comparable.
+
+    ours: per cent, or metres.
+    """
 
     published: tuple[Published, ...]
     ours: float | None
@@ -39,7 +43,8 @@ class Beside(NamedTuple):
     def sentence(self) -> str:
         """Return one sentence for table and report."""
         first, metres = self.published[0], self.published[0].metric in _IN_METRES
-        own = "-" if self.ours is None else f"{self.ours:.2f} m" if metres else f"{self.ours:.1f}"
+        own = "-" if self.ours is None else f"{self.ours:.2f} m" if metres else (
+            f"{self.ours / 100:.2f}" if first.metric in _SHARES else f"{self.ours:.1f}")
         best = sorted(self.published, key=lambda p: p.value, reverse=not metres)
         named = ", ".join(f"{p.text} {p.system}" for p in best[:_MOST])
         more = f" and {len(best) - _MOST} more in docs/published.md" if len(best) > _MOST else ""

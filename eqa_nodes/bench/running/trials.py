@@ -100,7 +100,7 @@ class Trial:
 
 
 class _Task(NamedTuple):
-    samples: list[Sample]  # of one house
+    sample: Sample
     arm: Arm
     limits: Limits
 
@@ -116,27 +116,27 @@ def run_trials(samples: Sequence[Sample], arms: Sequence[Arm], out: Path, limits
                progress: Callable[[int], None] = lambda done: None) -> list[Trial]:
     """Ask every question under every arm, house by house on `workers` processes; return the trials in their order.
 
-    What `out` already holds is not asked again. progress: hears how many trials there are after each house and arm.
+    What `out` already holds is not asked again: each trial is on the disk when it has ended. progress: hears how many
+    there are after each.
     Raises ConfigError for fewer than one worker, EqaError when each of the first HOPELESS episodes fails, and what an
     episode raises.
     """
     if workers < 1:
         raise ConfigError(f"episodes need at least one worker process, got {workers}")
     have = {(t.arm, t.question): t for t in read_trials(out)}
-    tasks = [_Task(left, arm, limits) for _, group in groupby(samples, key=lambda s: s.scene)
-             for house in (list(group),) for arm in arms
-             if (left := [s for s in house if (arm.name, s.id) not in have])]
+    tasks = [_Task(sample, arm, limits) for _, group in groupby(samples, key=lambda s: s.scene)
+             for house in (list(group),) for arm in arms for sample in house if (arm.name, sample.id) not in have]
     progress(len(have))
     first: list[Trial] = []
     if tasks:
         with (LineWriter(out / TRIALS) as lines, one_thread_each(),
               get_context("spawn").Pool(min(workers, len(tasks))) as pool):
-            for trials in pool.imap_unordered(_carry_out, tasks):
-                lines.append(*trials)
-                have.update({(t.arm, t.question): t for t in trials})
+            for trial in pool.imap_unordered(_carry_out, tasks):
+                lines.append(trial)
+                have[trial.arm, trial.question] = trial
                 progress(len(have))
-                first += trials[:HOPELESS - len(first)]
-                if len(first) == HOPELESS and all(trial.score.status == "failed" for trial in first):
+                first += [trial] * (len(first) < HOPELESS)
+                if len(first) == HOPELESS and all(one.score.status == "failed" for one in first):
                     raise EqaError(f"each of the first {HOPELESS} episodes failed, the last one with "
                                    f"{first[-1].score.error}: {first[-1].score.note}")
     return [have[arm.name, sample.id] for arm in arms for sample in samples]
@@ -147,13 +147,13 @@ def read_trials(out: Path) -> list[Trial]:
     return read_lines(out / TRIALS, Trial, "run the trial").values
 
 
-def _carry_out(task: _Task) -> list[Trial]:
+def _carry_out(task: _Task) -> Trial:
     from eqa_nodes.runners.in_process import InProcessRunner
 
     with TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
         parameters = merged(None, task.arm.parameters, {"memory": {"folder": folder}})
         with closing(InProcessRunner(parameters, task.limits)) as runner:
-            return [_asked(runner, sample, task.arm) for sample in task.samples]
+            return _asked(runner, task.sample, task.arm)
 
 
 def _asked(runner: InProcessRunner, sample: Sample, arm: Arm) -> Trial:

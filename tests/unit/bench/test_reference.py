@@ -188,6 +188,16 @@ def test_an_abstention_may_count_as_a_blind_guess() -> None:
     assert "episodes there end after 50 steps of at most 1 m" in blind.reasons
 
 
+def test_shares_stand_beside_shares_and_per_cent_beside_per_cent() -> None:
+    """EXPRESS-Bench prints table 4 as shares of 1 and table 2 in per cent: 57.5 beside 0.34 compares nothing."""
+    asked = [question("q", confidence=0.25, reference_metres=5.0, metres=8.0)]
+    lines = sentences(scores("express", "offline", asked, npl=0.625, ace=0.25, wce=0.15625, express_c_star=0.6),
+                      manifest("express", "active", 1))
+    for begin in ("npl 0.62 here; 0.34 Fine-EQA", "ace 0.25 here; 0.59 Fine-EQA", "wce 0.16 here; 0.22 Fine-EQA",
+                  "express_c_star 60.0 here; 63.95 Fine-EQA"):
+        assert any(line.startswith(begin) for line in lines), (begin, lines)
+
+
 def test_the_built_in_house_stands_beside_nothing() -> None:
     one = [question("q")]
     assert sentences(scores("house", "offline", one, openeqa_c=0.9), manifest("house", "active", 20))[0].startswith(

@@ -19,6 +19,7 @@ class Inner:
     """Options in a group."""
 
     many: tuple[str, ...] = option((), "several")
+    kinds: tuple[str, ...] = option(("usual",), "kinds")
     out: Path | None = option(None, "folder", writes=FOLDER)
     size: float = option(1.5, "size, metres")
 
@@ -56,6 +57,13 @@ def test_words_become_a_typed_value() -> None:
                           other=Inner(size=2.0, many=("d",)))
     assert list(written_paths(value)) == [(FOLDER, Path("x"))]
     assert "size, metres (default: 1.5)" in parser().format_help()
+
+
+@pytest.mark.parametrize(("words", "kinds"), [
+    ([], ("usual",)), (["--kinds", "a", "b"], ("a", "b")), (["--kinds", "usual", "--kinds", "a"], ("usual", "a"))])
+def test_the_first_words_replace_the_default_and_later_ones_are_added(words: list[str], kinds: tuple[str, ...]) -> None:
+    assert typed(Outer, parser().parse_args(["me", *words])).inner.kinds == kinds
+    assert typed(Outer, parser().parse_args(["me"])).inner.kinds == ("usual",)
 
 
 def test_an_option_without_a_value_is_declared_as_a_flag() -> None:

@@ -20,7 +20,7 @@ from eqa_nodes.generate.page import ANSWER_PAGE, PAGE, fingerprint
 from eqa_nodes.generate.pipeline import PATHS, read_path, read_records
 from eqa_nodes.generate.results import VERIFIED, finish, read_manifest
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, QuestionAttempt
-from tests.fixtures.generating import Model, small
+from tests.fixtures.generating import NOTHING, Model, small
 from tests.unit.generate.test_pipeline import here, verdicts, whole
 
 ALL = {"r0": {}, "r1": {}, "r2": {}}
@@ -73,6 +73,27 @@ def test_answers_that_agree_are_accepted_too_and_others_go_to_a_person(express: 
     lines = [json.loads(line) for line in (express / VERIFIED).read_text().splitlines()]
     assert lines[2]["pair"]["alternatives"] == ["beside the desk", "under it"]  # the benchmark's file has no field
     assert read_manifest(express).validators == ["ann", "bob"]
+
+
+def test_only_questions_that_ask_where_have_several_right_answers() -> None:
+    """A second answer to "Is it next to the sofa?" would be yes beside no, and both would be accepted."""
+    express, explora = small("express"), small("exploraqa")
+    for question, answers in (("Where is the mug?", 2), ("What is the position of the mug?", 2),
+                              ("Is it somewhere?", 1), ("Is the mug next to the sofa?", 1),
+                              ("Which is closer to the bin, the oven or the jar?", 1)):
+        assert express.answers_to("location", question) == answers
+        assert explora.answers_to("spatial localization", question) == answers
+    assert express.answers_to("state", "Where is the lamp that is on?") == 1
+
+
+def test_a_wrong_yes_or_no_is_never_accepted_beside_the_right_one(tmp_path: Path) -> None:
+    whole(tmp_path, Model(answer=lambda n, text: {"answer": "no", "confidence": 0.9, "images": [1]} if n % 4 < 3 else
+                          dict(NOTHING), propose=lambda n, text: {
+        "question": f"Is the {('lamp', 'mug', 'plant')[n]} next to the sofa?", "answer": "No."}), count=3)
+    right = {"r0": ["no"], "r1": ["no"], "r2": ["no"]}
+    records = finished(tmp_path, {**right, "r2": ["yes"]}, right, ALL)
+    assert records[2].category == "location" and records[2].pair and records[2].pair.alternatives == ()
+    assert records[2].disputed == ("ann: yes",)
 
 
 def test_answers_to_other_words_are_no_answers_to_a_reworded_question(express: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing.dummy
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -23,7 +25,9 @@ from eqa_nodes.bench.metrics.calibrate import (
 )
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
-from eqa_nodes.bench.running.trials import TRIALS, GradedAnswer, Trial, noise_of, read_trials, run_trials
+from eqa_nodes.bench.running import trials
+from eqa_nodes.bench.running.trials import TRIALS, Arm, GradedAnswer, Trial, noise_of, read_trials, run_trials
+from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.agent.stopping import Calibration, Support
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -183,6 +187,27 @@ def test_trials_survive_a_kill_in_the_middle_of_a_line(tmp_path: Path) -> None:
     (tmp_path / TRIALS).write_text("{}\n")
     with pytest.raises(StorageError, match="Remove it"):
         read_trials(tmp_path)
+
+
+def test_a_kill_loses_no_trial_that_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where several questions are about one house: each trial is on the disk before the next one begins."""
+    def carry_out(task: Any) -> Trial:
+        if task.sample.id == dies:
+            raise StorageError("the disk is full")
+        asked.append(task.sample.id)
+        return trial(question=task.sample.id, noise=task.arm.name)
+
+    monkeypatch.setattr(trials, "_carry_out", carry_out)
+    monkeypatch.setattr(trials, "get_context", lambda method: multiprocessing.dummy)
+    samples, arms = [Sample(name, "?", "yes", scene="house:1") for name in "abc"], [Arm("none", "none", {})]
+    for dies, kept in (("c", ["a", "b"]), ("", ["a", "b", "c"])):
+        asked, told = list[str](), list[int]()
+        try:
+            run_trials(samples, arms, tmp_path, Limits(), 1, told.append)
+        except StorageError:
+            assert dies == "c"
+        assert [t.question for t in read_trials(tmp_path)] == kept
+        assert (asked, told) == ((["a", "b"], [0, 1, 2]) if dies else (["c"], [2, 3]))
 
 
 def test_unknown_noise_and_no_workers_are_refused(tmp_path: Path) -> None:

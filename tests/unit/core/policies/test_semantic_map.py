@@ -29,6 +29,21 @@ def test_a_disc_is_smoothed_by_a_gaussian_of_five_cells() -> None:
     assert values.on(grid)[30, 57] == 0.0
 
 
+def test_a_cell_that_two_views_paint_has_their_mean_and_a_view_counts_by_its_places() -> None:
+    """EXPRESS-Bench eq. 5, 6: SV = LSV * GSV, LSV = weight * n / 3 for n places, GSV = exp(worth / 0.5) / 3."""
+    far, grid = spot(3.05)._replace(x=60.0, y=60.0), grid_of(*["." * 12] * 12)
+    there = spot(3.05)._replace(y=3.05)
+    one, three = view(1, there, worth=0.5), view(2, there, far, far, worth=0.1)
+    values = {}
+    for name, views in {"one": [one], "three": [three], "both": [one, three], "again": [one, one, three]}.items():
+        painted = SemanticMap(SemanticConfig())
+        painted.update(views, grid.resolution_m)
+        values[name] = float(painted.on(grid)[30, 30])
+    assert values["three"] / values["one"] == pytest.approx(3 * math.exp(0.2) / math.exp(1.0), rel=1e-5)
+    assert values["both"] == pytest.approx((values["one"] + values["three"]) / 2, rel=1e-5)
+    assert values["again"] == pytest.approx(values["both"], rel=1e-6)
+
+
 def test_one_view_from_inside_is_no_region_two_are() -> None:
     """That a view was taken in a room is half a vote; a place that it shows there is one."""
     assert regions_of(view(1, region="kitchen")) == []
