@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from eqa_nodes.core.language.english import normalise
+from eqa_nodes.core.language.english import normalise, singular
+from eqa_nodes.core.language.rooms import is_room
+from eqa_nodes.core.language.vocabulary import HOUSEHOLD
 
 _GREETING = re.compile(
     r"(?:(?:(?:hey|hi|hello)(?: there)?|hallo|hullo|yo|ok|okay|so|well|um|uh|er|erm|hmm|oh|and|but|also|excuse me|"
@@ -44,6 +46,18 @@ _TAG = re.compile(r" , (?:right|correct|yes|no|(?:is|are|do|does|did|was|were|ha
 _STATEMENT = re.compile(r"(?P<t>(?!(?:(?:in|on|of|at) (?:what|which)|where|what|which|how|who|when|why|is|are|do|does|"
                         r"did|has|have|can|could|if|whether|i|was|were|will|would|should|there) ).+?) "
                         r"(?P<be>is|are) (?P<rest>.+)")
+_BEGINS = "(?:where|what|which|how|who|is|are|was|were|do|does|did|has|have|can|could|will|would|any)"
+_ROOM_FIRST = re.compile(rf"(?:(?:over )?in|inside) (?P<room>[\w ]+?) , (?P<rest>{_BEGINS} .+)")
+# What is spoken of, and a question about "it": "the kettle and the toaster, where are they?"
+_TOPIC = re.compile(
+    r"(?:(?:i (?:am )?|we (?:are )?)?(?:need|want|looking for|thinking of)|(?:what|how) about|about|regarding|as for)? ?"
+    rf"(?P<t>(?!{_BEGINS} |i |we |you |if |whether )\w[\w ]*(?: , [\w ]+)?) , (?P<rest>{_BEGINS}\b.*)")
+_IT = re.compile(r"\b(?:it|they|them|those|these|one)\b")
+_HOW_MANY = re.compile(r"how many(?= (?:of them )?(?:are|do|have|can)\b)(?: of them)?")
+_STATES = ("on|off|open|opened|closed|shut|running|lit|unlit|made|unmade|full|empty|locked|unlocked")
+_VERBLESS = re.compile(rf"(?P<t>(?!{_BEGINS} |(?:i|we|you|turn|switch|put|leave|keep|make|get|set|bring|if|whether) )"
+                       rf"\w[\w ]*?)(?P<state>(?: (?:still|turned|switched))* (?:{_STATES})(?: or (?:{_STATES}))?)"
+                       r"(?P<room>(?: in [\w ]+)?)")
 # After "whether", "where", "what ...": the order of words of a clause -> that of a question.
 _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
     (r"(?:if|whether) there (?P<be>is|are|was|were) (?P<t>.+)", r"\g<be> there \g<t>"),
@@ -52,6 +66,8 @@ _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
     (r"(?:if|whether) (?:i|we|you) (?:still )?(?:have|own|have got|got) (?P<t>.+)", r"do i have \g<t>"),
     (r"(?:if|whether) (?:i|we|somebody|someone|anyone) (?:have |has )?(?P<v>turned|switched|closed|shut|opened|made) "
      r"(?P<t>.+)", r"did i \g<v> \g<t>"),
+    (r"(?:if|whether) (?P<t>(?!(?:i|we|you|they|one|any\w+|some\w+) ).+?) (?P<be>is|are|was|were) (?P<rest>.+)",
+     r"\g<be> \g<t> \g<rest>"),
     (r"(?:if|whether) (?P<t>.+?) (?P<be>is|are|was|were|can|will|has|have) (?P<rest>.+)", r"\g<be> \g<t> \g<rest>"),
     (r"(?:if|whether) (?P<q>(?:is|are|do|does|did|has|have|can) .+)", r"\g<q>"),
     (r"where (?:i|we) (?:have |last )?(?:left|put|parked|placed|lost) (?P<t>.+)", r"where did i leave \g<t>"),
@@ -78,7 +94,8 @@ _CLAUSES = tuple((re.compile(clause), question) for clause, question in (
 
 def in_normal_form(question: str) -> str:
     """Return the normal form of a question, in which commas and full stops stay as a lone comma."""
-    parts = [normalise(part) for part in re.split(r"[,;.?!]+(?=\s|$)", question)]
+    question = re.sub(r"(?<=[^\W\d])\s*[&+]\s*(?=[^\W\d])", " and ", question)
+    parts = [normalise(part) for part in re.split(r"[,;:.?!]+(?=\s|$)", question)]
     return " , ".join(part for part in parts if part and part not in ("please", "hello", "hi"))
 
 
@@ -93,7 +110,7 @@ def direct(text: str) -> str:
         text = wrapped["rest"] if wrapped else text
         if text == before:
             break
-    return _turned(text)
+    return _turned(_whole(text))
 
 
 def _without_end(text: str) -> str:
@@ -102,6 +119,28 @@ def _without_end(text: str) -> str:
         if found and found.start() > 0:
             text = text[:found.start()].strip(" ,")
     return text
+
+
+def _whole(text: str) -> str:
+    """Return one sentence for a question in two parts ("in the kitchen, is ...?") or without a verb ("fridge shut?")."""
+    if (found := _ROOM_FIRST.fullmatch(text)) and is_room(found["room"]):
+        return f"{found['rest']} in {found['room']}"
+    if found := _TOPIC.fullmatch(text):
+        about = f"how many {found['t']}"
+        rest, times = _HOW_MANY.subn(lambda _: about, found["rest"], count=1)
+        if re.fullmatch(r"where|(?:what|which) (?:colou?r|material|state)", found["rest"]):
+            return f"{found['rest']} {_is(found['t'])} {found['t']}"
+        if not times:
+            rest, times = _IT.subn(lambda _: found["t"], found["rest"], count=1)
+        return rest if times else text
+    found = _VERBLESS.fullmatch(text)
+    if found and singular(found["t"]).rpartition(" ")[2] in HOUSEHOLD:
+        return f"{_is(found['t'])} {found['t']}{found['state']}{found['room']}"
+    return text
+
+
+def _is(thing: str) -> str:
+    return "is" if singular(thing) == thing and " and " not in thing else "are"
 
 
 def _turned(text: str) -> str:

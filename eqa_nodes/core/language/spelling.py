@@ -9,13 +9,14 @@ from functools import lru_cache
 
 from eqa_nodes.core.language.english import COMMON_WORDS, plural
 from eqa_nodes.core.language.naming import GROUP_WORDS
-from eqa_nodes.core.language.vocabulary import HOUSEHOLD, OTHER
+from eqa_nodes.core.language.vocabulary import ASKING, HOUSEHOLD, OTHER
 
 # What people type for short, and slips of short words, for which likeness is no proof.
 _SHORT = {"teh": "", "hte": "", "thr": "", "adn": "and", "si": "is", "r": "are", "u": "you", "ur": "your",
           "plz": "please", "pls": "please", "wat": "what", "wut": "what", "wats": "what is", "wheres": "where is",
           "hows": "how is", "whos": "who is", "theres": "there is", "cud": "could", "wud": "would", "abt": "about",
-          "rm": "room", "dont": "do not", "isnt": "is not", "arent": "are not", "didnt": "did not", "cant": "can not",
+          "rm": "room", "n": "and", "nd": "and", "rn": "right now", "thx": "thanks", "thnx": "thanks", "tnx": "thanks",
+          "ya": "you", "lemme": "let me", "gimme": "give me", "whats": "what is", "dont": "do not", "isnt": "is not", "arent": "are not", "didnt": "did not", "cant": "can not",
           "cannot": "can not", "im": "i am", "ive": "i have", "wanna": "want to", "dunno": "do not know",
           "isthe": "is", "inthe": "in", "onthe": "on", "livingroom": "living room", "diningroom": "dining room",
           "laundryroom": "laundry room",
@@ -27,14 +28,14 @@ _CLEAR = 0.02  # how much likelier it must be than the next
 @lru_cache(maxsize=1)
 def words() -> frozenset[str]:
     """Return every word that counts as spelled correctly."""
-    known = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD, *OTHER}
+    known = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD, *ASKING, *OTHER}
     return frozenset(known | {plural(word) for word in (*HOUSEHOLD, *GROUP_WORDS, *OTHER)})
 
 
 @lru_cache(maxsize=1)
 def _targets() -> tuple[str, ...]:
     """Return the words that a slip is mended to: those of a house and of questions, not just any word."""
-    meant = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD}
+    meant = {*COMMON_WORDS, *GROUP_WORDS, *HOUSEHOLD, *ASKING}
     return tuple(sorted(meant | {plural(word) for word in (*HOUSEHOLD, *GROUP_WORDS)}))
 
 
@@ -54,7 +55,17 @@ def _mended(word: str) -> str:
             return short
     if len(word) < 4:
         return word
-    return close_to(word, _targets()) or word
+    return _unswapped(word) or close_to(word, _targets()) or word
+
+
+def _unswapped(word: str) -> str:
+    """Return the one word of which two neighbouring letters were exchanged, "" where none or several fit.
+
+    Of several, one that is often meant in a house wins.
+    """
+    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2:] for i in range(len(word) - 1)} & words()
+    meant = swapped & frozenset(_targets()) if len(swapped) > 1 else swapped
+    return meant.pop() if len(meant) == 1 else ""
 
 
 def close_to(word: str, known: tuple[str, ...]) -> str:

@@ -35,8 +35,24 @@ turquoise umbrella unlit unlocked unmade vacuum vase vegetable vinegar violet vi
 water weight white whiteboard window wine wire wood wooden workbench workout worktop yellow yoga
 """)
 
+# What carries a question, whatever it is about: a slip of one of these is mended, too.
+ASKING = _words("""
+according actually afternoon already altogether another answer anybody anymore anyone anything anywhere around because
+before behind belong between checking cheers contain contains could count currently different distance electricity
+energy enough evening everything exactly excuse fewer forgot forgotten hanging happen hello hidden identical kindly
+leave located location looking lying maybe measurement misplaced missing moment morning nearer nearest nothing number
+other perhaps person placed please possible possibly present printed probably properly question quickly really
+remaining remember right roughly searching several should similar smaller somebody someone something somewhere standing
+still stored thank thanks their there these thing things think those through together tonight total under wanted
+wasted wasting whereabouts whether which without wonder wondering would written
+""")
+
 # Well spelled and never mended, though like a word above; and what is asked about that no house here has.
 OTHER = _words("""
+alike apart bigger biggest buddy called carried cider clear clearly coloured colored combined differ fewest filled
+higher inscription larger largest least longer lounger lower matching matcha millimetre millimeter offered opening
+overall pardon passes pattern planter shaver shorter smallest squeeze taken taller tallest title typed versus wicker
+wider
 centimetre centimeter clearance cm deep depth dimension distance far fit foot gap height inch length long measurement
 meter metre mm size space tall thick thickness wheelchair wide width
 able about above accordion acoustic across actually adapter adults after afternoon again against age air airplane all

@@ -74,8 +74,8 @@ _PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
     ("text", rf"what (?:is|are) {_WRITING} (?:on|of) (?P<t>.+)"),
     ("text", r"what (?:is|does it) (?:written|printed|say) on (?P<t>.+)"),
     ("seats", r"how many (?:people|persons|guests) can (?:sit|eat|dine) (?:at|around) (?P<t>.+)"),
-    ("more", r"how many more (?P<t>chairs|seats) do i need in (?P<room>.+) for (?P<number>\w+) (?:people|guests)"),
-    ("enough", r"are there enough (?P<t>chairs|seats) for (?P<number>\w+) (?:people|guests) (?:in|at) (?P<room>.+)"),
+    ("more", r"how many more (?P<t>chairs?|seats?) do i need in (?P<room>.+) for (?P<number>\w+) (?:people|guests)"),
+    ("enough", r"are there enough (?P<t>chairs?|seats?) for (?P<number>\w+) (?:people|guests) (?:in|at) (?P<room>.+)"),
     ("bath", r"can (?:i|you|one) take bath in (?P<room>.+?)(?: ,)? or only (?:take )?shower"),
     ("fits_two", r"can (?:two|2) (?:people|persons|adults) sleep in (?P<t>.+)"),
     ("slept", r"has any(?:one|body) slept in (?P<t>.+?)(?: since .+)?"),
@@ -105,7 +105,7 @@ _PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
                rf"(?P<u>.+?){_FACING}")),
     ("side1", rf"{_BE} (?P<t>.+?) (?:(?:to|on) )?(?P<a>left|right)(?: side)? of (?P<u>.+?){_FACING}"),
     ("state", (rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{STATE})(?: ,)? or "
-               rf"(?:switched |turned )?(?P<b>{STATE}){_THERE}")),
+               rf"(?:switched |turned |still )*(?P<b>{STATE}){_THERE}")),
     ("state", rf"(?:in )?what state {_BE} (?P<t>.+?)(?: in)?"),
     ("state?", (rf"{_BE} (?:not )?(?P<t>.+?) (?P<not>not )?(?:switched |turned |still )*(?P<a>{STATE}){_THERE}|"
                 rf"did i leave (?P<u>.+) (?P<b>{STATE})")),

@@ -22,12 +22,13 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     (r"(?:is|are) there (?:any ?one|any ?body)\b(.*)", r"is there person\1"),
     (r"were (is|are) (.+)", r"where \1 \2"),
     # where
-    (r"(?:have|did) (?:you|anyone|anybody|somebody|someone) (?:(?:by any chance|maybe) )?(?:seen|see|found|find) "
+    (r"(?:(?:have|has|did) )?(?:you|anyone|anybody|somebody|someone) (?:(?:by any chance|maybe) )?(?:seen|see|found|find) "
      r"(?!.*\blast\b)(.+)", r"where is \1"),
     (r"(?:i|we) (?:can not|could not|do not|did not) (?:find|see|locate) (.+)", r"where is \1"),
     (r"(?:i|we) (?:have )?(?:lost|misplaced|am missing|are missing) (.+)", r"where is \1"),
     (r"(?:i|we) (?:am|are) (?:looking for|searching for|missing) ((?!.* , ).+)", r"where is \1"),
     (r"(?:please )?(?:find|locate|look for|search for|find me|go find|fetch me|get me) (.+)", r"where is \1"),
+    (r"where ((?:my|our) .+)", r"where is \1"),
     (r"where (?:exactly|abouts|on earth|in house|else) (.+)", r"where \1"),
     (r"where (?:can|could|would|will|might|should) (?:i|we|you|one) (?:find|look for|see) "
      r"(?!something|anything|someone|anyone)(.+)", r"where is \1"),
@@ -56,6 +57,7 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     (r"(?:have )?got (?:any|some) (.+)", r"is there \1"),
     (r"(?:are|have|did) (?:i|we|you) (?:run |ran )?out of (.+)", r"is there no \1"),
     (r"(?:any|some) (.+? left(?: .+)?)", r"is there \1"),
+    (r"((?:is|are) there .+?) (?:out|lying|standing|sitting) ((?:on|in|under|inside) .+)", r"\1 \2"),
     (r"(is|are) there (?:still|already|also|maybe|perhaps|even) (.+)", r"\1 there \2"),
     (r"does (.+?) exist(?: .+)?", r"is there \1"),
     # in what state
@@ -85,11 +87,12 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     # how many
     (r"(?:count|number of|what is number of|what number of) (.+)", r"how many \1"),
     (r"how much (.+)", r"how many \1"),
-    (r"how many (.+?) (?:does|do|has|have) (.+?) (?:have|contain)", r"how many \1 are in \2"),
+    (r"how many (.+?) (?:does|do|has|have) (?!(?:i|we|you) (?:have|own)$)(.+?) (?:have|contain)", r"how many \1 are in \2"),
     (r"how many (.+?) (?:have i|have we|have you|do we|do you|can you|can we|did you|could you|do you)"
      r"(?: got| have| own| see| find| count)*( .+)?", r"how many \1 are there\2"),
     (r"how many (.+?) (?:are|is) (?:there )?(?:left|remaining|standing|stored|kept|placed)( .+)?",
      r"how many \1 are there\2"),
+    (r"how many (.+?) ((?:in|on|inside|under) .+) (?:are|is) there", r"how many \1 are there \2"),
     (r"how many (.+?) are there (in|on|inside|under) (.+)", r"how many \1 are \2 \3"),
     # what is there
     (r"(?:what|which) (?:all )?(?:do|did|have) (?:i|we|you) (?:have|got|keep|store|put|see|find) "

@@ -8,9 +8,12 @@ import pytest
 
 from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.answerers.label import parse as parse_module
+from eqa_nodes.core.answerers.label import rewrites
 from eqa_nodes.core.answerers.label.parse import parse
+from eqa_nodes.core.language import politeness, targets
 from eqa_nodes.core.language.english import normalise
-from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.language.spelling import spelled, words
 from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import candidates
@@ -147,6 +150,22 @@ _TYPED = """
 7 | Is there a car? | not seen
 7 | Where is the dog bed? | not seen
 7 | Is there a rug in the workout room? | no
+7 | hat n toolbox, where are they | hat: on the bench in the workout room.*toolbox: .*
+7 | where are my hat & my telly? | .*hat: on the bench in the workout room.*
+7 | my hat, where is it? | on the bench in the workout room
+7 | i need my hat, where is it | on the bench in the workout room
+7 | the sofa, what colour is it? | orange
+7 | sofa: what color? | orange
+7 | In the dining room, how many chairs are there? | 4
+7 | dining room chairs, how many are there? | 4
+7 | How many chairs are in the dining room rn | 4
+7 | garbage can open? | no: .*
+7 | lamp in the second bedroom on? | yes: .*
+7 | could you check whether the garbage can is open or closed, thnaks | .*closed.*
+7 | Could you check whetehr the lamp in the second bedroom is on? | yes: .*
+7 | anybody seen my hat? | on the bench in the workout room
+7 | where my hat | on the bench in the workout room
+7 | how many beds do we have | 2
 3 | Is there a bed in the living room? | no
 3 | Where is the remote? | not seen
 3 | Where is the freezer? | not seen
@@ -160,6 +179,8 @@ _TYPED = """
 7 | sofa? | refused
 7 | asdf qwer | refused
 7 | turn the tv on | refused
+7 | hold on | refused
+7 | lamp, tv | refused
 7 | hello | refused
 7 | Where is it? | refused
 7 | Where is my \U0001f4f1? | refused
@@ -210,6 +231,17 @@ def test_slips_are_mended(slip: str, word: str) -> None:
     "poster", "statue", "parcel", "meal", "x" * 2000])
 def test_words_that_may_be_meant_are_left_alone(word: str) -> None:
     assert spelled(word) == word
+
+
+def test_every_word_of_the_phrasings_counts_as_well_spelled() -> None:
+    """A word that a rule waits for must never be taken for a slip of another one."""
+    patterns = [*(p for _, p in parse_module._PHRASINGS), *(p for p, _ in rewrites._REWRITES),
+                *(p for p, _ in politeness._CLAUSES), *(p for _, p in targets._PHRASINGS),
+                *(getattr(politeness, name) for name in ("_GREETING", "_FAREWELL", "_WRAPPED", "_TELL"))]
+    literal = [re.sub(r"\?P<\w+>|\\.|\w\?", " ", pattern.pattern) for pattern in patterns]
+    expected = {word for text in literal for word in re.findall(r"\b[a-z]{6,}\b", text)}
+    assert len(expected) > 150
+    assert expected - words() == set()
 
 
 def test_a_long_line_of_anything_is_read_in_no_time() -> None:
