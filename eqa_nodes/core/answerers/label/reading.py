@@ -29,7 +29,9 @@ def written(scene: Scene, asked: ParsedQuestion) -> Found | None:
     if not texts or any(t.kind != TEXT for t in scene.find(ref)):
         return None  # what is meant is in view, and cannot be read yet
     best = max(texts, key=lambda t: (t.sighting.pixels, -t.instance))
-    return _found(best, _UNCLEAR if len({t.attributes[TEXT] for t in texts}) > 1 else 1.0)
+    words = set(best.attributes[TEXT].split())
+    others = [t for t in texts if not words.issuperset(t.attributes[TEXT].split())]  # a part of it is no other text
+    return _found(best, _UNCLEAR if others else 1.0)
 
 
 def _found(t: Seen, sure: float) -> Found:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection
-from eqa_nodes.core.memory.texts import READING, Texts
+from eqa_nodes.core.memory.texts import READING, Texts, blocks
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.views import Label
+from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import Label, Sighting
 from eqa_nodes.perception.scripted import ScriptedDetector
 from tests.fixtures.frames import frame
 
@@ -53,3 +56,28 @@ def test_without_a_reader_labels_say_what_is_written(tmp_path: Path) -> None:
         store.reset("one")
         view = store.take(frame(1, boxes=BOARD), SIGN)
     assert view is not None and view.sightings[0].label.attributes == SIGN[3].attributes and view.privileged
+
+
+def test_lines_on_nothing_that_stand_together_are_one_text(tmp_path: Path) -> None:
+    """Without objects a sign of two lines is one text; what is apart, of another size or farther away is another."""
+    sign = [line("SHOES", 8, 16, 30, 22), line("NO", 14, 8, 24, 14)]
+    others = [line("PARIS", 8, 34, 30, 40), line("12:45", 40, 2, 60, 22)]
+    detector = ScriptedDetector([[*sign, *others]])
+    with closing(MemoryStore(tmp_path / "m.sqlite", texts=Texts(Perceiver(detector, READING)))) as store:
+        store.reset("one")
+        view = store.take(frame(1), {})
+    assert view is not None
+    read = {s.label.attributes["text"]: s for s in view.sightings}
+    assert set(read) == {"NO SHOES", "PARIS", "12:45"}
+    assert read["NO SHOES"].bbox == (8, 8, 30, 22)
+    answer = LabelAnswerer().answer(Question("What does the sign say?"), [Recalled(view, 1.0, "")])
+    assert answer.text in ("NO SHOES", "PARIS")  # two texts: either may be meant
+
+
+def test_a_line_farther_away_is_another_text() -> None:
+    label = Label(60_001, "text", "", {"text": "NO"}, True)
+    near = Sighting(label, 100, (14, 8, 24, 14), (2.0, 0.1, 1.6), (0.0, 0.3, 0.1))
+    below = Sighting(label, 100, (8, 16, 30, 22), (2.0, 0.1, 1.4), (0.0, 0.5, 0.1))
+    behind = below._replace(centre=(5.0, 0.1, 1.1))
+    assert [len(block) for block in blocks([near, below])] == [2]
+    assert [len(block) for block in blocks([near, behind])] == [1, 1]
