@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from eqa_nodes.bench.house.text import text_samples
 from eqa_nodes.core.errors import ConfigError, MissingExtra
+from eqa_nodes.core.memory.texts import READING, Texts
+from eqa_nodes.core.perception.detection import Detector
+from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.pillow import writing_font
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.perception import open_detector, open_texts
 from eqa_nodes.perception.config import DetectorConfig
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.frames import frame
 
 OCR = DetectorConfig(name="ocr")
@@ -28,15 +36,30 @@ def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.Monke
         open_texts("labels")
 
 
-def test_it_reads_what_is_written_and_where() -> None:
+@pytest.fixture
+def reader() -> Detector:
     pytest.importorskip("rapidocr", reason="RapidOCR is not installed: pip install 'eqa-nodes[ocr]'")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'eqa-nodes[ocr]'")
+    return open_detector(OCR, ())
+
+
+def test_short_lines_of_a_sign_are_read_and_joined(reader: Detector) -> None:
+    """In a picture of a house, from where a person would read it: "NO" above "SMOKING"."""
+    sign = next(s for s in text_samples("test", 4) if s.answer == "NO SMOKING")
+    x, y, yaw = (float(value) for value in sign.metadata["view"])  # type: ignore[attr-defined]
+    with closing(HouseSimulator()) as house:
+        shown = house.reset(EpisodeSetup(sign.scene, sign.id, Pose2(x, y, yaw))).frame
+    read = Texts(Perceiver(reader, READING)).read(replace(shown, labels=None), ())
+    assert "NO SMOKING" in [s.label.attributes["text"] for s in read]
+
+
+def test_it_reads_what_is_written_and_where(reader: Detector) -> None:
     empty = frame(1)
     height, width = empty.depth_m.shape
     picture = Image.fromarray(np.full((height, width, 3), 200, np.uint8)).resize((640, 480))
     ImageDraw.Draw(picture).text((200, 100), "QUIET 12:45", (20, 20, 20), writing_font(28))
     shown = replace(empty, rgb=np.asarray(picture), depth_m=np.full((480, 640), 2.0, np.float32))
-    (found,) = open_detector(OCR, ()).detect(shown, {})
+    (found,) = reader.detect(shown, {})
     assert (found.name, found.text) == ("text", "QUIET 12:45")
     left, top, right, bottom = found.box
     assert abs(left - 200) < 12 and abs(top - 104) < 16 and 100 < right - left < 220 and bottom - top < 50
