@@ -50,7 +50,8 @@ _BEGINS = "(?:where|what|which|how|who|is|are|was|were|do|does|did|has|have|can|
 _ROOM_FIRST = re.compile(rf"(?:(?:over )?in|inside) (?P<room>[\w ]+?) , (?P<rest>{_BEGINS} .+)")
 # What is spoken of, and a question about "it": "the kettle and the toaster, where are they?"
 _TOPIC = re.compile(
-    r"(?:(?:i (?:am )?|we (?:are )?)?(?:need|want|looking for|thinking of)|(?:what|how) about|about|regarding|as for)? ?"
+    r"(?:(?:i (?:am )?|we (?:are )?)?(?:need|want|looking for|thinking of)|(?:what|how) about|about|regarding|"
+    r"as for)? ?"
     rf"(?P<t>(?!{_BEGINS} |i |we |you |if |whether )\w[\w ]*(?: , [\w ]+)?) , (?P<rest>{_BEGINS}\b.*)")
 _IT = re.compile(r"\b(?:it|they|them|those|these|one)\b")
 _HOW_MANY = re.compile(r"how many(?= (?:of them )?(?:are|do|have|can)\b)(?: of them)?")
@@ -122,7 +123,7 @@ def _without_end(text: str) -> str:
 
 
 def _whole(text: str) -> str:
-    """Return one sentence for a question in two parts ("in the kitchen, is ...?") or without a verb ("fridge shut?")."""
+    """Return one sentence for a question in two parts ("in the study, is ...?") or without a verb ("fridge shut?")."""
     if (found := _ROOM_FIRST.fullmatch(text)) and is_room(found["room"]):
         return f"{found['rest']} in {found['room']}"
     if found := _TOPIC.fullmatch(text):

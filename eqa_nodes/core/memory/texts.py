@@ -21,8 +21,8 @@ from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting
 READING = PerceiverConfig(DetectionConfig(score=0.6, far_m=6.0))
 _FIRST, _LAST = 60_001, 65_000  # numbers of texts: those of objects begin at 1, or at 30001
 _BORNE = 0.5  # share of a line's box that an object must cover to bear it
-# Of two lines of one block: gap in heights of the lower one, ratio of their heights, share of the narrower (or lower) one
-# that lies beside the other.
+# Of two lines of one block: gap in heights of the lower one, ratio of their heights, share of the narrower (or lower)
+# one that lies beside the other.
 _GAP, _HEIGHTS, _BESIDE = 0.8, 2.0, 0.5
 
 

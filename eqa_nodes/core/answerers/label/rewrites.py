@@ -22,8 +22,8 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     (r"(?:is|are) there (?:any ?one|any ?body)\b(.*)", r"is there person\1"),
     (r"were (is|are) (.+)", r"where \1 \2"),
     # where
-    (r"(?:(?:have|has|did) )?(?:you|anyone|anybody|somebody|someone) (?:(?:by any chance|maybe) )?(?:seen|see|found|find) "
-     r"(?!.*\blast\b)(.+)", r"where is \1"),
+    (r"(?:(?:have|has|did) )?(?:you|anyone|anybody|somebody|someone) (?:(?:by any chance|maybe) )?"
+     r"(?:seen|see|found|find) (?!.*\blast\b)(.+)", r"where is \1"),
     (r"(?:i|we) (?:can not|could not|do not|did not) (?:find|see|locate) (.+)", r"where is \1"),
     (r"(?:i|we) (?:have )?(?:lost|misplaced|am missing|are missing) (.+)", r"where is \1"),
     (r"(?:i|we) (?:am|are) (?:looking for|searching for|missing) ((?!.* , ).+)", r"where is \1"),
@@ -87,7 +87,8 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     # how many
     (r"(?:count|number of|what is number of|what number of) (.+)", r"how many \1"),
     (r"how much (.+)", r"how many \1"),
-    (r"how many (.+?) (?:does|do|has|have) (?!(?:i|we|you) (?:have|own)$)(.+?) (?:have|contain)", r"how many \1 are in \2"),
+    (r"how many (.+?) (?:does|do|has|have) (?!(?:i|we|you) (?:have|own)$)(.+?) (?:have|contain)",
+     r"how many \1 are in \2"),
     (r"how many (.+?) (?:have i|have we|have you|do we|do you|can you|can we|did you|could you|do you)"
      r"(?: got| have| own| see| find| count)*( .+)?", r"how many \1 are there\2"),
     (r"how many (.+?) (?:are|is) (?:there )?(?:left|remaining|standing|stored|kept|placed)( .+)?",

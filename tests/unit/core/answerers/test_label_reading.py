@@ -60,7 +60,8 @@ def test_texts_alone_answer_by_their_form() -> None:
 
 
 def test_a_part_of_a_text_that_was_read_alone_is_no_other_text() -> None:
-    whole, part, other = seen(1, "text", "NO SHOES", ""), seen(2, "text", "SHOES", "", 300), seen(3, "text", "PARIS", "")
-    alone, parts = ask("What does the sign say?", looking(1, whole)), ask("What does the sign say?", looking(1, whole, part))
+    whole, part = seen(1, "text", "NO SHOES", ""), seen(2, "text", "SHOES", "", 300)
+    other = seen(3, "text", "PARIS", "", 300)
+    alone, parts = (ask("What does the sign say?", looking(1, *texts)) for texts in ((whole,), (whole, part)))
     assert alone.text == parts.text == "NO SHOES" and parts.confidence == alone.confidence
     assert ask("What does the sign say?", looking(1, whole, other)).confidence < alone.confidence

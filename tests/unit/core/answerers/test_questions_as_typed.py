@@ -7,9 +7,9 @@ import re
 import pytest
 
 from eqa_nodes.core.agent.stopping import make_stop
-from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label import parse as parse_module
 from eqa_nodes.core.answerers.label import rewrites
+from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language import politeness, targets
 from eqa_nodes.core.language.english import normalise
