@@ -28,6 +28,8 @@ def written(scene: Scene, asked: ParsedQuestion) -> Found | None:
     texts = [t for t in scene.objects if t.kind == TEXT and _can_be(t.attributes.get(TEXT, ""), ref)]
     if not texts or any(t.kind != TEXT for t in scene.find(ref)):
         return None  # what is meant is in view, and cannot be read yet
+    if any(t.kind != TEXT and not t.sighting.label.detected for t in scene.objects):
+        return None  # a simulator labels all objects: what is meant is still to be found
     best = max(texts, key=lambda t: (t.sighting.pixels, -t.instance))
     words = set(best.attributes[TEXT].split())
     others = [t for t in texts if not words.issuperset(t.attributes[TEXT].split())]  # a part of it is no other text

@@ -65,3 +65,8 @@ def test_a_part_of_a_text_that_was_read_alone_is_no_other_text() -> None:
     alone, parts = (ask("What does the sign say?", looking(1, *texts)) for texts in ((whole,), (whole, part)))
     assert alone.text == parts.text == "NO SHOES" and parts.confidence == alone.confidence
     assert ask("What does the sign say?", looking(1, whole, other)).confidence < alone.confidence
+
+
+def test_with_labelled_objects_a_text_on_nothing_is_not_what_is_meant() -> None:
+    """The poster is still to be found: the letters that are in view are on something else."""
+    assert ask("What does the poster say?", looking(1, seen(1, "sofa"), seen(2, "text", "SA", ""))).abstained
