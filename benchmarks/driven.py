@@ -52,10 +52,14 @@ class Drives:
         node.create_subscription(GoalStatusArray, "drive_to_pose/_action/status", self._on_status, qos("latched"))
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos("event"))
 
+    @property
+    def ended(self) -> Counter[str]:
+        """Return how many drives ended how."""
+        return Counter(DRIVES[status] for status in self._status.values() if status in DRIVES)
+
     def in_words(self) -> str:
         """Return how many drives ended how, and how often the robot touched something."""
-        ended = Counter(DRIVES[status] for status in self._status.values() if status in DRIVES)
-        counts = ", ".join(f"{count} {word}" for word, count in sorted(ended.items()))
+        counts = ", ".join(f"{count} {word}" for word, count in sorted(self.ended.items()))
         return f"drives: {counts or 'none'}; contacts: {self.contacts}"
 
     def _on_status(self, message: Any) -> None:
