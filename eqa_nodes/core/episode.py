@@ -132,7 +132,7 @@ class Episode:
             if self._looking.answered() and self._confirmed():
                 return None
             last = self.bounds.on_last_call() and any(option.weight > 0 for option in self._looking.advice)
-            if self.permission.ended or (not last and self.bounds.reached()):
+            if (not last and self.bounds.reached()) or self.permission.ended:
                 return ""
             if ended := self._looking.gave_up():
                 return ended

@@ -97,7 +97,8 @@ def footnotes(scores: Scores) -> list[str]:
     notes = [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
     gain = row.metrics["gain_over_blind"]
     if gain.mean is not None:
-        notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same {_counted(gain.n, 'question')} for both")
+        notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same "
+                     f"{_said(gain.n, 'question', 'questions')} for both")
     if row.metrics["succ"].n:
         notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
     if row.metrics["navqa_correct"].n:
@@ -105,20 +106,21 @@ def footnotes(scores: Scores) -> list[str]:
                      f"{_mean('time_error_s', 1)(row)} s in the mean; {_percent('navqa_correct')(row)} % within "
                      "15 m or 2 minutes, as ReMEmbR counts")
     if row.failed and scores.failed != LEAVE_OUT:
-        notes.append(f"{_said(row.failed, 'failed question', 'counts', 'count')} in C and E with "
+        notes.append(f"{_said(row.failed, 'failed question counts', 'failed questions count')} in C and E with "
                      f"{'mark 1' if scores.failed == LOWEST else 'the blind mark and an infinite path'}")
     elif row.failed:
-        notes.append(f"{_said(row.failed, 'failed question', 'is', 'are')} in no mean; with mark 1 for each, C is "
-                     f"{_percent('openeqa_c_failed_lowest')(row)} %")
+        notes.append(f"{_said(row.failed, 'failed question is', 'failed questions are')} in no mean; with mark 1 for "
+                     f"each, C is {_percent('openeqa_c_failed_lowest')(row)} %")
     if row.abstained and scores.failed == BLIND:
         notes.append(f"so do {row.abstained} abstentions" if row.failed else
                      f"{row.abstained} abstentions count in C and E with the blind mark and an infinite path")
     if row.unscored:
-        notes.append(f"{_said(row.unscored, 'answer without a mark', 'is', 'are')} in no mean of marks")
+        unscored = _said(row.unscored, "answer without a mark is", "answers without a mark are")
+        notes.append(f"{unscored} in no mean of marks")
     limits = dict.fromkeys(q.limit for q in scores.questions if q.limit and not q.limit.endswith(" poses"))
     if limits:
         ended = sum(q.limit in limits for q in scores.questions)
-        notes.append(f"{_said(ended, 'search', 'was', 'were')} ended by a limit: {', '.join(limits)}")
+        notes.append(f"{_said(ended, 'search was', 'searches were')} ended by a limit: {', '.join(limits)}")
     if scores.confidence:
         notes.append(f"NPL {_percent('npl')(row)} %, ACE {_percent('ace')(row)} %, WCE {_percent('wce')(row)} %: "
                      f"{scores.confidence} in the final view, n {row.metrics['ace'].n}")
@@ -128,27 +130,22 @@ def footnotes(scores: Scores) -> list[str]:
                      f"of int(3 sqrt(A)), which ended {sum(q.limit.endswith(' poses') for q in scores.questions)} "
                      "episodes" + (f"; {over} took more, and count as 1" if over else ""))
     if nowhere := sum(q.reference_metres == 0 == q.metres and q.status != "failed" for q in scores.questions):
-        still = _said(nowhere, "question with a reference path and a path of 0 m", "counts", "count")
-        notes.append(f"{still} in E with l / max(p, l) = 1; published scorers divide 0 by 0 there")
+        still = _said(nowhere, "question with a path of 0 m counts", "questions with a path of 0 m count")
+        notes.append(f"{still} in E with l / max(p, l) = 1, since the reference path is 0 m, too; published scorers "
+                     "divide 0 by 0 there")
     if row.unreachable:
         notes.append(f"unreachable: {row.unreachable} questions, of which {row.unreachable_abstained} ended with "
                      "\"I don't know\"; they count in C and E_path of EXPRESS-Bench, and in nothing else that "
                      "needs the length of a path")
     if row.missing:
-        notes.append(f"{_said(row.missing, 'question', 'has', 'have')} not been asked yet")
+        notes.append(f"{_said(row.missing, 'question has', 'questions have')} not been asked yet")
     if scores.privileged:
         notes.append(f"privileged: {', '.join(scores.privileged)} (knows what a robot in the world would not)")
     return notes
 
 
-def _counted(n: int, what: str) -> str:
-    """Return a number of things, whose first noun gets its plural: "2 answers without a mark"."""
-    noun, space, rest = what.partition(" w")
-    return f"{n} {noun}{'' if n == 1 else 'es' if noun.endswith('ch') else 's'}{space}{rest}"
-
-
-def _said(n: int, what: str, one: str, many: str) -> str:
-    return f"{_counted(n, what)} {one if n == 1 else many}"
+def _said(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
 
 
 def _of_tasks(row: Row) -> str:
