@@ -102,7 +102,7 @@ class Asking:
             model = "" if self.attach else self.config.model_name
             print(dumps({"question": text, "model": model, "answer": result.answer}))
         else:
-            print_answer(console, result.answer, drives=not self.recording.history)
+            print_answer(console, result.answer)
         if not self.attach:
             self._write(text, result, console)
         return result.answer

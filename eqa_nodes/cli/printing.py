@@ -21,11 +21,8 @@ def shown(text: str) -> str:
     return escape(printable(text))
 
 
-def print_answer(console: Console, answer: Answer, drives: bool = True) -> None:
-    """Print an answer with its evidence and what it cost, each on a line of its own, however long.
-
-    drives: whether there is a robot, whose steps count.
-    """
+def print_answer(console: Console, answer: Answer) -> None:
+    """Print an answer with its evidence and what it cost, each on a line of its own, however long."""
     say = partial(console.print, soft_wrap=True)  # a terminal wraps them itself, and a file is not cut at 80 columns
     if answer.error:
         say(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
@@ -41,9 +38,8 @@ def print_answer(console: Console, answer: Answer, drives: bool = True) -> None:
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     money = f", {r.money:.4g} by its prices" if r.money else ""
-    way = f"{r.steps} step{'s' * (r.steps != 1)}, {r.metres:.1f} m, " if drives else ""
-    say(f"  {way}{r.seconds:.1f} s, {r.calls} call{'s' * (r.calls != 1)}, "
-        f"{r.tokens_in + r.tokens_out} tokens{money}{privileged}", style="dim")
+    spent = ", ".join(filter(None, (r.way(), f"{r.seconds:.1f} s", f"{r.calls} call{'s' * (r.calls != 1)}")))
+    say(f"  {spent}, {r.tokens_in + r.tokens_out} tokens{money}{privileged}", style="dim")
 
 
 def _place(e: Evidence) -> str:

@@ -107,7 +107,7 @@ def _ask(client: Any, console: Console, text: str) -> Answer:
 
     answer: Answer = client.ask(Question(text, may_explore=False))
     console.print(text, style="dim", markup=False)
-    print_answer(console, answer, drives=False)
+    print_answer(console, answer)
     return answer
 
 

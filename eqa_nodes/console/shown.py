@@ -62,7 +62,8 @@ def shown_answer(answer: Answer) -> Plain:
     error = "" if answer.error is ErrorCode.NONE else answer.error.name
     return {"answer": answer.text, "confidence": answer.confidence, "abstained": answer.abstained, "error": error,
             "message": answer.message, "shown": answer.shown,
-            "cost": {"steps": r.steps, "metres": round(r.metres, 1), "seconds": round(r.seconds, 1), "calls": r.calls,
+            "cost": {"steps": r.steps, "metres": round(r.metres, 1), "way": r.way(),
+                     "seconds": round(r.seconds, 1), "calls": r.calls,
                      "tokens": r.tokens_in + r.tokens_out, "money": r.money, "privileged": list(r.privileged)}}
 
 

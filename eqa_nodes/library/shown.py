@@ -118,7 +118,7 @@ class Asked:
 
     def _repr_html_(self) -> str:
         r = self.answer.receipt
-        cost = (f"{r.steps} steps, {r.metres:.1f} m, {r.seconds:.1f} s, {r.calls} calls"
+        cost = (", ".join(filter(None, (r.way(), f"{r.seconds:.1f} s", f"{r.calls} call{'s' * (r.calls != 1)}")))
                 + (f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""))
         pictures = "".join(self._figure(e) for e in self.answer.evidence)
         svg = self.map.svg

@@ -51,9 +51,9 @@ def question_document(question: str, answer: Answer | None = None) -> str:
     receipt = answer.receipt
     proofs = "\n".join(f"- view {e.keyframe_id}, x {e.pose.x:.2f} m, y {e.pose.y:.2f} m: {_plain(shown_note(e.note))}"
                        for e in answer.evidence)
+    spent = ", ".join(filter(None, (receipt.way(), f"{receipt.calls} call{'s' * (receipt.calls != 1)}")))
     return (f"{asked}**{_plain(answer_text(answer))}** (confidence {answer.confidence:.2f})\n\n"
-            f"{_plain(answer.message)}\n\n{proofs}\n\n{receipt.steps} steps, {receipt.metres:.1f} m, "
-            f"{receipt.calls} calls, {receipt.tokens_in + receipt.tokens_out} tokens"
+            f"{_plain(answer.message)}\n\n{proofs}\n\n{spent}, {receipt.tokens_in + receipt.tokens_out} tokens"
             + (f"; privileged: {_plain(', '.join(receipt.privileged))}" if receipt.privileged else ""))
 
 

@@ -103,18 +103,17 @@ def _at_the_end(trace: EpisodeTrace) -> list[_Scene]:
             jpeg, doubt = view.jpeg, str(error)
     if not jpeg:
         return []
-    return [_Scene(last, jpeg, _answer(answer), _sure(answer, doubt, bool(trace.decisions)), duration_ms=_ANSWER_MS)]
+    return [_Scene(last, jpeg, _answer(answer), _sure(answer, doubt), duration_ms=_ANSWER_MS)]
 
 
 def _answer(answer: Answer) -> str:
     return f"Answer: {answer.text}" if answer.text else "It found no answer."
 
 
-def _sure(answer: Answer, doubt: str, drives: bool) -> str:
+def _sure(answer: Answer, doubt: str) -> str:
     sure = f"{100 * answer.confidence:.0f} % sure" if answer.text else answer.message
-    metres = answer.receipt.metres
-    cost = f"{metres:.1f} m, " * (drives or metres > 0.0) + f"{answer.receipt.seconds:.0f} s"
-    return ", ".join(filter(None, (sure, cost, doubt if answer.text else "")))
+    spent = answer.receipt
+    return ", ".join(filter(None, (sure, spent.way(), f"{spent.seconds:.0f} s", doubt if answer.text else "")))
 
 
 def _proof(view: Keyframe, note: str, calls: Sequence[ModelCall]) -> bytes:

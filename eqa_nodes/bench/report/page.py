@@ -22,7 +22,7 @@ from eqa_nodes.bench.report.known import embedded, size_of
 from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
 from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
-from eqa_nodes.bench.report.story import robot_moved, story_of
+from eqa_nodes.bench.report.story import had_robot, story_of
 from eqa_nodes.bench.report.tables import COLUMNS, footnotes
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
@@ -91,8 +91,8 @@ class Card:
 
     @property
     def robot(self) -> bool:
-        """Whether a robot moved, or could have: not for a recording."""
-        return robot_moved(self.prediction, self.trace)
+        """Whether a robot was there: not for a recording."""
+        return had_robot(self.prediction, self.trace)
 
     @property
     def mark(self) -> str:

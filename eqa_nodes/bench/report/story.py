@@ -9,11 +9,11 @@ from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.core.policies.runner_up import parted
 from eqa_nodes.core.policies.steering import ENDINGS
 from eqa_nodes.core.types.measures import shown_note
+from eqa_nodes.core.types.questions import NOWHERE_M
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 _ROOMS = 6  # named at most
 _TURNED = 4  # observations from one place that are a look round
-_NOWHERE_M = 0.05
 _ASKED = ("decide", "assess", "answer")
 
 
@@ -25,11 +25,9 @@ def story_of(prediction: Prediction, trace: EpisodeTrace | None, weak: str = "")
     return tuple(_sentences(prediction, trace or EpisodeTrace(), weak))
 
 
-def robot_moved(prediction: Prediction, trace: EpisodeTrace | None) -> bool:
-    """Return whether a robot could drive in an episode; False for one that is about a recording."""
-    spent = prediction.answer.receipt
-    moved = spent.steps > 0 or spent.metres > _NOWHERE_M
-    return moved or (trace is not None and (bool(trace.decisions) or trace.grid is not None))
+def had_robot(prediction: Prediction, trace: EpisodeTrace | None) -> bool:
+    """Return whether a robot was there in an episode; False for one that is about a recording."""
+    return prediction.answer.receipt.moved or (trace is not None and (bool(trace.decisions) or trace.grid is not None))
 
 
 def listed(words: Sequence[str]) -> str:
@@ -39,7 +37,7 @@ def listed(words: Sequence[str]) -> str:
 
 def _sentences(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str]:
     if trace.poses or trace.keyframes:
-        yield from _on_the_way(prediction, trace) if robot_moved(prediction, trace) else _looked_through(trace)
+        yield from _on_the_way(prediction, trace) if had_robot(prediction, trace) else _looked_through(trace)
         if pictures := sum(len(call.pictures) for call in trace.calls if call.kind in _ASKED):
             yield f"A model was asked {_times(len(trace.calls))} and saw {_counted(pictures, 'picture')}."
     yield from _end(prediction, trace, weak)
@@ -57,10 +55,10 @@ def _on_the_way(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
     metres, choices = prediction.answer.receipt.metres, trace.decisions
     first = choices[0].stamp_ns if choices else trace.poses[-1][0] if trace.poses else 0
     before = [pose for stamp, pose in trace.poses[:bisect_right([stamp for stamp, _ in trace.poses], first)]]
-    turned = len(before) >= _TURNED and all(pose.distance(before[0]) < _NOWHERE_M for pose in before)
+    turned = len(before) >= _TURNED and all(pose.distance(before[0]) < NOWHERE_M for pose in before)
     if turned:
         yield "The robot first looked round from where it stood."
-    drive = f"drove {metres:.1f} m" if metres > _NOWHERE_M else "stayed where it was"
+    drive = f"drove {metres:.1f} m" if metres > NOWHERE_M else "stayed where it was"
     chose = f" and chose {_times(len(choices))} where to look" if choices else ""
     yield f"{'Then it' if turned else 'The robot'} {drive}{chose}."
     if len(choices) > 1:

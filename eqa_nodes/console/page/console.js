@@ -206,7 +206,7 @@ function card(entry) {
     head.append(make("time", { textContent: new Date(1000 * entry.asked).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) }));
     made.append(answerOf(entry), make("div", { className: "proofs" },
       ...entry.proofs.map((proof, k) => proofOf(`/questions/${entry.id}/proof/${k}.jpg`, proof))));
-    if (entry.cost.steps || !entry.error) made.append(costOf(entry.cost, !live.recorded));
+    if (entry.cost.way || !entry.error) made.append(costOf(entry.cost));
     if (entry.trouble) made.append(make("p", { className: "soft", textContent: entry.trouble }));
     if (entry.replay) made.append(make("a", { className: "again", href: "#past/" + entry.replay, textContent: "Replay" }));
   }

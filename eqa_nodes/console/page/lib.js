@@ -105,8 +105,8 @@ const moment = proof => proof.frame < 0 ? `at ${when(proof.seconds)}`
   : `frame ${proof.frame}` + (proof.offset_s === null ? "" : `, ${fixed(proof.offset_s, 2)} s into the bag`);
 
 // drives: whether there is a robot, whose steps count.
-export function costOf(cost, drives = true) {
-  const parts = [...(drives ? [`${cost.steps} steps`, `${fixed(cost.metres, 1)} m`] : []), `${fixed(cost.seconds, 1)} s`];
+export function costOf(cost) {
+  const parts = [...(cost.way ? [cost.way] : []), `${fixed(cost.seconds, 1)} s`];
   if (cost.calls) parts.push(`${cost.calls} model call${cost.calls === 1 ? "" : "s"}`, `${cost.tokens} tokens`);
   if (cost.money) parts.push(`${cost.money.toPrecision(3)} by the model's prices`);
   const line = make("p", { className: "cost", textContent: parts.join(" · ") });

@@ -33,7 +33,7 @@ async function list(run, chosen) {
   el("episodes").replaceChildren(...episodes.map((e, n) => {
     const line = make(e.replay ? "a" : "div", {}, make("b", { textContent: e.question }), make("span", { textContent:
       e.error ? e.error.replaceAll("_", " ").toLowerCase() : e.abstained ? "I do not know" : e.answer }),
-      make("small", { textContent: [e.place, ...(e.cost.steps ? [`${e.cost.steps} steps`, `${e.cost.metres} m`] : []), e.replay ? "" : "no trace was kept"].filter(Boolean).join(" · ") }));
+      make("small", { textContent: [e.place, e.cost.way, e.replay ? "" : "no trace was kept"].filter(Boolean).join(" · ") }));
     if (e.replay) line.href = `#past/${encodeURIComponent(run)}/${n}`;
     if (String(n) === chosen) line.setAttribute("aria-current", "true");
     return make("li", {}, line);
@@ -56,7 +56,7 @@ async function replay(run, number) {
   goalsInto(el("replay-goals"), episode.goals);
   el("replay-answer").replaceChildren(answerOf(episode), make("div", { className: "proofs" }, ...episode.proofs.map(proof =>
     make("figure", { className: "proof" }, shot(`${base}/view/${proof.view}.jpg`, "evidence: " + proof.note, proof.outlines),
-      make("figcaption", {}, make("b", { textContent: "Seen: " }), proof.note)))), costOf(episode.cost, episode.cost.steps > 0));
+      make("figcaption", {}, make("b", { textContent: "Seen: " }), proof.note)))), costOf(episode.cost));
   el("slider").max = Math.max(episode.moments.length - 1, 0);
   el("slider").value = 0;
   moment();
@@ -71,7 +71,7 @@ function moment() {
   if (now.view >= 0) view.show(`${base}/view/${now.view}.jpg`, `${base} ${now.view}`);
   el("clock").textContent = `${fixed(now.s, 1)} s · ${fixed(now.m, 1)} m`;
   const goal = episode.goals.find(g => g.n === now.goal);
-  el("replay-reason").textContent = last ? "The end: it answers." : goal ? `${goal.n}. ${goal.reason}` : episode.goals.length || episode.cost.steps ? "It looks around first." : "The recording goes on.";
+  el("replay-reason").textContent = last ? "The end: it answers." : goal ? `${goal.n}. ${goal.reason}` : episode.goals.length || episode.cost.way ? "It looks around first." : "The recording goes on.";
   for (const item of el("replay-goals").children) item.classList.toggle("now", Number(item.dataset.n) === now.goal && !last);
   el("replay-answer").hidden = !last;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from eqa_nodes.core.answerers.advice import FORM, read_advice
 from eqa_nodes.core.answerers.asker import MeteredModel
@@ -22,6 +22,7 @@ from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 T = TypeVar("T")
+Lettered: TypeAlias = tuple[Keyframe, Mapping[str, FloorPixel]]  # a view, and the letters to draw into it
 YES_NO = "yes", "no"
 
 
@@ -69,7 +70,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return kinds of room out of REGIONS, the likeliest first; none where any would do. One call."""
         asked = Question(question.text, seed=question.seed)  # without options: through the graph they do not come
-        return self._ask("regions", asked, (), read_regions)
+        return self._asker.ask("regions", asked, (), read_regions, ())
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Judge views, `max_images` in one call, with a letter drawn at each place.
@@ -92,7 +93,8 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        judged = self._ask("assess", question, [(view, lettered(view)) for view in views],
+        shown = [(view, lettered(view)) for view in views]
+        judged = self._ask("assess", question, shown, self._pictures("assess", shown),
                            partial(read_assessments, question=question, views=views))
         return [self._chosen(question, view, one) for view, one in zip(views, judged, strict=True)]
 
@@ -121,20 +123,21 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return self._asker.choose(prompt, question, (heading(1, view, letters), shown), options, (view,))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
-        side_px = self._asker.side("answer", self._config.max_side_px)
-        pictures = [picture(view, {}, side_px) for view in views]
-        parts = [part for n, (view, shown) in enumerate(zip(views, pictures, strict=True), 1)
-                 for part in (heading(n, view, {}), shown)]
+        shown: list[Lettered] = [(view, {}) for view in views]
+        pictures = self._pictures("answer", shown)
         read = partial(read_answer, question=question, views=len(views), pictures=pictures)
-        return self._asker.ask("answer", question, parts, read, views)
+        return self._ask("answer", question, shown, pictures, read)
 
-    def _ask(self, prompt: str, question: Question, views: Sequence[tuple[Keyframe, Mapping[str, FloorPixel]]],
-             read: Callable[[dict[str, object]], T]) -> T:
-        """Show each view with the letters given for it."""
-        parts: list[str | bytes] = []
+    def _pictures(self, prompt: str, views: Sequence[Lettered]) -> list[bytes]:
+        """Return each view's picture as a prompt sends it, with the letters given for it."""
         side_px = self._asker.side(prompt, self._config.max_side_px)
-        for i, (view, letters) in enumerate(views):
-            parts += [heading(i + 1, view, letters), picture(view, letters, side_px)]
+        return [picture(view, letters, side_px) for view, letters in views]
+
+    def _ask(self, prompt: str, question: Question, views: Sequence[Lettered], pictures: Sequence[bytes],
+             read: Callable[[dict[str, object]], T]) -> T:
+        """Show each view's picture under a heading."""
+        parts = [part for n, ((view, letters), shown) in enumerate(zip(views, pictures, strict=True), 1)
+                 for part in (heading(n, view, letters), shown)]
         return self._asker.ask(prompt, question, parts, read, [view for view, _ in views])
 
 

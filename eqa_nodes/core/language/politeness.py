@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from eqa_nodes.core.language.english import normalise, singular
 from eqa_nodes.core.language.rooms import is_room
-from eqa_nodes.core.language.vocabulary import HOUSEHOLD
+from eqa_nodes.core.language.vocabulary import HOUSEHOLD, STATES
 
 _GREETING = re.compile(
     r"(?:(?:(?:hey|hi|hello)(?: there)?|hallo|hullo|yo|ok|okay|so|well|um|uh|er|erm|hmm|oh|and|but|also|excuse me|"
@@ -55,9 +55,8 @@ _TOPIC = re.compile(
     rf"(?P<t>(?!{_BEGINS} |i |we |you |if |whether )\w[\w ]*(?: , [\w ]+)?) , (?P<rest>{_BEGINS}\b.*)")
 _IT = re.compile(r"\b(?:it|they|them|those|these|one)\b")
 _HOW_MANY = re.compile(r"how many(?= (?:of them )?(?:are|do|have|can)\b)(?: of them)?")
-_STATES = ("on|off|open|opened|closed|shut|running|lit|unlit|made|unmade|full|empty|locked|unlocked")
 _VERBLESS = re.compile(rf"(?P<t>(?!{_BEGINS} |(?:i|we|you|turn|switch|put|leave|keep|make|get|set|bring|if|whether) )"
-                       rf"\w[\w ]*?)(?P<state>(?: (?:still|turned|switched))* (?:{_STATES})(?: or (?:{_STATES}))?)"
+                       rf"\w[\w ]*?)(?P<state>(?: (?:still|turned|switched))* (?:{STATES})(?: or (?:{STATES}))?)"
                        r"(?P<room>(?: in [\w ]+)?)")
 # After "whether", "where", "what ...": the order of words of a clause -> that of a question.
 _CLAUSES = tuple((re.compile(clause), question) for clause, question in (

@@ -15,6 +15,7 @@ from eqa_nodes.core.language.english import COLOURS, singular
 from eqa_nodes.core.language.politeness import direct, in_normal_form
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
 from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.language.vocabulary import STATES
 
 _ORDINALS = {2: ("one", "other"), 3: ("one", "another", "third")}
 _NUMBERS = {"both": 2, "two": 2, "2": 2, "three": 3, "3": 3}
@@ -69,7 +70,6 @@ _MORE = "more|most|fewer|fewest|less|least"
 _ASPECT = "colou?rs?|shades?|materials?|stuff|size|height|width|state|kind|type|style|shape|pattern|number|amount"
 _OTHER = r"(?!(?:as|to|from|than|like|with|in) )\w+"
 _SAME = "same|identical|alike|different|matching|similar"
-_STATE = "on|off|open|closed|shut|running|lit|unlit|made|unmade|full|empty|clean|dirty|locked|unlocked"
 _LONGEST = 300  # letters of one question
 _STUFF = "wood|wooden|metal|plastic|leather|fabric|glass|ceramic|stone|wicker"
 _WITHIN = r"(?: (?:together|in total|altogether|combined|in all|overall|all together|taken together))?"
@@ -102,13 +102,13 @@ _PHRASINGS = tuple((form, re.compile(pattern)) for form, pattern in (
     ("count", rf"how many (?P<t>.+?) {_HAVE} (?P<l>.+?) (?:have|contain|hold|got){_WITHIN}"),
     ("count", rf"(?:what is )?(?:total )?number of (?P<t>.+?) (?P<l>in .+?){_WITHIN}"),
     ("count", rf"how many (?P<l>.+ and .+?) {_BE} there{_WITHIN}"),
-    ("state", (rf"{_BE} there (?:any |some )?(?P<t>.+?) (?:switched |turned )*(?P<aspect>{_STATE}) "
+    ("state", (rf"{_BE} there (?:any |some )?(?P<t>.+?) (?:switched |turned )*(?P<aspect>{STATES}) "
                r"(?P<l>(?:both )?in .+)")),
     ("exists", rf"{_BE} there (?:any |some )?(?P<t>.+?) (?P<l>(?:both )?(?:in|on) .+)"),
     ("exists", rf"{_HAVE} (?P<l>.+?) (?:both |all |each )?(?:have|contain|got) (?:any |some )?(?P<t>.+)"),
-    ("state", rf"{_BE} (?P<t>.+?) (?:switched |turned |both |all |still )*(?P<aspect>{_STATE}) (?P<l>in .+)"),
+    ("state", rf"{_BE} (?P<t>.+?) (?:switched |turned |both |all |still )*(?P<aspect>{STATES}) (?P<l>in .+)"),
     ("state", (rf"{_BE} (?P<l>.+?) (?:switched |turned |both |all |still |made of |made from )*"
-               rf"(?P<aspect>{_STATE}|{'|'.join(COLOURS)}|{_STUFF})")),
+               rf"(?P<aspect>{STATES}|{'|'.join(COLOURS)}|{_STUFF})")),
     ("each", rf"(?:what|which) (?P<aspect>colou?rs?|shades?|materials?|state) {_BE} (?P<l>.+)"),
     ("each", rf"what {_BE} (?P<aspect>colou?rs?|shades?|materials?|state) of (?P<l>.+)"),
     ("each", rf"(?:of )?what {_BE} (?P<l>.+?) (?P<aspect>made)(?: of| from| out of)?"),
@@ -125,7 +125,7 @@ _SUCH = re.compile(r"(?:that|those|ones|one)(?: (?:of|from))?(?: |$)")
 _MANY = re.compile(r"(?:(?:each|all|both|either) )?(?:of )?(?:my |our |your )?(?:(?P<n>both|two|three|2|3) )"
                    r"(?:of )?(?:my |our |your )?(?P<many>.+)")
 _OWNERS = re.compile(r"^(?:(?:my|our|your|any|some|all) )+")
-_ENDS = re.compile(rf"(?:.* )?(?:and|or|in|not|{_STATE}|{_SIZE})|(?:is|are|there|where|what|which|how)\b.*")
+_ENDS = re.compile(rf"(?:.* )?(?:and|or|in|not|{STATES}|{_SIZE})|(?:is|are|there|where|what|which|how)\b.*")
 
 
 @lru_cache(maxsize=1024)

@@ -35,6 +35,10 @@ turquoise umbrella unlit unlocked unmade vacuum vase vegetable vinegar violet vi
 water weight white whiteboard window wine wire wood wooden workbench workout worktop yellow yoga
 """)
 
+# States of things in a house, as alternatives of a regular expression.
+STATES = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|"
+          "drawn|locked|unlocked")
+
 # What carries a question, whatever it is about: a slip of one of these is mended, too.
 ASKING = _words("""
 according actually afternoon already altogether another answer anybody anymore anyone anything anywhere around because

@@ -10,6 +10,8 @@ from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 
+NOWHERE_M = 0.05  # a robot that stands still may be measured to move so far
+
 
 class Limits(NamedTuple):
     """What a question may cost; 0 = no limit. All of them are hard: they hold inside a drive and inside a model's turn.
@@ -146,6 +148,17 @@ class Receipt:
     money: float = 0.0
     limit: str = ""
     roles: tuple[RoleCost, ...] = ()
+
+    @property
+    def moved(self) -> bool:
+        """Whether the robot moved: not for an answer from memory, and never for one from a recording."""
+        return self.steps > 0 or self.metres > NOWHERE_M
+
+    def way(self) -> str:
+        """Return how far the robot went, in words; "" where it did not move. Where Nav2 drives no steps are counted."""
+        if not self.moved:
+            return ""
+        return f"{self.steps} step{'s' * (self.steps != 1)}, " * (self.steps > 0) + f"{self.metres:.1f} m"
 
     def model_since(self, before: Receipt) -> Receipt:
         """Return what the model cost since an earlier count of the same: nothing of steps, metres and seconds."""

@@ -23,11 +23,13 @@ def test_an_answer_is_one_line_however_narrow_the_output() -> None:
     assert out.getvalue().splitlines()[0] == f"{text}  (confidence 0.85)"
 
 
-@pytest.mark.parametrize(("drives", "cost"), [
-    (True, "  1 step, 0.2 m, 2.0 s, 1 call, 12 tokens"), (False, "  2.0 s, 1 call, 12 tokens")])
-def test_what_an_answer_cost_is_said_in_plain_words_and_of_a_recording_without_steps(drives: bool, cost: str) -> None:
+@pytest.mark.parametrize(("steps", "metres", "cost"), [
+    (1, 0.2, "  1 step, 0.2 m, 2.0 s, 1 call, 12 tokens"), (12, 0.0, "  12 steps, 0.0 m, 2.0 s, 1 call, 12 tokens"),
+    (0, 2.7, "  2.7 m, 2.0 s, 1 call, 12 tokens"),  # Nav2 drives, and nobody counts steps
+    (0, 0.0, "  2.0 s, 1 call, 12 tokens")])  # from memory, or from a recording
+def test_what_an_answer_cost_is_said_in_plain_words(steps: int, metres: float, cost: str) -> None:
     out = io.StringIO()
-    print_answer(Console(file=out, width=40), Answer("red", 0.85, receipt=Receipt(1, 0.2, 2.0, 1, 10, 2)), drives)
+    print_answer(Console(file=out, width=40), Answer("red", 0.85, receipt=Receipt(steps, metres, 2.0, 1, 10, 2)))
     assert out.getvalue().splitlines()[1] == cost
 
 

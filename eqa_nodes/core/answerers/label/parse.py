@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.measure_phrasings import MEASURES
-from eqa_nodes.core.answerers.label.rewrites import STATE, plainly
+from eqa_nodes.core.answerers.label.rewrites import plainly
 from eqa_nodes.core.language.english import COLOURS, number, singular
 from eqa_nodes.core.language.politeness import in_normal_form
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.language.rooms import is_room, named_after_room, room_name
 from eqa_nodes.core.language.targets import Compared, Target, compared
+from eqa_nodes.core.language.vocabulary import STATES
 from eqa_nodes.core.storage.text import printable
 
 _COLOUR = rf"(?:(?:light|dark) )?(?:{'|'.join((*COLOURS, 'grey'))})"
@@ -90,7 +91,7 @@ _PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
     ("anything", rf"is there anything {_ON} (?P<t>.+)"),
     ("rooms", (r"(?:how many|which|what) (?P<t>rooms?|bedrooms?|bathrooms?|restrooms?)(?: (?:is|are) there)?"
                r"(?: in house)?")),
-    ("count_state", rf"how many (?P<t>.+?) {_BE} (?:there )?(?:switched |turned |still )*(?P<a>{STATE}){_THERE}"),
+    ("count_state", rf"how many (?P<t>.+?) {_BE} (?:there )?(?:switched |turned |still )*(?P<a>{STATES}){_THERE}"),
     ("count_at", rf"how many (?P<t>.+?) (?:{_BE} |can i see |do i have )?(?:there )?{_ON} (?P<u>.+)"),
     ("count", rf"how many (?P<t>.+?)(?: {_BE}(?: there)?| do i have| can i see)?"),
     ("look_of", (r"(?:what|which) colou?r is thing in (?P<room>.+?) (?:that i can use to|(?:in|on|at) which i can) "
@@ -104,17 +105,17 @@ _PHRASINGS = (*MEASURES, *((form, re.compile(pattern)) for form, pattern in (
     ("side?", (rf"{_BE} (?P<t>.+) (?:to|on) (?P<a>left|right)(?: side)? or (?:to |on )?(?P<b>left|right)(?: side)? of "
                rf"(?P<u>.+?){_FACING}")),
     ("side1", rf"{_BE} (?P<t>.+?) (?:(?:to|on) )?(?P<a>left|right)(?: side)? of (?P<u>.+?){_FACING}"),
-    ("state", (rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{STATE})(?: ,)? or "
-               rf"(?:switched |turned |still )*(?P<b>{STATE}){_THERE}")),
+    ("state", (rf"{_BE} (?P<t>.+?) (?:switched |turned )?(?P<a>{STATES})(?: ,)? or "
+               rf"(?:switched |turned |still )*(?P<b>{STATES}){_THERE}")),
     ("state", rf"(?:in )?what state {_BE} (?P<t>.+?)(?: in)?"),
-    ("state?", (rf"{_BE} (?:not )?(?P<t>.+?) (?P<not>not )?(?:switched |turned |still )*(?P<a>{STATE}){_THERE}|"
-                rf"did i leave (?P<u>.+) (?P<b>{STATE})")),
+    ("state?", (rf"{_BE} (?:not )?(?P<t>.+?) (?P<not>not )?(?:switched |turned |still )*(?P<a>{STATES}){_THERE}|"
+                rf"did i leave (?P<u>.+) (?P<b>{STATES})")),
     ("did", r"did i (?P<a>turn on|turn off|switch on|switch off|close|shut|open|make) (?P<t>.+)"),
     ("did", r"did i (?:turn|switch) (?P<t>.+) (?P<a>on|off)"),
     ("next?", rf"{_BE} (?P<t>(?!there ).+) (?:next to|beside|close to|by|near) (?P<u>.+)"),
     ("which_on", (r"which (?:one )?is (?P<a>on|off|open|closed) in (?P<room>.+?) , (?P<t>.+?) , (?P<u>.+?) , "
                   r"both or neither")),
-    ("which_state", rf"(?:what|which) (?P<t>.+?) {_BE} (?:switched |turned |still |left )*(?P<a>{STATE}){_THERE}"),
+    ("which_state", rf"(?:what|which) (?P<t>.+?) {_BE} (?:switched |turned |still |left )*(?P<a>{STATES}){_THERE}"),
     ("closer", (r"(?:which|what) (?:one )?is (?:closer|nearer|closest|nearest) to (?P<t>.+?) , "
                 r"(?P<u>.+?)(?: ,)? or (?P<v>.+)")),
     ("coloured", rf"what {_BE} (?P<colour>{_COLOUR}) (?:thing|object|item) {_ON} (?P<t>.+)"),

@@ -7,9 +7,8 @@ from functools import lru_cache
 
 from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
+from eqa_nodes.core.language.vocabulary import STATES
 
-STATE = ("on|off|open|opened|closed|shut|running|lit|unlit|out|made|unmade|full|empty|clean|dirty|raised|lowered|"
-         "drawn|locked|unlocked")
 _WHO = "(?:i|we|you|somebody|someone|anyone|anybody|they|he|she)"
 _BASE = {"turned": "turn", "switched": "switch", "closed": "close", "shut": "shut", "opened": "open", "made": "make"}
 # What apostrophes leave behind in normal form.
@@ -61,11 +60,11 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     (r"(is|are) there (?:still|already|also|maybe|perhaps|even) (.+)", r"\1 there \2"),
     (r"does (.+?) exist(?: .+)?", r"is there \1"),
     # in what state
-    (rf"(?:is|are) there (?:any |some |still )*((?!anything|something).+? (?:{STATE})(?: in .+)?)", r"are any \1"),
+    (rf"(?:is|are) there (?:any |some |still )*((?!anything|something).+? (?:{STATES})(?: in .+)?)", r"are any \1"),
     (rf"(?:has|have|did) {_WHO} (?:forget|forgot|forgotten) to (?:turn|switch) off (.+)", r"is \1 on"),
     (rf"(?:has|have|did) {_WHO} (?:forget|forgot|forgotten) to (?:turn|switch) (.+) off", r"is \1 on"),
     (rf"(?:has|have|did) {_WHO} (?:forget|forgot|forgotten) to (?:close|shut) (.+)", r"is \1 open"),
-    (rf"(?:has|have|did) {_WHO} (?:leave|left|forget|forgot|forgotten) (.+ (?:{STATE})(?: in .+)?)", r"is \1"),
+    (rf"(?:has|have|did) {_WHO} (?:leave|left|forget|forgot|forgotten) (.+ (?:{STATES})(?: in .+)?)", r"is \1"),
     (r"(?:is|are|was|were) (.+?) (?:still )?left (on|off|open|opened|closed|shut|running|unlocked|empty)( in .+)?",
      r"is \1 \2\3"),
     (r"(?:has|have) (.+) been (?:switched|turned|left|put) (on|off)", r"is \1 \2"),
@@ -105,7 +104,7 @@ _REWRITES = tuple((re.compile(pattern), text) for pattern, text in (
     (r"what can (?:i|we|you|one) (?:see|find) ((?:on|in|under|inside) .+)", r"what is \1"),
     (r"is (?:there )?(?:anything|something|any thing|stuff)(?: lying| standing| left)? (on|in|under|inside) (.+)",
      r"is there anything \1 \2"),
-    (rf"((?!is |are |did |what |which |where |how )(?:\w+ ){{1,4}})((?:{STATE}) or (?:{STATE}))", r"is \1\2"),
+    (rf"((?!is |are |did |what |which |where |how )(?:\w+ ){{1,4}})((?:{STATES}) or (?:{STATES}))", r"is \1\2"),
     (r"(?:list|name|show) (?:all |me )*(.+)", r"which \1 are there"),
 ))
 
