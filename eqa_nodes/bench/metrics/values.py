@@ -52,10 +52,13 @@ def _task_spl(q: QuestionScore) -> float | None:
     return metrics.spl(metrics.task_success(q.predicates), q.reference_steps, q.steps)
 
 
-def _forced(q: QuestionScore) -> float | None:
-    """C with force-a-guess: the blind answer replaces an abstention (OpenEQA, supplement)."""
-    sigma = q.blind_sigma if q.status == "abstained" else q.sigma
-    return None if sigma is None else metrics.openeqa_c(sigma)
+def _forced(of: Callable[[QuestionScore, float], float | None]) -> Callable[[QuestionScore], float | None]:
+    """Return a metric with force-a-guess: the blind answer replaces an abstention (OpenEQA, supplement)."""
+    def value(q: QuestionScore) -> float | None:
+        sigma = q.blind_sigma if q.status == "abstained" else q.sigma
+        return None if sigma is None else of(q, sigma)
+
+    return value
 
 
 def _normalised_steps(q: QuestionScore) -> float | None:
@@ -88,7 +91,9 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "spl": _spl,
     "hm_eqa_accuracy": _marked(lambda q, sigma: metrics.choice_accuracy(sigma) if q.multiple_choice else None),
     "hm_eqa_normalised_steps": _normalised_steps,
-    "openeqa_c_forced": _forced,
+    "openeqa_c_forced": _forced(lambda q, sigma: metrics.openeqa_c(sigma)),
+    "openeqa_e_steps_forced": _forced(lambda q, sigma: _efficiency(q, sigma, "steps")),
+    "openeqa_e_metres_forced": _forced(lambda q, sigma: _efficiency(q, sigma, "metres")),
     "succ": _predicates(lambda q: float(metrics.task_success(q.predicates))),
     "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
     "task_spl": _task_spl,
@@ -102,6 +107,9 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "tokens": lambda q: float(q.tokens),
     "money": lambda q: q.money,
 }
+
+# Metrics of OpenEQA -> the same with a blind guess in place of an abstention.
+FORCED = {name: f"{name}_forced" for name in ("openeqa_c", "openeqa_e_steps", "openeqa_e_metres")}
 
 # Those that are shares of 1: tables show them as percentages.
 SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
@@ -124,8 +132,9 @@ def value_of(q: QuestionScore, name: str, failed: str = LEAVE_OUT) -> float | No
     """
     if name == "openeqa_c_failed_lowest":
         return 0.0 if q.status == "failed" else METRICS["openeqa_c"](q)
-    no_answer = q.status == "failed" or (failed == BLIND and q.status == "abstained" and name in (*_C, *_E))
-    return _of_failed(q, name, failed) if no_answer else METRICS[name](q)
+    mark = name.removesuffix("_forced")
+    no_answer = q.status == "failed" or (failed == BLIND and q.status == "abstained" and mark in (*_C, *_E))
+    return _of_failed(q, mark, failed) if no_answer else METRICS[name](q)
 
 
 def _of_failed(q: QuestionScore, name: str, failed: str) -> float | None:

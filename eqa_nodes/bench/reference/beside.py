@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Scores
-from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, value_of
+from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Judging, Limit, Published, Subset, Table
 from eqa_nodes.bench.running.manifest import RunManifest
@@ -85,7 +85,7 @@ def own_values(scores: Scores, metric: str, source: str = "", category: str = ""
                forced: bool = False) -> list[float]:
     """Return the run's values of a metric as shares, metres or counts; questions without one are left out.
 
-    forced: C with a blind guess in place of each abstention, where all of them have one.
+    forced: C and E with a blind guess in place of each abstention, where all of them have one.
     """
     questions = chosen(scores, source, category)
     name = forced_metric(questions, metric) if forced else metric
@@ -95,7 +95,7 @@ def own_values(scores: Scores, metric: str, source: str = "", category: str = ""
 def forced_metric(questions: Iterable[QuestionScore], metric: str) -> str:
     """Return the metric with a blind guess in place of an abstention; without such guesses the metric itself."""
     guessed = all(q.blind_sigma is not None for q in questions if q.status == "abstained")
-    return "openeqa_c_forced" if metric == "openeqa_c" and guessed else metric
+    return FORCED.get(metric, metric) if guessed else metric
 
 
 def own_mean(scores: Scores, table: Table, metric: str) -> float | None:

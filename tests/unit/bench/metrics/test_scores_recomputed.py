@@ -95,6 +95,11 @@ def values_by_hand(sample: dict[str, Any], line: dict[str, Any]) -> dict[str, fl
         "tokens": receipt["tokens_in"] + receipt["tokens_out"], "money": receipt["money"],
         "npl": ratio(l_m, p_m) if away else None,
         "wce": answer["confidence"] * ratio(l_m, p_m) if away else None}
+    forced = values["openeqa_c_forced"]
+    if forced is not None and away:
+        values["openeqa_e_metres_forced"] = forced * ratio(l_m, p_m)
+        if l_steps is not None:
+            values["openeqa_e_steps_forced"] = forced * ratio(l_steps, receipt["steps"])
     if sigma is not None and c is not None:
         values |= {"express_c_star": sigma / 5, "express_c": sigma * delta / 5}
         values["express_e_path"] = sigma * delta / 5 * ratio(l_m, p_m)  # also where the target cannot be reached

@@ -6,13 +6,16 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.published import write_run
 from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
@@ -94,6 +97,24 @@ def test_abstentions_count_as_guesses_but_where_nobody_is_forced(tmp_path: Path)
     ours = run(tmp_path / "ours", answers=answers, blind=dict.fromkeys(MARKS, 5.0))
     cells = of(paper_tables(read_runs([ours]), ["3"])[0], "ours")
     assert (cells["EM-EQA all C"].value, cells["EM-EQA all C, not forced"].value) == (87.5, 62.5)
+
+
+def test_a_guess_counts_in_the_efficiency_as_it_does_in_the_mark(tmp_path: Path) -> None:
+    ours = run(tmp_path / "ours", {"h1": 1.0, "h2": 5.0}, ACTIVE, {"h1": None, "h2": "a cup"}, {"h1": 3.0, "h2": 5.0})
+    cells = of(paper_tables(read_runs([ours]), ["2"])[0], "ours")
+    assert (cells["A-EQA C"].value, cells["A-EQA E (metres)"].value) == (75.0, 37.5)  # paths of twice the shortest
+    assert not any("abstentions count with mark 1" in note
+                   for note in notes(paper_tables(read_runs([ours]), ["2"])[0], "ours"))
+
+
+@pytest.mark.parametrize(("failed", "c", "e"), [("leave-out", None, None), ("lowest", 0.0, 0.0), ("blind", 0.5, 0.0)])
+def test_failed_questions_count_the_same_with_and_without_guesses(tmp_path: Path, failed: str, c: float | None,
+                                                                  e: float | None) -> None:
+    marked = ScoredRun(Path(run(tmp_path / "ours", {"h1": 5.0}, ACTIVE, blind={"h1": 3.0}))).scores.questions[0]
+    score = replace(marked, status="failed")
+    for suffix in ("", "_forced"):
+        assert value_of(score, f"openeqa_c{suffix}", failed) == c
+        assert value_of(score, f"openeqa_e_metres{suffix}", failed) == e
 
 
 def test_footnotes_say_what_is_not_comparable(tmp_path: Path) -> None:
