@@ -74,6 +74,16 @@ def test_lines_on_nothing_that_stand_together_are_one_text(tmp_path: Path) -> No
     assert answer.text in ("NO SHOES", "PARIS")  # two texts: either may be meant
 
 
+def test_a_line_that_the_edge_of_the_image_may_cut_off_is_not_read(tmp_path: Path) -> None:
+    """Close to a sign, "OES" is what is left of "SHOES"; the view shows the object, and nothing of what it says."""
+    detector = ScriptedDetector([[line("OES", 0, 20, 38, 28), line("SMOK", 44, 11, 63, 20), line("NO", 12, 11, 24, 18)]])
+    with closing(MemoryStore(tmp_path / "m.sqlite", texts=Texts(Perceiver(detector, READING)))) as store:
+        store.reset("one")
+        view = store.take(frame(1, boxes=BOARD), SIGN)
+    assert view is not None
+    assert [s.label.attributes.get("text") for s in view.sightings] == ["NO"]
+
+
 def test_a_line_farther_away_is_another_text() -> None:
     label = Label(60_001, "text", "", {"text": "NO"}, True)
     near = Sighting(label, 100, (14, 8, 24, 14), (2.0, 0.1, 1.6), (0.0, 0.3, 0.1))
