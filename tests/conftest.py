@@ -27,25 +27,35 @@ from tests.fixtures.repetition import EXAMPLES
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 SECONDS = {  # what a file takes, about, on two busy cores; all others take less
-    "ros/system/test_faults.py": 70, "ros/system/test_lifelong.py": 62, "process/test_documented.py": 50,
-    "process/test_site.py": 60, "process/test_tutorials.py": 60,
-    "ros/system/test_lockstep.py": 49, "unit/core/policies/test_policies_robust.py": 45,
-    "ros/nodes/test_doctor_robot.py": 41, "ros/system/test_record.py": 40, "ros/system/test_chaos.py": 36,
-    "models/test_served_model.py": 36, "ros/system/test_workers.py": 34, "ros/system/test_replay.py": 31,
-    "ros/system/test_assistant.py": 30, "process/test_notebooks.py": 20, "ros/system/test_library.py": 12,
-    "ros/system/test_queue.py": 29, "ros/system/test_permission.py": 60, "ros/system/test_poster.py": 24,
-    "process/test_bench_workers.py": 24,
-    "ros/system/test_robot_world.py": 23, "ros/nodes/test_doctor_cameras.py": 22, "ros/system/test_nav2_sim.py": 21,
-    "models/test_perceived_graph.py": 20, "process/test_calibrate.py": 18, "ros/nodes/test_nav2_navigator.py": 17,
-    "ros/system/test_cli.py": 16, "models/test_local.py": 15, "ros/system/test_scanned_scenes.py": 15,
-    "ros/nodes/test_recorder_keeps.py": 14, "ros/system/test_security_keys.py": 12,
-    "ros/nodes/test_security_endpoints.py": 12}
+    "ros/system/test_lockstep.py": 125, "ros/system/test_faults.py": 105, "ros/system/test_lifelong.py": 100,
+    "ros/system/test_drivers.py": 90, "ros/system/test_queue.py": 89, "ros/system/test_chaos.py": 84,
+    "ros/system/test_permission.py": 82, "browser/test_console_graph.py": 72, "process/test_documented.py": 67,
+    "ros/system/test_nav2_sim.py": 62, "models/test_perceived_graph.py": 56, "ros/system/test_assistant.py": 55,
+    "process/test_bench_workers.py": 55, "ros/system/test_record.py": 51, "ros/system/test_amcl.py": 48,
+    "models/test_served_model.py": 46, "ros/system/test_replay.py": 42, "process/test_notebooks.py": 41,
+    "process/test_site.py": 40, "process/test_calibrate.py": 37, "ros/system/test_workers.py": 36,
+    "ros/nodes/test_doctor_robot.py": 31, "unit/core/mapping/test_stairs.py": 29, "ros/system/test_attached.py": 29,
+    "ros/system/test_security_keys.py": 28, "ros/system/test_robot_world.py": 26, "browser/test_human.py": 26,
+    "ros/system/test_scanned_scenes.py": 25, "ros/system/test_library.py": 25, "ros/system/test_model_explores.py": 24,
+    "process/test_wheel.py": 24, "ros/system/test_cli.py": 22, "ros/system/test_examples.py": 21,
+    "process/test_tutorials.py": 21, "browser/test_console.py": 20, "process/test_memory_kills.py": 19,
+    "browser/test_hostile_pages.py": 19, "browser/test_console_place.py": 19,
+    "unit/core/policies/test_policies_robust.py": 17, "ros/nodes/test_bridge_localised.py": 17,
+    "process/test_streaming.py": 17, "unit/sim_bridge/house/test_multi_target.py": 16,
+    "unit/core/language/test_targets.py": 16, "ros/system/test_poster.py": 16, "ros/system/test_clarifying.py": 16,
+    "ros/nodes/test_security_endpoints.py": 14, "unit/core/storage/test_text_patterns.py": 13,
+    "ros/nodes/test_nav2_stopping.py": 12, "process/test_examples.py": 12}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --thorough."""
     parser.addoption("--thorough", action="store_true", default=os.environ.get("EQA_THOROUGH") == "1",
                      help="run the tests marked `thorough` too, and ten times the examples of hypothesis")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes run tests: more than there are cores, because tests of graphs mostly wait."""
+    return max(1, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -18,7 +18,7 @@ from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, source_of
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, Receipt
 
 Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
 
@@ -48,7 +48,8 @@ class QuestionScore:
     normalised steps are a share of, None where the data set does not say. poses: as HM-EQA counts them, None without a
     trace. expects: the kind of answer that was asked for, where the data set says it. judged: whether it asks for an
     answer, or is scored by predicates alone. limit: the limit that ended the search, in words, "" = none. source: of
-    the scene ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor.
+    the scene ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor. blind_calls,
+    blind_tokens, blind_money: what the blind answer cost, which is in no other count.
     """
 
     id: str
@@ -83,6 +84,9 @@ class QuestionScore:
     limit: str = ""
     source: str = ""
     multi_floor: bool = False
+    blind_calls: int = 0
+    blind_tokens: int = 0
+    blind_money: float = 0.0
 
     @property
     def unscored(self) -> bool:
@@ -111,6 +115,7 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
                    confidence_judge: Judge | None = None) -> QuestionScore:
     """Mark one prediction. out: the run directory with its trace, if any. The other judges: as in score_run."""
     answer, receipt = prediction.answer, prediction.answer.receipt
+    guess = Receipt() if prediction.blind is None else prediction.blind.receipt
     mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = Answer() if blind_judge is not None else prediction.blind
     blind_mark = Mark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
@@ -130,7 +135,8 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         f"{answer.error.name}: {answer.message}" if prediction.failed else "", arrival.reachable,
         prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
         navqa.expected(sample), bool(sample.answer), receipt.money,
-        poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True)
+        poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True,
+        guess.calls, guess.tokens_in + guess.tokens_out, guess.money)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:

@@ -99,6 +99,11 @@ def footnotes(scores: Scores) -> list[str]:
     if gain.mean is not None:
         notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same "
                      f"{_said(gain.n, 'question', 'questions')} for both")
+    if calls := sum(q.blind_calls for q in scores.questions):
+        money = sum(q.blind_money for q in scores.questions)
+        notes.append(f"blind answers took {_said(calls, 'call', 'calls')} and "
+                     f"{sum(q.blind_tokens for q in scores.questions)} tokens more"
+                     + (f", {money:.4g} by their prices" if money else ""))
     if row.metrics["succ"].n:
         notes += [_of_tasks(each) for each in scores.rows if each.metrics["succ"].n]
     if row.metrics["navqa_correct"].n:

@@ -122,7 +122,8 @@ def test_metrics_that_say_the_same_are_corrected_for_once(tmp_path: Path) -> Non
 def test_metrics_by_name_and_what_is_not_scored(tmp_path: Path) -> None:
     a, b = played(tmp_path / "a", "55"), played(tmp_path / "b", "55", steps=20)
     assert [d.metric for d in compare(a, b, metrics=["openeqa_c"]).differences] == ["openeqa_c"]
-    assert {d.metric for d in compare(a, b).differences} == {"openeqa_e_steps", "steps"}
+    assert {d.metric for d in compare(a, b).differences} == {
+        "openeqa_e_steps", "openeqa_e_steps_forced", "steps"}
     with pytest.raises(ConfigError, match="unknown metric 'accuracy'"):
         compare(a, b, metrics=["accuracy"])
     (b / "scores.json").unlink()

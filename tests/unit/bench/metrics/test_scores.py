@@ -148,6 +148,17 @@ def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_ma
     assert "2 searches were ended by a limit: 5 model calls" in notes
 
 
+def test_what_blind_answers_cost_is_said_and_is_in_no_mean(tmp_path: Path) -> None:
+    asked, _ = plain(2)
+    seen = {s.id: EpisodeResult(s.id, Answer("a cup", 0.5, receipt=Receipt(calls=3, tokens_in=40))) for s in asked}
+    cost = Receipt(calls=1, tokens_in=10, tokens_out=2, money=0.25)
+    guessed = {s.id: Answer("a cup", 0.5, receipt=cost) for s in asked}
+    run_benchmark(asked, ScriptedRunner(seen, guessed), tmp_path)
+    notes = tables.footnotes(score_run(tmp_path, OfflineJudge()))
+    assert "blind answers took 2 calls and 24 tokens more, 0.5 by their prices" in notes
+    assert (overall(tmp_path).metrics["calls"].mean, overall(tmp_path).metrics["tokens"].mean) == (3, 40)
+
+
 def test_an_end_beside_the_floor_makes_no_target_unreachable(tmp_path: Path) -> None:
     asked, _ = plain(1)
     run_benchmark(asked, ScriptedRunner({"q0": EpisodeResult("q0", Answer("a cup"), Pose2(9, 9, 0))}), tmp_path)
