@@ -84,7 +84,7 @@ def _surface(obj: HouseObject, part: Part, in_window: bool) -> QuadStyle:
     return QuadStyle(part.colour, texture_of(obj, part), obj.id, part.glow, see=see)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
     """Return a primitive around the origin. Results are cached, because houses repeat legs, handles and books."""
     if shape not in SHAPES:
