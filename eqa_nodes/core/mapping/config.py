@@ -29,6 +29,9 @@ class MapperConfig:
     floor_below_m: NotNegative = setting(0.2, "Depth below the floor in metres down to which the map reaches.")
     ceiling_m: Positive = setting(3.5, "Height above the floor in metres up to which the map reaches.")
     obstacle_min_m: Positive = setting(0.15, "Height above the floor in metres from which a surface is an obstacle.")
+    tilt_error_deg: NotNegative = setting(0.0,
+        "Error in degrees of the camera's tilt: the height from which a surface is an obstacle rises with the distance"
+        " by its tangent, so that a low obstacle_min_m makes no obstacles of far floor.")
     drop_m: NotNegative = setting(0.2, "Depth below the floor in metres from which lower ground is a drop.")
     low_m: NotNegative = setting(0.35,
         "Height in metres down to which a column must have been seen to be marked as clear.")

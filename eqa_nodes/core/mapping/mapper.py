@@ -215,7 +215,8 @@ class Mapper:
         pixels = min(view.fx, view.fy) * c.voxel_m / c.range_m  # width of the farthest voxels
         stride = max(1, int(pixels / _SAMPLES))
         enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
-        voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, enough, hits)
+        rise = math.tan(math.radians(c.tilt_error_deg))
+        voxels.scatter(depth_m, stride, view, layout, window, _PUSH * c.voxel_m, rise, enough, hits)
         rules = voxels.FusionRules(enough, c.hit, c.miss, c.bound, c.truncation_m, c.drop_m, self._blind_m,
                                    c.explored_range_m, c.explored_width)
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)

@@ -70,13 +70,15 @@ class FusionRules(NamedTuple):
 
 @njit()
 def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayout, window: VoxelWindow, push_m: float,
-            enough: int, hits: np.ndarray) -> None:
+            rise: float, enough: int, hits: np.ndarray) -> None:
     """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
 
     Points, not projected voxel centres, decide what is solid: they keep thin legs and walls seen at a glancing angle.
-    push_m: points move this far into the surface, so that a wall on a voxel face falls on its solid side.
+    push_m: points move this far into the surface, so that a wall on a voxel face falls on its solid side. rise: points
+    lower than the robot's band plus this much of the distance count in the layer below it, as floor.
     """
     r, t = view.rotation, view.position
+    band = layout.z0 + (layout.band0 - layout.base) * layout.voxel_m
     per_m = 1.0 / layout.voxel_m
     for v in range(stride // 2, depth.shape[0], stride):
         b = (v + 0.5 - view.cy) / view.fy
@@ -88,11 +90,15 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
             d += push_m
             a = (u + 0.5 - view.cx) / view.fx
             x, y = t[0] + d * (r[0, 0] * a + bx), t[1] + d * (r[1, 0] * a + by)
-            if (x - t[0]) ** 2 + (y - t[1]) ** 2 > view.range_m ** 2:
+            square = (x - t[0]) ** 2 + (y - t[1]) ** 2
+            if square > view.range_m ** 2:
                 continue
             ix = int(np.floor(x * per_m)) - layout.gx - window.x0
             iy = int(np.floor(y * per_m)) - layout.gy - window.y0
-            layer = int(np.floor((t[2] + d * (r[2, 0] * a + bz) - layout.z0) * per_m)) + layout.base
+            z = t[2] + d * (r[2, 0] * a + bz)
+            layer = int(np.floor((z - layout.z0) * per_m)) + layout.base
+            if rise > 0.0 and layer >= layout.band0 and z < band + rise * np.sqrt(square):
+                layer = layout.band0 - 1
             if (0 <= ix < hits.shape[1] and 0 <= iy < hits.shape[0] and 0 <= layer < hits.shape[2]
                     and hits[iy, ix, layer] < enough):
                 hits[iy, ix, layer] += 1

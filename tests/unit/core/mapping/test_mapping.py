@@ -87,6 +87,33 @@ def test_bare_floor_is_never_an_obstacle(tilt_deg: float) -> None:
     assert all(marks & set("#SB") for marks in nearby)
 
 
+def over_a_tray(tilt_deg: float, believed_deg: float, tray_m: float) -> Frame:
+    """Return a frame of a floor with a tray 10 cm high at `tray_m` ahead, of a camera that is tilted as believed or not.
+    """
+    k = Intrinsics(320, 240, 160.0, 160.0, 160.0, 120.0)
+    u, v = np.meshgrid((np.arange(320) + 0.5 - k.cx) / k.fx, (np.arange(240) + 0.5 - k.cy) / k.fy)
+    rays = np.stack([u, v, np.ones_like(u)], -1) @ camera_mount(1.2, math.radians(tilt_deg)).matrix()[:3, :3].T
+    with np.errstate(divide="ignore"):
+        floor, top, front = (np.where(rays[..., 2] < 0, -1.2 / rays[..., 2], 0.0), -1.1 / rays[..., 2],
+                             tray_m / rays[..., 0])
+    on_top = (top > 0) & (abs(top * rays[..., 0] - tray_m - 0.4) < 0.4) & (abs(top * rays[..., 1]) < 0.5)
+    on_front = (abs(1.15 + front * rays[..., 2]) < 0.05) & (abs(front * rays[..., 1]) < 0.5)
+    depth = np.where(on_front, front, np.where(on_top, top, np.where(floor < 9.0, floor, 0.0)))
+    return Frame(1, np.zeros((240, 320, 3), np.uint8), depth.astype(np.float32), k, ORIGIN.transform(),
+                 camera_mount(1.2, math.radians(believed_deg)))
+
+
+@pytest.mark.parametrize(("believed_deg", "error_deg", "tray", "floor"), [
+    (20.0, 0.0, 100, 0), (20.0, 1.0, 100, 0),  # near, the allowance is less than the tray
+    (18.5, 0.0, 100, 100), (18.5, 1.5, 100, 0)])  # believed to look higher than it does, it sees floor rise
+def test_low_things_are_obstacles_near_the_camera_and_far_floor_is_none(
+        believed_deg: float, error_deg: float, tray: int, floor: int) -> None:
+    config = MapperConfig(obstacle_min_m=0.05, tilt_error_deg=error_deg)
+    grid = mapped([over_a_tray(20.0, believed_deg, 1.5)], config).grid()
+    assert at(grid, 1.75, 0.05) == tray and at(mapped([over_a_tray(20.0, 20.0, 1.5)]).grid(), 1.75, 0.05) == 0
+    assert at(grid, 4.05, 1.55) == floor
+
+
 def test_a_thin_leg_is_kept_from_every_distance() -> None:
     k = Intrinsics(640, 480, 320.0, 320.0, 320.0, 240.0)
     mapper = Mapper()
