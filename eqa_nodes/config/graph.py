@@ -59,6 +59,7 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Gr
     built.bridge.check_senses()
     derived = _derived(built)
     _wait_for_the_model(built, result, derived)
+    _map_what_the_scan_sees(built, result, derived)
     _check_money(built)
     for node, values in derived.items():
         result.setdefault(node, {}).update(values)
@@ -107,6 +108,16 @@ def _derived(built: GraphSettings) -> Parameters:
     if built.drives == NAV2 and built.agent.odometry != "topics":
         derived.setdefault("agent", {})["odometry"] = "topics"
     return derived
+
+
+def _map_what_the_scan_sees(built: GraphSettings, given: Parameters, derived: Parameters) -> None:
+    """Let the map of a simulated robot that Nav2 drives have obstacles from the height on from which its scan has them.
+
+    What is low is in the scan only while the camera looks at it. Heights that somebody set stay.
+    """
+    seen = {"map.obstacle_min_m": built.bridge.scan.low_m, "map.tilt_error_deg": built.bridge.scan.tilt_error_deg}
+    if built.drives == NAV2 and seen["map.obstacle_min_m"] > 0 and not seen.keys() & given.get("mapper", {}).keys():
+        derived.setdefault("mapper", {}).update(seen)
 
 
 def _wait_for_the_model(built: GraphSettings, given: Parameters, derived: Parameters) -> None:

@@ -7,6 +7,7 @@ import configparser
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -124,6 +125,17 @@ def test_nav2_takes_the_place_of_our_navigator() -> None:
     assert merged(None, driven_by(ATOMIC)).settings.drives == ATOMIC and merged(None, result) == result
     with pytest.raises(ConfigError, match="'nav3'.*atomic, nav2"):
         driven_by("nav3")
+
+
+def test_the_map_of_a_robot_that_nav2_drives_begins_where_its_scan_does() -> None:
+    def heights(*given: dict[str, dict[str, Any]]) -> tuple[float, float]:
+        c = merged(None, *given).settings.mapper.map
+        return c.obstacle_min_m, c.tilt_error_deg
+
+    assert heights() == (0.15, 0.0)
+    assert heights(driven_by(NAV2)) == (0.05, 1.0)
+    assert heights(driven_by(NAV2), {"bridge": {"scan.low_m": 0.08, "scan.tilt_error_deg": 2.0}}) == (0.08, 2.0)
+    assert heights(driven_by(NAV2), {"mapper": {"map.obstacle_min_m": 0.2}}) == (0.2, 0.0)
 
 
 @pytest.mark.parametrize(("wrong", "complaint"), [
