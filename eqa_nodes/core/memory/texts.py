@@ -20,7 +20,7 @@ from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting
 # Text is read from farther away than objects are measured, and is surer than they are.
 READING = PerceiverConfig(DetectionConfig(score=0.6, far_m=6.0))
 _FIRST, _LAST = 60_001, 65_000  # numbers of texts: those of objects begin at 1, or at 30001
-_EDGE = 2  # pixels: a line that ends nearer to the image's edge may go on beyond it
+_EDGE = 2  # pixels: a line that ends nearer to the image's left or right edge may go on beyond it
 _BORNE = 0.5  # share of a line's box that an object must cover to bear it
 # Of two lines of one block: gap in heights of the lower one, ratio of their heights, share of the narrower (or lower)
 # one that lies beside the other.
@@ -41,11 +41,12 @@ class Texts:
     def read(self, frame: Frame, seen: Sequence[Sighting]) -> tuple[Sighting, ...]:
         """Return the sightings of a view with what is written on them, then the texts that are on none of them.
 
-        Lines that the image's edge may cut off are left out: "OES" is no text of a sign that says "SHOES". Raises
+        Lines that an edge of the image may cut off are left out: "OES" is no text of a sign that says "SHOES". Those at
+        its upper or lower edge stay: half letters are not read, and boxes are larger than their letters. Raises
         ModelError.
         """
         lines = [s for _, s in self._perceiver.take(frame, {}).found
-                 if s.label.kind == TEXT and _whole(s, *frame.depth_m.shape)]
+                 if s.label.kind == TEXT and _whole(s, frame.depth_m.shape[1])]
         if any(line.label.instance >= _LAST for line in lines):
             self.reset()
         borne: dict[int, list[Sighting]] = {}
@@ -90,10 +91,9 @@ def blocks(lines: Sequence[Sighting]) -> list[list[Sighting]]:
     return found
 
 
-def _whole(line: Sighting, height: int, width: int) -> bool:
-    """Return whether a line ends within the image, of a size in pixels."""
-    left, top, right, bottom = line.bbox
-    return min(left, top, width - right, height - bottom) >= _EDGE
+def _whole(line: Sighting, width: int) -> bool:
+    """Return whether a line begins and ends within an image that is so many pixels wide."""
+    return line.bbox[0] >= _EDGE and line.bbox[2] <= width - _EDGE
 
 
 def _close(a: Sighting, b: Sighting) -> bool:
