@@ -13,11 +13,8 @@ from eqa_nodes.core.types.views import TEXT, Frame, Label
 from eqa_nodes.perception.config import DetectorConfig
 
 # One thread each, so that reading leaves the other cores to mapping and driving. Words lie upright in a robot's view.
-# Smaller pictures are enlarged until their shorter side has so many pixels: with the library's 736, lines of two or
-# three letters ("NO" above "SMOKING") were not found in pictures of 640x480.
 _PARAMETERS = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-               "Global.log_level": "error", "Global.use_cls": False,
-               "Det.limit_type": "min", "Det.limit_side_len": 960}
+               "Global.log_level": "error", "Global.use_cls": False}
 _LEAST = 2  # letters and digits of a text: a single one is more often a handle or a socket
 
 

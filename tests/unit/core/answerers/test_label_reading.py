@@ -48,6 +48,13 @@ def test_views_that_read_differently_make_it_less_sure() -> None:
     assert both.text == one.text == "NO SHOES" and both.confidence < one.confidence
 
 
+def test_views_that_miss_a_line_count_for_the_whole_text() -> None:
+    parts = [looking(n, seen(1, "sign", "HANDS")) for n in (1, 2)]
+    answer = ask("What does the sign say?", *parts, looking(3, seen(1, "sign", "WASH HANDS", pixels=500)))
+    assert answer.text == "WASH HANDS"
+    assert answer.confidence > ask("What does the sign say?", *parts, looking(3, seen(1, "sign", "WASH UP"))).confidence
+
+
 def test_what_is_in_view_but_not_read_is_not_answered() -> None:
     assert ask("What does the sign say?", looking(1, seen(1, "sign"), seen(2, "text", "PARIS", ""))).abstained
 
