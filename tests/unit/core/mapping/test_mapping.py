@@ -88,8 +88,7 @@ def test_bare_floor_is_never_an_obstacle(tilt_deg: float) -> None:
 
 
 def over_a_tray(tilt_deg: float, believed_deg: float, tray_m: float) -> Frame:
-    """Return a frame of a floor with a tray 10 cm high at `tray_m` ahead, of a camera that is tilted as believed or not.
-    """
+    """Return a frame of a floor with a tray 10 cm high `tray_m` ahead; the camera may be tilted other than believed."""
     k = Intrinsics(320, 240, 160.0, 160.0, 160.0, 120.0)
     u, v = np.meshgrid((np.arange(320) + 0.5 - k.cx) / k.fx, (np.arange(240) + 0.5 - k.cy) / k.fy)
     rays = np.stack([u, v, np.ones_like(u)], -1) @ camera_mount(1.2, math.radians(tilt_deg)).matrix()[:3, :3].T
