@@ -14,16 +14,18 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator, HouseWorld, storeyed
 from sim_bridge.simulator import Driving, EpisodeSetup
 from tests.fixtures import habitat_tape
-from tests.fixtures.habitat_scans import STOREYS_M, labelled_scans, scans
+from tests.fixtures.habitat_scans import STOREYED, STOREYS_M, labelled_scans, scans, storeyed_scans
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.logs import logged
+from tests.fixtures.scans import to_scan
 
 pytestmark = pytest.mark.parametrize("source", [f"habitat-{habitat_tape.MODE}"])
 SMALL = RobotModel(camera=CameraModel(width=80, height=60))
 START = Pose2(1.0, -2.6, 0.0)
+CLIMBER = replace(SMALL, stairs=True, camera=replace(SMALL.camera, width=32, height=24))
 WIDE = replace(SMALL, camera=CameraModel(width=96, height=64, hfov_deg=120.0, height_m=1.5, tilt_down_deg=30.0))
 
 
@@ -156,6 +158,24 @@ def test_stairs_are_climbed(source: str) -> None:
     heights = [sim.drive(1.0, 0.0, 1.0).map_from_base.xyz[2] for _ in range(9)]
     assert heights == sorted(heights)
     assert heights[3] == pytest.approx(1.5, abs=0.15) and heights[-1] == pytest.approx(STOREYS_M, abs=0.02)
+    sim.close()
+
+
+@pytest.mark.skipif(not habitat_tape.REAL, reason="a home of two storeys is not on the tape: it needs habitat_sim")
+def test_steps_of_a_home_are_climbed_as_in_the_house_itself(source: str) -> None:
+    stairs, sim, house = storeyed(7).stairs, habitat_tape.open_habitat(storeyed_scans()), HouseSimulator()
+    foot = Pose2(stairs.middle[0], stairs.y0 - 0.65, math.pi / 2)
+    begun = [sim.reset(EpisodeSetup("habitat:hm3d/00007-TwoStoreys", start=to_scan(foot), robot=CLIMBER)),
+             house.reset(EpisodeSetup(STOREYED, start=foot, robot=CLIMBER))]
+    for _ in range(20):
+        begun = [one.act(Action.MOVE_FORWARD) for one in (sim, house)]
+        (x, y, z), (_, along, high) = (step.frame.map_from_base.xyz for step in begun)
+        assert (x, y) == pytest.approx((along, -foot.x), abs=0.01) and not begun[0].collided
+        assert abs(z - high) < stairs.rise_m / stairs.steps + 0.02  # at an edge both steps are below
+    assert z == pytest.approx(stairs.rise_m, abs=0.01)
+    low, high_end = (*to_scan(foot)[:2], 0.0), (*begun[0].frame.pose[:2], stairs.rise_m)
+    level = house.geodesic((*foot[:2], 0.0), (*begun[1].frame.pose[:2], stairs.rise_m))
+    assert level - 0.05 < sim.geodesic(low, high_end) < 1.3 * level
     sim.close()
 
 

@@ -16,6 +16,7 @@ from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
+from eqa_nodes.core.policies.storey_belief import shows_stairs
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.measures import noted
@@ -148,8 +149,13 @@ def _values(view: Keyframe, scene: Scene, worth: Mapping[int, float]) -> tuple[C
 
     beside = [near(place) for place in view.places]
     values = [max((worth[t.instance] for t in objects), default=0.0) + _UNKNOWN for objects in beside]
-    return tuple(Candidate(p.x, p.y, value / sum(values), objects[0].room if objects else "")
+    return tuple(Candidate(p.x, p.y, value / sum(values), _name(objects))
                  for p, value, objects in zip(view.places, values, beside, strict=True))
+
+
+def _name(beside: Sequence[Seen]) -> str:
+    """Return what a place is called: the room of what is nearest, or stairs, which scans label as objects."""
+    return next((t.kind for t in beside if shows_stairs(t.kind)), beside[0].room if beside else "")
 
 
 def _in_choices(found: Found, question: Question) -> Found | None:

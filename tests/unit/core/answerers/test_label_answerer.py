@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.registry.answerers import make_answerer
 from tests.fixtures.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, sighted, view
 
@@ -274,3 +277,12 @@ def test_any_text_parses(text: str) -> None:
 def test_the_order_of_items_does_not_matter(order: list[int], question: str) -> None:
     shuffled = [ITEMS[i] for i in order]
     assert LabelAnswerer().answer(Question(question), shuffled) == ask(question)
+
+
+def test_a_place_beside_labelled_stairs_is_called_so_where_rooms_have_no_names() -> None:
+    steps = sighted(1, "stairs", "", (3.0, 0.0, 1.0), (1.2, 3.0, 2.0))
+    chair = sighted(2, "chair", "", (2.0, 0.0, 0.4), (0.5, 0.5, 0.8))
+    seen = replace(view(1, Pose2(0.0, 0.0, 0.0), steps, chair), places=(FloorPixel(10, 10, 1.5, 0.0),
+                                                                        FloorPixel(20, 10, -3.0, 0.0)))
+    (assessed,) = LabelAnswerer().assess(Question("Where is the piano?"), [seen])
+    assert [place.label for place in assessed.places] == ["stairs", ""]
