@@ -19,6 +19,7 @@ from eqa_nodes.recordings.roles import rectified
 from eqa_nodes.recordings.streams import compared
 from eqa_nodes.ros import messages
 
+_FEWEST = 3  # images of which each counts
 _FEW = 0.05  # a share of images without a pose, partner or place in time that does no harm
 _GAP_S = 1.0
 _SCALE_M = (0.02, 0.1, 15.0, 100.0)  # median of a room's depths: below and above the outer two the unit is wrong
@@ -223,8 +224,17 @@ def _registered(m: Measured) -> Finding:
 
 
 def _sync(color_ns: list[int], depth_ns: list[int], tolerance_s: float) -> Finding:
-    """How far the nearest depth image is from each colour image, in time."""
-    color, depth = np.array(color_ns, np.int64), np.sort(np.array(depth_ns, np.int64))
+    """How far the nearest depth image is from each colour image, in time.
+
+    The partners of the first and of the last colour image may have come before or after what was heard: alone, they are
+    not counted.
+    """
+    color, depth = np.sort(np.array(color_ns, np.int64)), np.sort(np.array(depth_ns, np.int64))
+    first, last = depth[0] - tolerance_s * 1e9, depth[-1] + tolerance_s * 1e9
+    if len(color) > _FEWEST and color[0] < first <= color[1]:
+        color = color[1:]
+    if len(color) > _FEWEST and color[-2] <= last < color[-1]:
+        color = color[:-1]
     after = np.searchsorted(depth, color).clip(1, max(len(depth) - 1, 1))
     nearest = np.minimum(abs(depth[after.clip(max=len(depth) - 1)] - color), abs(depth[after - 1] - color)) / 1e9
     share = float((nearest <= tolerance_s).mean())
