@@ -17,7 +17,7 @@ from sim_bridge.rays import RayScene
 from sim_bridge.scans import SceneFiles
 
 _NODE = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0", as a house is exported
-_LINE = re.compile(r'\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"(.*)"\s*,\s*(-?\d+)\s*')
+_LINE = re.compile(r'\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"(.*)"\s*,\s*-?\d+\s*')
 _HEADER, _SHEET_M = "HM3D Semantic Annotations", 0.01
 
 
@@ -44,7 +44,10 @@ def labels_of(scan: SceneFiles, model: Model, vertices: np.ndarray, faces: np.nd
 
 
 def read_semantic_txt(path: Path) -> dict[int, Label]:
-    """Return HM3D's labels by colour (0xRRGGBB). Raises UnknownScene, SimulatorError."""
+    """Return HM3D's labels by colour (0xRRGGBB), without rooms: HM3D only numbers its regions.
+
+    Raises UnknownScene, SimulatorError.
+    """
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
     if not lines or not lines[0].startswith(_HEADER):
         raise broken(path, f"does not begin with {_HEADER!r}")
@@ -54,7 +57,7 @@ def read_semantic_txt(path: Path) -> dict[int, Label]:
         if match is None and line.strip():
             raise broken(path, f'line {number} is not id,RRGGBB,"name",region: {line[:60]!r}')
         if match is not None and 0 < int(match[1]) < 1 << 16:
-            labels[int(match[2], 16)] = Label(int(match[1]), match[3].strip(), match[4], {})
+            labels[int(match[2], 16)] = Label(int(match[1]), match[3].strip(), "", {})
     return labels
 
 

@@ -24,7 +24,7 @@ _AREA_M2 = 0.3  # and take at least so much of the plan
 _STOREY_M = 1.5  # this far above or below the floor, only so much level ground is joined ...
 _LANDING_M = 1.5  # ... because beyond it lies another storey, which has a map of its own
 _TALL_M = 1.2  # furniture is lower. Up to this height stairs show each step: at least ...
-_TREAD, _FLAT = 0.25, 0.6  # ... this share of what steps show on average, and no height more than this share of all
+_TREAD, _FLAT = 0.25, 0.6  # ... this share of what those above it show on average, and no height more than this of all
 _GAP_M = 3.2  # so many unseen metres are crossed at most: what a camera 1.2 m up does not see of stairs at its feet
 _UP = 4  # unseen voxels that are crossed upwards
 _STEEP = 1.5  # metres down for each unseen metre, beside one step
@@ -111,17 +111,25 @@ def _holes(voxels: np.ndarray, cells: np.ndarray, floor: int, step: int) -> np.n
 
 
 def _is_furniture(risen: np.ndarray, step: int, voxel_m: float) -> bool:
-    """Return whether what was seen of a surface has no steps from the floor on, as a bed or a sofa has none."""
+    """Return whether what was seen of a surface has no steps from the floor on, as a bed or a sofa has none.
+
+    Where a camera looks past a wall, less is seen of each higher step: a step is compared with those above it.
+    """
     tall, top = round(_TALL_M / voxel_m), int(risen.max())
     cells = np.bincount(risen[risen > 0], minlength=top + 1)[1:]
     steps = np.convolve(cells, np.ones(step), "valid")
     flat = top < tall and steps.max() > _FLAT * cells.sum()
-    return bool(flat or steps[:tall].min() < _TREAD * steps[:tall].mean())
+    steps = steps[:tall]
+    from_here_up = steps[::-1].cumsum()[::-1] / np.arange(len(steps), 0, -1)
+    return bool(flat or np.any(steps < _TREAD * from_here_up))
 
 
 def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, voxel_m: float) -> Climb:
-    """Return where stairs begin, and of their highest (lowest) seen cells the middle of those farthest on."""
-    rows, columns = np.nonzero(here)
+    """Return where stairs begin, and of their highest (lowest) seen cells the middle of those farthest on.
+
+    Stairs down may begin where nothing was seen: the floor hides their first steps.
+    """
+    rows, columns = np.nonzero(here & seen if sign > 0 else here)
     risen = sign * level[rows, columns]
     foot = int(rows[risen.argmin()]), int(columns[risen.argmin()])
     on = seen[rows, columns]

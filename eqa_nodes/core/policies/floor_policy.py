@@ -128,13 +128,28 @@ class FloorPolicy:
         if situation.advice:
             way = _advised(situation.advice, ways)
             return self._take(way, "best by the model's word") if way else None
-        likely = [way for way in ways if way.chance >= (_RETURN if way.known else _LEAVE)
-                  and abs(way.far[2] - way.near[2]) >= _SURE_M]
-        if not likely:
-            chance = chance_elsewhere(situation.regions, _rooms(situation.assessments, floor.z), floor.explored_m2)
-            return self._to_named_stairs(situation, staircases, floor) if chance >= _LEAVE else None
-        best = max(likely, key=lambda way: way.chance)
-        return self._take(best, f"with {100 * best.chance:.0f} % the answer is there")
+        likely = [way for way in ways if way.chance >= (_RETURN if way.known else _LEAVE)]
+        sure = [way for way in likely if abs(way.far[2] - way.near[2]) >= _SURE_M]
+        if sure:
+            best = max(sure, key=lambda way: way.chance)
+            return self._take(best, f"with {100 * best.chance:.0f} % the answer is there")
+        if likely:
+            return self._to_their_foot(likely, situation, floor)
+        chance = chance_elsewhere(situation.regions, _rooms(situation.assessments, floor.z), floor.explored_m2)
+        return self._to_named_stairs(situation, staircases, floor) if chance >= _LEAVE else None
+
+    def _to_their_foot(self, ways: Sequence[_Way], situation: Situation, floor: _Floor) -> Decision | None:
+        """Return a drive to where stairs begin of which only a few steps were seen, to see where they lead."""
+        reach = Reach(situation.grid, situation.pose, self._robot.radius_m)
+        found = [spot for way in ways if self._unseen_from(way.near[:2]) and (spot := reach.place(
+            *way.near[:2], math.atan2(way.far[1] - way.near[1], way.far[0] - way.near[0]))) is not None]
+        if not found or floor.looked >= _LOOKS:
+            return None
+        return self._look(min(found, key=lambda one: one.distance_m), floor, "where a few steps were seen", False)
+
+    def _unseen_from(self, at: tuple[float, float]) -> bool:
+        """Return whether the robot has not gone there yet to see stairs."""
+        return all(math.dist(at, other) > _LOOKED_M for other in self._looked)
 
     def _to_named_stairs(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
         """Return a drive into the nearest place that views call stairs; None where the map knows stairs."""
@@ -145,16 +160,19 @@ class FloorPolicy:
         except BadPose:
             return None
         named = [place for a in on_this_floor(situation).assessments for place in a.places if shows_stairs(place.label)]
-        found = [spot for place in named if all(math.dist((place.x, place.y), at) > _LOOKED_M for at in self._looked)
+        found = [spot for place in named if self._unseen_from((place.x, place.y))
                  and (spot := reach.place(place.x, place.y, situation.pose.yaw)) is not None]
         if not found:
             return None
         nearest = min(one.distance_m for one in found)
         spot = max((one for one in found if one.distance_m <= nearest + _WELL_M), key=lambda one: one.distance_m)
+        return self._look(spot, floor, "where a view shows them", True)
+
+    def _look(self, spot: ReachablePose, floor: _Floor, where: str, look_around: bool) -> Decision:
         floor.looked += 1
         self._looked.append(spot.pose[:2])
-        return Decision(spot.pose, f"looks for stairs {spot.distance_m:.1f} m away, where a view shows them",
-                        (Candidate(spot.pose.x, spot.pose.y, 1.0, "stairs"),), look_around=True)
+        return Decision(spot.pose, f"looks for stairs {spot.distance_m:.1f} m away, {where}",
+                        (Candidate(spot.pose.x, spot.pose.y, 1.0, "stairs"),), look_around=look_around)
 
     def _take(self, way: _Way, why: str) -> Decision:
         self._climbed.append(way.far)

@@ -181,6 +181,15 @@ def test_steps_are_stairs_and_furniture_is_not() -> None:
     assert (laid_over(sheet, voxels, cells, FLOOR, BODY) == 0).all()
 
 
+def test_stairs_are_stairs_where_a_wall_hides_more_of_each_higher_step() -> None:
+    voxels, cells = _world(*range(2, 22, 2))
+    for number in range(10):
+        hidden = min(9, 2 * number)
+        voxels[:hidden, 6 + 2 * number:], cells[:hidden, 6 + 2 * number:] = 0, -1
+    climb, = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).climbs
+    assert climb.rise_m == pytest.approx(2.0)
+
+
 @pytest.mark.parametrize("heights", [
     pytest.param((2, 2, 2, 2), id="a step"), pytest.param((2, 4, 4, 4), id="a stool"),
     pytest.param((4, 8, 8, 8), id="a table and a shelf"), pytest.param((5, 5, 5, 5), id="the edge of a bed"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -62,9 +63,20 @@ def test_it_leaves_a_floor_for_one_where_the_answer_is_likelier_and_for_no_other
 
 def test_a_low_piece_of_stairs_is_no_reason_to_leave_but_a_way_out_where_nothing_is_left() -> None:
     piece = Staircase(UP.low, (4.6, 1.0, 0.6))
-    here = at(1.0, regions=BEDROOM)
-    assert FloorPolicy(Explores(), 0, CLIMBER).decide(here, (piece,), False).goal == ELSEWHERE
-    assert "nothing is left" in FloorPolicy(Explores(left=False), 0, CLIMBER).decide(here, (piece,), False).reason
+    decision = FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0, regions=KITCHEN), (piece,), False)
+    assert decision.goal == ELSEWHERE
+    nothing_left = FloorPolicy(Explores(left=False), 0, CLIMBER).decide(at(1.0, regions=KITCHEN), (piece,), False)
+    assert "nothing is left" in nothing_left.reason
+
+
+def test_it_goes_to_the_foot_of_a_low_piece_of_stairs_to_see_where_they_lead() -> None:
+    policy, here, piece = FloorPolicy(Explores(), 0, CLIMBER), at(1.0, regions=BEDROOM), (4.0, 1.6, 0.6)
+    decision = policy.decide(here, (Staircase(UP.low, piece),), False)
+    assert "a few steps were seen" in decision.reason and decision.goal is not None and not decision.look_around
+    assert decision.goal.distance(Pose2(4.0, 1.0, 0.0)) < 0.1 and decision.goal.yaw == pytest.approx(math.pi / 2)
+    at_foot = at(4.0, regions=BEDROOM)
+    assert policy.decide(at_foot, (Staircase(UP.low, piece),), False).goal == ELSEWHERE  # it saw no more of them there
+    assert "takes the stairs up" in policy.decide(at_foot, (UP,), False).reason
 
 
 def test_stairs_that_it_has_begun_it_takes_to_the_end_that_moves_away() -> None:

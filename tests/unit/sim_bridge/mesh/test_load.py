@@ -194,15 +194,15 @@ def painted(**node: object) -> Glb:
     return glb
 
 
-def test_labels_of_hm3d(tmp_path: Path) -> None:
+def test_labels_of_hm3d_name_no_rooms(tmp_path: Path) -> None:
     glb = Glb()
     for x in (0, 3):
         glb.square(translation=[x, 0, 0])
     path = glb.write(tmp_path / "a.glb")
     scene = load(path, True, **semantic(tmp_path, painted(), TWO))
     assert scene.instance.tolist() == [1, 1, 7, 7]
-    assert (scene.labels[1].kind, scene.labels[1].room) == ("wall, left", "2")
-    assert (scene.labels[7].kind, scene.labels[7].room) == ("dining table", "3")
+    assert (scene.labels[1].kind, scene.labels[1].room) == ("wall, left", "")
+    assert (scene.labels[7].kind, scene.labels[7].room) == ("dining table", "")
 
 
 def test_labels_painted_on_another_triangulation_are_carried_over(tmp_path: Path) -> None:
