@@ -74,7 +74,8 @@ class FloorPolicy:
         self._fresh = copy.deepcopy(policy) if robot.stairs else policy  # what it learns of one floor, it keeps there
         self._floors: list[_Floor] = []
         self._climbed: list[Point3] = []  # where the robot was sent on stairs
-        self._looked: list[tuple[float, float]] = []  # where it went to see stairs
+        self._looking: tuple[float, float] | None = None  # where it drives to see stairs
+        self._looked: list[tuple[float, float]] = []  # where it stood to see stairs
         self._begun: tuple[Point3, bool] | None = None  # foot of the stairs that it is on, and whether they go up
         policy.reset(seed)
 
@@ -115,7 +116,9 @@ class FloorPolicy:
         """Return a drive over stairs, also those that the robot is on, or the first look at a floor; else None."""
         if not self._robot.stairs:
             return None
-        floor.explored_m2 = _explored_m2(situation.grid)
+        if self._looking is not None and math.dist(situation.pose[:2], self._looking) <= _LOOKED_M:
+            self._looked.append(self._looking)
+        self._looking, floor.explored_m2 = None, _explored_m2(situation.grid)
         if not floor.entered:
             floor.entered, self._begun = True, None
             return Decision(situation.pose, "looks round on the floor that it came to", look_around=True)
@@ -148,7 +151,7 @@ class FloorPolicy:
         return self._look(min(found, key=lambda one: one.distance_m), floor, "where a few steps were seen", False)
 
     def _unseen_from(self, at: tuple[float, float]) -> bool:
-        """Return whether the robot has not gone there yet to see stairs."""
+        """Return whether the robot has not stood there yet to see stairs."""
         return all(math.dist(at, other) > _LOOKED_M for other in self._looked)
 
     def _to_named_stairs(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
@@ -170,7 +173,7 @@ class FloorPolicy:
 
     def _look(self, spot: ReachablePose, floor: _Floor, where: str, look_around: bool) -> Decision:
         floor.looked += 1
-        self._looked.append(spot.pose[:2])
+        self._looking = spot.pose[:2]
         return Decision(spot.pose, f"looks for stairs {spot.distance_m:.1f} m away, {where}",
                         (Candidate(spot.pose.x, spot.pose.y, 1.0, "stairs"),), look_around=look_around)
 
