@@ -26,6 +26,7 @@ _SAME_END_M, _TRIES = 0.5, 3  # an end of stairs is tried so often, also when it
 _SAME_FOOT_M = 2.0  # stairs that begin so near to where the robot entered stairs are those
 _LEAVE, _RETURN = 0.6, 0.75  # chance that the answer is on a floor from which the robot goes there; if it was there
 _SURE_M = 1.0  # stairs are known so far up or down before a floor is left for them on which something is left
+_STAIRS_M = 0.5 - 1e-6  # less than that are a few steps, of which it is not known whether they lead to a floor
 _LOOKS, _LOOKED_M, _WELL_M = 3, 1.0, 1.5  # drives to see stairs on a floor; so near was looked; size of a stairwell
 _AT_END_M = 0.5  # the robot stands so near to where stairs seemed to end, and is on no floor yet
 _FIXED_M = 2.0  # cost of a drive beside its path, where a model weighs stairs against other places
@@ -57,6 +58,11 @@ class _Way(NamedTuple):
         return self.far[2] > self.near[2]
 
     @property
+    def rise_m(self) -> float:
+        """How far the stairs are known, up or down."""
+        return abs(self.far[2] - self.near[2])
+
+    @property
     def direction(self) -> str:
         return "up" if self.up else "down"
 
@@ -86,7 +92,7 @@ class FloorPolicy:
         if listed is None:
             return None
         return [*listed(on_this_floor(situation)),
-                *(_option(way) for way in self._ways(situation, staircases, floor))]
+                *(_option(way) for way in self._ways(situation, staircases, floor) if way.rise_m >= _STAIRS_M)]
 
     def decide(self, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
         """Return where to look next; confirm: where to look again before an answer is given."""
@@ -105,12 +111,14 @@ class FloorPolicy:
         if decision.goal is not None:
             return decision
         ways = self._ways(situation, staircases, floor)
-        if not ways and (look := self._to_named_stairs(situation, staircases, floor)):
+        stairs = [way for way in ways if way.rise_m >= _STAIRS_M]
+        if not stairs and (look := self._to_their_foot(ways, situation, floor)
+                           or self._to_named_stairs(situation, staircases, floor)):
             return look
         floor.finished = True
-        if not ways:
+        if not stairs:
             return _with_stairs(decision, situation.grid, staircases, self._robot.stairs)
-        return self._take(min(ways, key=lambda way: way.place.distance_m), "nothing is left on this floor")
+        return self._take(min(stairs, key=lambda way: way.place.distance_m), "nothing is left on this floor")
 
     def _elsewhere(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
         """Return a drive over stairs, also those that the robot is on, or the first look at a floor; else None."""
@@ -132,17 +140,19 @@ class FloorPolicy:
             way = _advised(situation.advice, ways)
             return self._take(way, "best by the model's word") if way else None
         likely = [way for way in ways if way.chance >= (_RETURN if way.known else _LEAVE)]
-        sure = [way for way in likely if abs(way.far[2] - way.near[2]) >= _SURE_M]
+        sure = [way for way in likely if way.rise_m >= _SURE_M]
         if sure:
             best = max(sure, key=lambda way: way.chance)
             return self._take(best, f"with {100 * best.chance:.0f} % the answer is there")
-        if likely:
-            return self._to_their_foot(likely, situation, floor)
+        if look := self._to_their_foot(likely, situation, floor):
+            return look
         chance = chance_elsewhere(situation.regions, _rooms(situation.assessments, floor.z), floor.explored_m2)
         return self._to_named_stairs(situation, staircases, floor) if chance >= _LEAVE else None
 
     def _to_their_foot(self, ways: Sequence[_Way], situation: Situation, floor: _Floor) -> Decision | None:
         """Return a drive to where stairs begin of which only a few steps were seen, to see where they lead."""
+        if not ways:
+            return None
         reach = Reach(situation.grid, situation.pose, self._robot.radius_m)
         found = [spot for way in ways if self._unseen_from(way.near[:2]) and (spot := reach.place(
             *way.near[:2], math.atan2(way.far[1] - way.near[1], way.far[0] - way.near[0]))) is not None]
@@ -156,7 +166,8 @@ class FloorPolicy:
 
     def _to_named_stairs(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
         """Return a drive into the nearest place that views call stairs; None where the map knows stairs."""
-        if not self._robot.stairs or floor.looked >= _LOOKS or _from_here(staircases, floor.z):
+        known = any(abs(near[2] - far[2]) >= _STAIRS_M for near, far in _from_here(staircases, floor.z))
+        if not self._robot.stairs or floor.looked >= _LOOKS or known:
             return None
         try:
             reach = Reach(situation.grid, situation.pose, self._robot.radius_m)

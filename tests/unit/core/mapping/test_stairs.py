@@ -11,7 +11,8 @@ import pytest
 
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.mapping.stairs import NONE, body_of, laid_over, sheet_of
+from eqa_nodes.core.mapping.stair_flood import NONE
+from eqa_nodes.core.mapping.stairs import body_of, laid_over, sheet_of
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Decision, Travelled
@@ -188,6 +189,19 @@ def test_stairs_are_stairs_where_a_wall_hides_more_of_each_higher_step() -> None
         voxels[:hidden, 6 + 2 * number:], cells[:hidden, 6 + 2 * number:] = 0, -1
     climb, = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).climbs
     assert climb.rise_m == pytest.approx(2.0)
+
+
+def test_two_steps_that_end_where_nothing_was_seen_are_told_of_and_are_no_way() -> None:
+    voxels, cells = _world(2, 4, 0)
+    voxels[:, 10:], cells[:, 10:] = 0, -1
+    sheet = sheet_of(voxels, cells, FLOOR, 0.1, BODY, None)
+    climb, = sheet.climbs
+    assert climb.rise_m == pytest.approx(0.4) and not sheet.stairs.any()
+    voxels[:, 10:, FLOOR], cells[:, 10:] = SOLID, 0  # the floor behind them
+    assert sheet_of(voxels, cells, FLOOR, 0.1, BODY, None).climbs == ()
+    bed, plan = _world(4, 4, 0)
+    bed[:, 10:], plan[:, 10:] = 0, -1
+    assert sheet_of(bed, plan, FLOOR, 0.1, BODY, None).climbs == ()
 
 
 @pytest.mark.parametrize("heights", [

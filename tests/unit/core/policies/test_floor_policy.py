@@ -79,6 +79,14 @@ def test_it_goes_to_the_foot_of_a_low_piece_of_stairs_to_see_where_they_lead() -
     assert "takes the stairs up" in policy.decide(at_foot, (UP,), False).reason
 
 
+def test_two_steps_are_looked_at_before_the_robot_gives_up_and_are_no_way_to_another_floor() -> None:
+    policy, piece = FloorPolicy(Explores(left=False), 0, CLIMBER), (Staircase(UP.low, (4.4, 1.0, 0.4)),)
+    look = policy.decide(at(1.0), piece, False)
+    assert "a few steps were seen" in look.reason and look.goal is not None
+    assert policy.options(at(1.0), piece) == Explores().options(at(1.0))
+    assert policy.decide(at(look.goal.x), piece, False).goal is None  # they are two steps, seen from near as well
+
+
 def test_stairs_that_it_has_begun_it_takes_to_the_end_that_moves_away() -> None:
     policy, begun = FloorPolicy(Explores(), 0, CLIMBER), at(1.0, regions=BEDROOM)
     policy.decide(begun, (Staircase(UP.low, (6.0, 1.0, 1.4)),), False)
