@@ -1,24 +1,27 @@
-"""Device and number format of local models: cuda, mps or cpu, chosen by what is available."""
+"""Device and number format of local models, and names for what goes wrong on a device."""
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.errors import ConfigError, ModelError, unknown
 
 DTYPES = ("float32", "float16", "bfloat16")
+_FULL = ("out of memory", "not enough memory", "ALLOC_FAILED")  # the last one is what cuBLAS and cuDNN say
 
 
 def device_of(torch: Any, name: str, setting: str) -> Any:
     """Return the device of that name; "" = cuda, else mps, else cpu. Raises ConfigError that names the setting."""
-    if not name:
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    there = _devices(torch)
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
+        device = torch.device(name or there[0].removesuffix(":0"))
+        (torch.ones(1, device=device) + 1).item()  # a device may be there and yet run nothing, such as "meta"
     except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"{setting} is {name!r}: {' '.join(str(error).split())[:200]}. Use cuda, mps, cpu, or \"\" "
-                          "for what there is") from error
+        raise ConfigError(f"{setting} is {name!r}: {one_line(error)[:200]}. Use {', '.join(there)}, or \"\" for the "
+                          "first of these, which are what PyTorch finds here") from error
     return device
 
 
@@ -30,6 +33,63 @@ def dtype_of(torch: Any, name: str, setting: str) -> Any:
 
 
 def quick_dtype(torch: Any, device: Any) -> str:
-    """Return the dtype that a device multiplies fast in."""
-    slow = device.type == "cuda" and not torch.cuda.is_bf16_supported()
+    """Return the dtype that a device multiplies fast in. CUDA emulates bfloat16 on cards that do not have it."""
+    slow = device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False)
     return "float32" if device.type == "cpu" else "float16" if slow else "bfloat16"
+
+
+def placed(torch: Any, model: Any, device: Any, who: str, setting: str) -> Any:
+    """Return the model on the device, in evaluation mode. who: "the model NAME"; setting: "model" or "detector".
+
+    Raises ConfigError where it does not fit; what was already there is let go.
+    """
+    try:
+        return model.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        model.to("meta")  # no weights, whoever keeps the error and its frames
+        free(torch, device)
+        raise ConfigError(f"{who} does not fit on {device}: {one_line(error)}. Choose another {setting}.device, "
+                          f"{setting}.dtype or a smaller model, or end what else uses the device") from error
+
+
+def free(torch: Any, device: Any) -> None:
+    """Give memory that nothing uses back, so that other processes can have it."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()
+
+
+@contextmanager
+def named_failures(torch: Any, device: Any, who: str, remedy: str) -> Iterator[None]:
+    """Turn what the libraries raise into ModelError. who: name of the model; remedy: for too little memory.
+
+    A kept error keeps its frames and their tensors, so they are cleared: else the next call would lack that memory.
+    """
+    try:
+        yield
+    except (RuntimeError, ValueError, IndexError, MemoryError) as error:
+        words = one_line(error)
+        traceback.clear_frames(error.__traceback__)
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(sign in words for sign in _FULL):
+            free(torch, device)
+            raise ModelError(f"out of memory: {who} on {device} ({words[:120]}): {remedy}") from error
+        raise ModelError(f"failed: {who} on {device}: {type(error).__name__}: {words[:200]}"
+                         f"{_lasting(torch, error)}") from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an error says as one line that is not too long."""
+    return " ".join(str(error).split())[:240]
+
+
+def _lasting(torch: Any, error: Exception) -> str:
+    """Return the remedy for an error of a kernel: CUDA refuses everything from this process after one."""
+    of_kernel = getattr(torch, "AcceleratorError", ())  # PyTorch before 2.8 does not have it
+    return ". The GPU takes nothing more from this process: restart it" if isinstance(error, of_kernel) else ""
+
+
+def _devices(torch: Any) -> list[str]:
+    """Return the names of the devices that there are, the fastest first."""
+    cards = [f"cuda:{i}" for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    return [*cards, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]

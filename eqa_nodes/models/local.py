@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,17 +27,39 @@ from eqa_nodes.core.model import (
     letter_menu,
 )
 from eqa_nodes.core.traits import Traits
-from eqa_nodes.models.accelerator import device_of, dtype_of, quick_dtype
+from eqa_nodes.models.accelerator import device_of, dtype_of, free, named_failures, one_line, placed, quick_dtype
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.local_processor import letter_tokens, load_processor, shows_images, tensors
 from eqa_nodes.models.meter import UsageMeter
 
 T = TypeVar("T")
+_SMALLER = "show fewer or smaller pictures, set model.batch 1, or choose a smaller model"
+
+
+class _Loaded(NamedTuple):
+    """A model and its processor. letters: the tokens of each letter of a menu, None where one takes several."""
+
+    model: Any
+    processor: Any
+    letters: list[list[int]] | None
+
+    @property
+    def ends(self) -> set[int]:
+        """The tokens that end a reply."""
+        ends = self.model.generation_config.eos_token_id
+        return set(ends if isinstance(ends, (list, tuple)) else [] if ends is None else [ends])
+
+    @property
+    def pad(self) -> int:
+        """The token that fills rows up."""
+        pad = self.processor.tokenizer.pad_token_id
+        return int(min(self.ends, default=0) if pad is None else pad)
 
 
 class _Written(NamedTuple):
     """What a pass gave. tokens: (B, new) int64; logits: (B, vocabulary) of the first new one; tokens_in: a chat's."""
 
+    loaded: _Loaded
     tokens: Any
     logits: Any
     tokens_in: list[int]
@@ -65,7 +87,8 @@ class LocalModel:
             raise ConfigError("no name of the local model: set --model or EQA_VLM_MODEL to a folder or a hub name")
         self.device = device_of(torch, config.device, "model.device")
         self.dtype = dtype_of(torch, config.dtype or quick_dtype(torch, self.device), "model.dtype")
-        self._processor, self._model = self._load()
+        self._loaded: _Loaded | None = self._load()
+        self._letters = self._loaded.letters
         self._meter, self._lock = UsageMeter(config), threading.Lock()
 
     @staticmethod
@@ -98,39 +121,37 @@ class LocalModel:
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return each option's probability: that of its letter as the next token, among the letters of the menu."""
         chat = [*messages, letter_menu(options)]
-        letters = letter_tokens(self._processor.tokenizer, LETTERS[:len(options)])
-        if letters is None or not self._config.logprobs:
+        if self._letters is None or not self._config.logprobs:
             return choose_verbalised(self, messages, options, seed)
-        return self._pass([chat], 1, seed, partial(self._choice, letters))
+        return self._pass([chat], 1, seed, partial(self._choice, self._letters[:len(options)]))
 
     def close(self) -> None:
-        """Let go of the model's memory."""
-        self._model = self._processor = None
-        if self.device.type == "cuda":
-            self._torch.cuda.empty_cache()
+        """Let go of the model's memory; a pass that runs has its own hold on it, and ends first."""
+        self._loaded = None
+        self._free()
 
-    def _load(self) -> tuple[Any, Any]:
+    def _free(self) -> None:
+        gc.collect()  # parts of a model refer to each other
+        free(self._torch, self.device)
+
+    def _load(self) -> _Loaded:
         path = Path(self.model)
         if (path.is_absolute() or self.model.startswith(".")) and not path.is_dir():
             raise ConfigError(f"the model's folder {path} is not there: name one with config.json and weights")
         try:
             model = self._transformers.AutoModelForImageTextToText.from_pretrained(
                 self.model, dtype=self.dtype, trust_remote_code=False)
-            return load_processor(self.model), self._on_device(model).eval()
+            processor = load_processor(self.model)
+            letters = letter_tokens(processor.tokenizer, LETTERS)
+            return _Loaded(placed(self._torch, model, self.device, f"the model {self.model}", "model"), processor,
+                           letters)
         except ImportError as error:
-            raise ConfigError(f"the model {self.model} wants another library: {_line(error)}") from error
+            raise ConfigError(f"the model {self.model} wants another library: {one_line(error)}") from error
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
-                f"the model {self.model} cannot be loaded: {_line(error)}. It must be a whole folder, or the "
+                f"the model {self.model} cannot be loaded: {one_line(error)}. It must be a whole folder, or the "
                 "hub name of an image-text-to-text model that transformers knows; without a network, one that was "
                 "fetched before (hf download NAME)") from error
-
-    def _on_device(self, model: Any) -> Any:
-        try:
-            return model.to(self.device)
-        except (RuntimeError, AssertionError) as error:
-            raise ConfigError(f"the model {self.model} does not fit on {self.device}: {_line(error)}. Choose "
-                              "another model.device, model.dtype or a smaller model") from error
 
     def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
               read: Callable[[_Written, int], T]) -> T:
@@ -139,35 +160,39 @@ class LocalModel:
         if not self._lock.acquire(timeout=self._config.deadline_s):
             raise ModelError(f"timed out: {self.model} was busy for {self._config.deadline_s:g} s with other calls")
         try:
-            if self._model is None:
+            if (loaded := self._loaded) is None:
                 raise ModelError(f"closed: {self.model} was closed")
             self._meter.add(len(chats), images=sum(map(images_in, chats)))
-            with self._named():
-                return read(self._written(chats, max_tokens, seed, until), max_tokens)
+            with named_failures(self._torch, self.device, self.model, _SMALLER):
+                return read(self._written(loaded, chats, max_tokens, seed, until), max_tokens)
         finally:
             self._lock.release()
+            if self._loaded is None:  # closed meanwhile
+                loaded = None
+                self._free()
 
-    def _written(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int, until: float) -> _Written:
+    def _written(self, loaded: _Loaded, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
+                 until: float) -> _Written:
         torch = self._torch
-        inputs = tensors(self._processor, chats).to(self.device, dtype=self.dtype)
+        inputs = tensors(loaded.processor, chats).to(self.device, dtype=self.dtype)
         width = inputs["input_ids"].shape[1]
-        self._check_length(width + max_tokens)
+        self._check_length(loaded, width + max_tokens)
         rng = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=rng), torch.inference_mode():
             torch.manual_seed(self._config.seed + seed)
-            out = self._model.generate(**inputs, max_new_tokens=max_tokens, return_dict_in_generate=True,
-                                       output_logits=max_tokens == 1, max_time=max(until - time.monotonic(), 0.0),
-                                       pad_token_id=self._pad(), **self._sampling())
+            out = loaded.model.generate(**inputs, max_new_tokens=max_tokens, return_dict_in_generate=True,
+                                        output_logits=max_tokens == 1, max_time=max(until - time.monotonic(), 0.0),
+                                        pad_token_id=loaded.pad, **self._sampling())
         tokens_in = inputs["attention_mask"].sum(dim=1).tolist()
-        return _Written(out.sequences[:, width:], out.logits[0] if out.logits else None, tokens_in)
+        return _Written(loaded, out.sequences[:, width:], out.logits[0] if out.logits else None, tokens_in)
 
     def _completions(self, written: _Written, max_tokens: int) -> list[Completion]:
-        found = []
+        found, ends, tokenizer = [], written.loaded.ends, written.loaded.processor.tokenizer
         for row, tokens_in in zip(written.tokens.tolist(), written.tokens_in):
-            end = next((i + 1 for i, token in enumerate(row) if token in self._ends()), 0)
+            end = next((i + 1 for i, token in enumerate(row) if token in ends), 0)
             row = row[:end] if end else row
             self._meter.add(0, tokens_in, len(row))
-            text = self._processor.tokenizer.decode(row, skip_special_tokens=True).strip()
+            text = tokenizer.decode(row, skip_special_tokens=True).strip()
             found.append(Completion(text, tokens_in, len(row), "stop" if end else "length"))
         if any(done.finish_reason == "length" and done.tokens_out < max_tokens for done in found):
             raise ModelError(f"timed out: {self.model} had not finished after {self._config.deadline_s:g} s: raise "
@@ -176,11 +201,12 @@ class LocalModel:
 
     def _choice(self, letters: list[list[int]], written: _Written, max_tokens: int) -> Choice:
         self._meter.add(0, written.tokens_in[0], 1)
-        logits = written.logits[0].double().tolist()
-        top = max(logits[token] for tokens in letters for token in tokens)
-        if not math.isfinite(top):
+        row = written.logits[0].float().cpu()  # not all devices have float64
+        logits = [row[tokens].tolist() for tokens in letters]
+        top = max(chain(*logits))
+        if not math.isfinite(top) or any(map(math.isnan, chain(*logits))):
             raise ModelError(f"failed: {self.model} gives no probabilities ({top}): choose another model.dtype")
-        weights = [sum(math.exp(logits[token] - top) for token in tokens) for tokens in letters]
+        weights = [sum(math.exp(logit - top) for logit in of_letter) for of_letter in logits]
         return Choice(tuple(weight / sum(weights) for weight in weights), "logits")
 
     def _sampling(self) -> dict[str, Any]:
@@ -191,34 +217,8 @@ class LocalModel:
             return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         return {"do_sample": True, "temperature": temperature}
 
-    def _ends(self) -> set[int]:
-        ends = self._model.generation_config.eos_token_id
-        return set(ends if isinstance(ends, (list, tuple)) else [] if ends is None else [ends])
-
-    def _pad(self) -> int:
-        pad = self._processor.tokenizer.pad_token_id
-        return int(min(self._ends(), default=0) if pad is None else pad)
-
-    def _check_length(self, tokens: int) -> None:
-        limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+    def _check_length(self, loaded: _Loaded, tokens: int) -> None:
+        limit = getattr(loaded.model.config.get_text_config(), "max_position_embeddings", None)
         if limit and tokens > limit:
             raise ModelError(f"too long: {tokens} tokens of question, images and reply, but {self.model} takes "
                              f"{limit}: use fewer or smaller images")
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Turn what the libraries raise into ModelError."""
-        try:
-            yield
-        except (RuntimeError, ValueError, IndexError, MemoryError) as error:
-            words = str(error)
-            if isinstance(error, (MemoryError, self._torch.OutOfMemoryError)) or "out of memory" in words \
-                    or "not enough memory" in words:
-                raise ModelError(f"out of memory: {self.model} on {self.device} ({words[:120]}): show fewer or smaller "
-                                 "pictures, set model.batch 1, or choose a smaller model") from error
-            raise ModelError(f"failed: {self.model} on {self.device}: {type(error).__name__}: {words[:200]}") from error
-
-
-def _line(error: Exception) -> str:
-    """Return what an error says as one line that is not too long."""
-    return " ".join(str(error).split())[:240]

@@ -13,7 +13,10 @@ from eqa_nodes.perception.loading import load
 
 
 class PictureEmbedder:
-    """Unit vectors; similar images and matching texts have similar ones. Raises ConfigError, MissingExtra."""
+    """Unit vectors; similar images and matching texts have similar ones.
+
+    Raises ConfigError and MissingExtra when it is made, ModelError when it is used.
+    """
 
     def __init__(self, config: DetectorConfig) -> None:
         self._batch = config.batch
@@ -31,7 +34,7 @@ class PictureEmbedder:
 
     def _vectors(self, features: str, batches: list[dict[str, Any]]) -> np.ndarray:
         found = []
-        with self._model.torch.inference_mode():
+        with self._model.named_failures(), self._model.torch.inference_mode():
             for batch in batches:
                 out = getattr(self._model.model, features)(**self._model.inputs(**batch))
                 tensor = out if self._model.torch.is_tensor(out) else out.pooler_output

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.models.accelerator import device_of, dtype_of
+from eqa_nodes.models.accelerator import device_of, dtype_of, named_failures, placed
 from eqa_nodes.perception.config import DetectorConfig
+
+_SMALLER = "set detector.batch 1, look for fewer kinds of objects, or choose a smaller model"
 
 
 class LoadedModel(NamedTuple):
@@ -25,6 +28,10 @@ class LoadedModel(NamedTuple):
         """Return the architecture, such as "owlv2"."""
         return str(self.model.config.model_type)
 
+    def named_failures(self) -> AbstractContextManager[None]:
+        """Turn what the libraries raise inside into ModelError."""
+        return named_failures(self.torch, self.model.device, str(self.model.name_or_path), _SMALLER)
+
     def inputs(self, pictures: Sequence[np.ndarray] = (), **given: Any) -> Any:
         """Return images ((H, W, 3) uint8) and texts as tensors on the device, images in the model's dtype."""
         if pictures:  # of an array with three rows nobody knows which axis is colour
@@ -38,7 +45,7 @@ class LoadedModel(NamedTuple):
 def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
     """Return a model of one of transformers' auto classes.
 
-    Raises ConfigError where it cannot be loaded or device or dtype are not there, MissingExtra without transformers.
+    Raises ConfigError where it cannot be loaded or does not fit, or device or dtype are not there, MissingExtra without transformers.
     """
     try:
         import torch
@@ -54,4 +61,4 @@ def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
         raise ConfigError(f"{name!r} cannot be loaded as {auto_class}: {' '.join(str(error).split())[:300]}. Name a "
                           "folder that save_pretrained wrote, or a model that is in the cache or can be "
                           "fetched") from error
-    return LoadedModel(torch, model.to(device).eval(), processor)
+    return LoadedModel(torch, placed(torch, model, device, f"the model {name}", "detector"), processor)

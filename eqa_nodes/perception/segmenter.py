@@ -11,7 +11,7 @@ from eqa_nodes.perception.loading import load
 
 
 class BoxSegmenter:
-    """One mask a box. Raises ConfigError, MissingExtra when it is made."""
+    """One mask a box. Raises ConfigError and MissingExtra when it is made, ModelError when it is used."""
 
     def __init__(self, config: DetectorConfig) -> None:
         self._batch = config.batch
@@ -26,16 +26,16 @@ class BoxSegmenter:
 
     def _pass(self, rgb: np.ndarray, boxes: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
         m = self._model
-        with m.torch.inference_mode():
+        with m.named_failures(), m.torch.inference_mode():
             inputs = m.inputs([rgb], input_boxes=[[[float(edge) for edge in box] for box in boxes]])
             inputs["input_boxes"] = inputs["input_boxes"].to(m.model.dtype)
             out = m.model(**{k: v for k, v in inputs.items() if k not in ("original_sizes", "reshaped_input_sizes")},
                           multimask_output=False)
             sizes = [inputs["original_sizes"].cpu()]
             sizes += [inputs["reshaped_input_sizes"].cpu()] if "reshaped_input_sizes" in inputs else []  # not SAM 2
-            whole = m.processor.post_process_masks(out.pred_masks.float().cpu(), *sizes)[0]
+            whole = m.processor.post_process_masks(out.pred_masks.float(), *sizes)[0][:, 0].cpu().numpy()
         masks = []
-        for (left, top, right, bottom), mask in zip(boxes, whole[:, 0].numpy().astype(bool), strict=True):
+        for (left, top, right, bottom), mask in zip(boxes, whole.astype(bool), strict=True):
             within = np.zeros(rgb.shape[:2], bool)
             within[top:bottom, left:right] = mask[top:bottom, left:right]
             masks.append(within)

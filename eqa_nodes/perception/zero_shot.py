@@ -44,9 +44,9 @@ class ZeroShotDetector:
         self._embedder = PictureEmbedder(config) if config.embedder else None
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
-        """Return what is in the image, the surest first."""
+        """Return what is in the image, the surest first. Raises ModelError."""
         rgb, (height, width) = frame.rgb, frame.depth_m.shape
-        with self._model.torch.inference_mode():
+        with self._model.named_failures(), self._model.torch.inference_mode():
             raw = list(READERS[self._model.kind](self._model, rgb, self._vocabulary, self._config))
         found = [Detection(name, float(score), box) for r in raw for box, score, name
                  in zip(_whole(r.boxes, width, height), r.scores, r.names, strict=True)

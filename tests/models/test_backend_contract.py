@@ -80,7 +80,8 @@ def _replaying(exit_stack: ExitStack, folder: Path, **options: Any) -> Backend:
 def _local(exit_stack: ExitStack, folder: Path, **options: Any) -> Backend:
     if find_spec("torch") is None or find_spec("transformers") is None:
         pytest.skip("torch or transformers are not installed: pip install 'eqa-nodes[local]'")
-    return open_model(ModelConfig("transformers", str(save_tiny("smolvlm", folder / "tiny")), **options))
+    model = save_tiny("smolvlm", folder / "tiny")
+    return open_model(ModelConfig("transformers", str(model), dtype="float32", **options))  # bfloat16 rounds by batch
 
 
 OPENERS: dict[str, Callable[..., Backend]] = {

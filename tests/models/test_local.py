@@ -6,6 +6,7 @@ import builtins
 import math
 import shutil
 import threading
+import weakref
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,14 +40,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Any:
-    return make_backend("transformers", model=str(folder))
+    return local(folder)
+
+
+def local(folder: Path, **options: Any) -> Any:
+    """Return the backend on the device that there is. In float32: in bfloat16 the words depend on the batch's size."""
+    return make_backend("transformers", model=str(folder), **{"dtype": "float32", **options})
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_family_sees_writes_and_chooses(kind: str, tmp_path: Path) -> None:
     if kind == "smolvlm2" and find_spec("num2words") is None:
         pytest.skip("num2words is not installed: pip install 'eqa-nodes[local]'")
-    backend = make_backend("transformers", model=str(save_tiny(kind, tmp_path)))
+    backend = local(save_tiny(kind, tmp_path))
     chats = [SHOWN, chat("Which one is it?", jpeg(60, 30, 2), jpeg(30, 30, 3)), chat("Blind?"), SHOWN]
     alone = [backend.generate(one, 10) for one in chats]
     assert backend.generate_many(chats, 10) == alone
@@ -60,9 +66,9 @@ def test_probabilities_are_those_of_the_letters_as_the_next_token(model: Any) ->
 
     choice = model.choose(SHOWN, MENU)
     with torch.no_grad():
-        inputs = tensors(model._processor, [[*SHOWN, letter_menu(MENU)]])
-        logits = model._model(**inputs).logits[0, -1].tolist()
-    weights = [math.exp(logits[model._processor.tokenizer.convert_tokens_to_ids(letter)]) for letter in "ABC"]
+        inputs = tensors(model._loaded.processor, [[*SHOWN, letter_menu(MENU)]]).to(model.device)
+        logits = model._loaded.model(**inputs).logits[0, -1].tolist()
+    weights = [math.exp(logits[model._loaded.processor.tokenizer.convert_tokens_to_ids(letter)]) for letter in "ABC"]
     assert choice.how == "logits"
     assert choice.probabilities == pytest.approx([weight / sum(weights) for weight in weights], abs=1e-5)
 
@@ -79,23 +85,23 @@ def test_letters_are_counted_with_and_without_a_space() -> None:
 
 
 def test_a_model_may_state_its_probabilities(folder: Path) -> None:
-    backend = make_backend("transformers", model=str(folder), logprobs=False)
+    backend = local(folder, logprobs=False)
     with pytest.raises(ModelError, match="^wrong form"):
         backend.choose(SHOWN, MENU)
     assert backend.usage.calls == 2
 
 
 def test_the_seed_decides_above_temperature_0(folder: Path) -> None:
-    warm = make_backend("transformers", model=str(folder), temperature=3.0)
+    warm = local(folder, temperature=3.0)
     texts = [warm.generate(SHOWN, 20, seed).text for seed in (0, 1, 0)]
     assert texts[0] == texts[2] != texts[1]
-    assert make_backend("transformers", model=str(folder), temperature=3.0, seed=1).generate(SHOWN, 20).text == texts[1]
+    assert local(folder, temperature=3.0, seed=1).generate(SHOWN, 20).text == texts[1]
 
 
 def test_sampling_leaves_the_random_numbers_of_others_alone(folder: Path) -> None:
     import torch
 
-    warm = make_backend("transformers", model=str(folder), temperature=3.0)
+    warm = local(folder, temperature=3.0)
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -104,10 +110,11 @@ def test_sampling_leaves_the_random_numbers_of_others_alone(folder: Path) -> Non
 
 
 def test_an_end_is_a_stop(folder: Path, tmp_path: Path) -> None:
-    backend = make_backend("transformers", model=str(folder))
+    backend = local(folder)
     first = backend.generate(SHOWN, 6)
-    ids = backend._model.generate(**tensors(backend._processor, [SHOWN]), max_new_tokens=3, do_sample=False)[0, -3:]
-    backend._model.generation_config.eos_token_id = int(ids[2])
+    inputs = tensors(backend._loaded.processor, [SHOWN]).to(backend.device)
+    ids = backend._loaded.model.generate(**inputs, max_new_tokens=3, do_sample=False)[0, -3:]
+    backend._loaded.model.generation_config.eos_token_id = int(ids[2])
     done = backend.generate(SHOWN, 6)
     assert (first.finish_reason, first.tokens_out, done.finish_reason) == ("length", 6, "stop")
     assert done.tokens_out <= 3 and first.text.startswith(done.text)
@@ -116,14 +123,14 @@ def test_an_end_is_a_stop(folder: Path, tmp_path: Path) -> None:
 def test_memory_that_is_not_enough_has_a_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    backend = make_backend("transformers", model=str(folder))
+    backend = local(folder)
     for error in (torch.OutOfMemoryError("CUDA out of memory"), MemoryError(),
                   RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes")):
-        monkeypatch.setattr(backend._model, "generate", _raises(error))
+        monkeypatch.setattr(backend._loaded.model, "generate", _raises(error))
         for ask in (lambda: backend.generate(SHOWN), lambda: backend.choose(SHOWN, MENU)):
             with pytest.raises(ModelError, match=r"^out of memory: .*model.batch 1"):
                 ask()
-    monkeypatch.setattr(backend._model, "generate", _raises(RuntimeError("mat1 and mat2")))
+    monkeypatch.setattr(backend._loaded.model, "generate", _raises(RuntimeError("mat1 and mat2")))
     with pytest.raises(ModelError, match=r"^failed: .*RuntimeError: mat1"):
         backend.generate(SHOWN)
     assert backend.usage.calls == 7
@@ -136,7 +143,7 @@ def _raises(error: Exception) -> Callable[..., Any]:
 
 
 def test_a_model_that_is_too_slow_or_busy_times_out(folder: Path) -> None:
-    backend = make_backend("transformers", model=str(folder), deadline_s=0.05)
+    backend = local(folder, deadline_s=0.05)
     with pytest.raises(ModelError, match=r"^timed out: .*deadline_s"):
         backend.generate(SHOWN, 1800)
     with backend._lock, pytest.raises(ModelError, match="^timed out.*busy"):
@@ -154,10 +161,74 @@ def test_a_picture_that_is_none(model: Any) -> None:
 
 
 def test_after_close(folder: Path) -> None:
-    backend = make_backend("transformers", model=str(folder))
+    backend = local(folder)
     backend.close()
-    with pytest.raises(ModelError, match="^closed"):
+    for ask in (lambda: backend.generate(SHOWN), lambda: backend.choose(SHOWN, MENU)):
+        with pytest.raises(ModelError, match="^closed"):
+            ask()
+
+
+def test_a_pass_outlives_a_close_and_then_the_weights_are_gone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = local(folder)
+    expected, weights = backend.generate(SHOWN, 6), weakref.ref(backend._loaded.model.lm_head.weight)
+    generate = type(backend._loaded.model).generate
+
+    def closing(model: Any, **inputs: Any) -> Any:
+        backend.close()
+        return generate(model, **inputs)
+
+    monkeypatch.setattr(type(backend._loaded.model), "generate", closing)
+    assert backend.generate(SHOWN, 6) == expected
+    assert weights() is None
+
+
+def test_an_error_that_is_kept_keeps_no_tensors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the call after one that needed too much memory would lack what that one held."""
+    import torch
+
+    backend, held = local(folder), []
+
+    def fails(**inputs: Any) -> Any:
+        cache = torch.zeros(3, device=backend.device)
+        held.extend([weakref.ref(cache), weakref.ref(inputs["pixel_values"])])
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(backend._loaded.model, "generate", fails)
+    with pytest.raises(ModelError, match="^out of memory") as kept:
         backend.generate(SHOWN)
+    assert kept.value.__cause__ is not None and [tensor() for tensor in held] == [None, None]
+    monkeypatch.undo()
+    assert backend.generate(SHOWN, 4).text
+
+
+def test_letters_are_looked_up_before_any_thread_uses_the_tokenizer(folder: Path, monkeypatch: pytest.MonkeyPatch
+                                                                    ) -> None:
+    """A tokenizer is used by one thread at a time: each use sets its padding."""
+    backend = local(folder)
+    free = []
+    plain = type(backend._loaded.processor.tokenizer).encode
+    monkeypatch.setattr(type(backend._loaded.processor.tokenizer), "encode",
+                        lambda *args, **more: free.append(not backend._lock.locked()) or plain(*args, **more))
+    backend.choose(SHOWN, MENU)
+    assert not any(free)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("place", [0, 2])
+def test_logits_that_are_no_numbers_give_no_probabilities(folder: Path, monkeypatch: pytest.MonkeyPatch, bad: float,
+                                                          place: int) -> None:
+    backend = local(folder)
+    letter = backend._letters[place][0]
+    generate = backend._loaded.model.generate
+
+    def spoilt(**inputs: Any) -> Any:
+        out = generate(**inputs)
+        out.logits[0][0, letter] = bad
+        return out
+
+    monkeypatch.setattr(backend._loaded.model, "generate", spoilt)
+    with pytest.raises(ModelError, match=r"^failed: .*no probabilities.*model.dtype"):
+        backend.choose(SHOWN, MENU)
 
 
 def test_threads_get_what_they_asked_for(model: Any) -> None:
@@ -174,7 +245,9 @@ def test_threads_get_what_they_asked_for(model: Any) -> None:
 
 @pytest.mark.parametrize(("change", "complaint"), [
     ({"model": ""}, "EQA_VLM_MODEL"), ({"model": "/nowhere/at/all"}, "/nowhere/at/all is not there"),
-    ({"dtype": "float8"}, "'float8'.*bfloat16, float16, float32"), ({"device": "abacus"}, "'abacus'.*cuda, mps, cpu")])
+    ({"dtype": "float8"}, "'float8'.*bfloat16, float16, float32"), ({"device": "abacus"}, "'abacus'.*Use .*cpu, or"),
+    ({"device": "meta"}, "'meta'.*Use .*cpu, or"),
+    ({"device": "cuda:99"}, "'cuda:99'.*Use .*cpu, or")])
 def test_settings_that_there_are_not(folder: Path, change: dict[str, str], complaint: str,
                                      monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EQA_VLM_MODEL", raising=False)
@@ -207,7 +280,7 @@ def test_device_and_dtype_are_picked(model: Any, folder: Path) -> None:
 
     assert (model.device.type, model.dtype) == ("cpu", torch.float32) or torch.cuda.is_available() \
         or torch.backends.mps.is_available()
-    assert make_backend("transformers", model=str(folder), dtype="bfloat16", device="cpu").generate(SHOWN, 4).text
+    assert local(folder, dtype="bfloat16", device="cpu").generate(SHOWN, 4).text
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ class Served(NamedTuple):
 
 
 def _said(folder: Path | str) -> Completion:
-    return open_model(ModelConfig("transformers", str(folder), device="cpu")).generate(ASK, 12)
+    return open_model(ModelConfig("transformers", str(folder), dtype="float32")).generate(ASK, 12)
 
 
 @pytest.fixture(scope="module")
