@@ -22,7 +22,7 @@ from pathlib import Path
 from eqa_nodes.cli.options import argument, option
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 
-NEEDED = ("torch", "transformers", "accelerate", "fastapi", "uvicorn", "openai")
+NEEDED = ("torch", "transformers", "accelerate", "fastapi", "uvicorn", "openai", "requests")
 _STOP_DEADLINE_S = 10.0
 _POLL_S = 0.25
 
