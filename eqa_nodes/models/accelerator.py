@@ -79,8 +79,9 @@ def named_failures(torch: Any, device: Any, who: str, remedy: str) -> Iterator[N
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an error says as one line that is not too long."""
-    return " ".join(str(error).split())[:240]
+    """Return what an error says as one line that is not too long, without the general advice that CUDA adds."""
+    words = str(error)
+    return " ".join((words.partition("\n")[0] if words.startswith("CUDA error") else words).split())[:240]
 
 
 def _lasting(torch: Any, error: Exception) -> str:
