@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eqa_nodes.cli.serve_child import _try_device
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.models.accelerator import named_failures, placed, quick_dtype
 from eqa_nodes.perception.config import DetectorConfig
@@ -47,9 +48,9 @@ def test_too_little_memory_is_told_from_other_errors(words: str) -> None:
 def test_after_an_error_of_a_kernel_the_process_must_be_restarted() -> None:
     if not hasattr(torch, "AcceleratorError"):
         pytest.skip("PyTorch before 2.8 has no AcceleratorError")
-    with pytest.raises(ModelError, match=r"^failed: m on cpu: AcceleratorError: .*assert.*restart it$"), \
+    with pytest.raises(ModelError, match=r"^failed: m on cpu: AcceleratorError: CUDA error: device-side assert triggered. The GPU .*restart it$"), \
             named_failures(torch, torch.device("cpu"), "m", ""):
-        raise torch.AcceleratorError("CUDA error: device-side assert triggered")
+        raise torch.AcceleratorError("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in ...")
     with pytest.raises(ModelError, match=r"^failed: m on cpu: RuntimeError: mat1$"), \
             named_failures(torch, torch.device("cpu"), "m", ""):
         raise RuntimeError("mat1")
@@ -69,6 +70,13 @@ def test_weights_are_let_go_where_a_model_does_not_fit() -> None:
     with pytest.raises(ConfigError, match=r"the model m does not fit on cpu.*detector.device, detector.dtype"):
         placed(torch, layer, torch.device("cpu"), "the model m", "detector")
     assert data() is None and layer.weight.device.type == "meta"
+
+
+def test_the_server_says_which_devices_there_are() -> None:
+    with pytest.raises(SystemExit, match=r"^eqa: --device is 'abacus': .*Use .*cpu, or"):
+        _try_device(["serve", "m", "--port", "1", "--device", "abacus"])
+    for known in ("auto", "cpu"):
+        _try_device(["serve", "m", "--device", known])
 
 
 @pytest.mark.parametrize("kind", ["owlv2", "sam", "clip"])
