@@ -26,7 +26,8 @@ from tests.fixtures.tiny_models import save_tiny
 
 PICTURES, TOKENS, REPEATS = 8, 64, 5
 SHAPES = {  # hidden size, layers, heads, heads of keys, of the multi-layer perceptron, depth and size of the eye
-    "tiny": (64, 2, 4, 2, 128, 2, 64), "3b": (2048, 36, 16, 2, 11008, 32, 1280), "7b": (3584, 28, 28, 4, 18944, 32, 1280)}
+    "tiny": (64, 2, 4, 2, 128, 2, 64), "3b": (2048, 36, 16, 2, 11008, 32, 1280),
+    "7b": (3584, 28, 28, 4, 18944, 32, 1280)}
 
 
 def rows() -> list[dict[str, object]]:

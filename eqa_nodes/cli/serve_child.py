@@ -1,6 +1,7 @@
 """Runs the server program of `eqa serve` so that it ends with its parent, however that dies: standard input closes.
 
-The device is tried here, before the model is loaded, and not by the parent: whoever uses a GPU keeps some of its memory.
+The device is tried here, before the model is loaded, and not by the parent: a process that uses a GPU keeps some of
+its memory.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import runpy
 import sys
 import threading
+from itertools import pairwise
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.models.accelerator import device_of
@@ -24,7 +26,7 @@ def run(program: str = PROGRAM) -> None:
 
 
 def _try_device(words: list[str]) -> None:
-    name = dict(zip(words, words[1:])).get("--device", "auto")
+    name = dict(pairwise(words)).get("--device", "auto")
     if name == "auto":
         return
     import torch

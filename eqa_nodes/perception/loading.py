@@ -45,7 +45,8 @@ class LoadedModel(NamedTuple):
 def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
     """Return a model of one of transformers' auto classes.
 
-    Raises ConfigError where it cannot be loaded or does not fit, or device or dtype are not there, MissingExtra without transformers.
+    Raises ConfigError where it cannot be loaded or does not fit, or device or dtype are not there; MissingExtra
+    without transformers.
     """
     try:
         import torch

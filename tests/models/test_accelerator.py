@@ -48,7 +48,8 @@ def test_too_little_memory_is_told_from_other_errors(words: str) -> None:
 def test_after_an_error_of_a_kernel_the_process_must_be_restarted() -> None:
     if not hasattr(torch, "AcceleratorError"):
         pytest.skip("PyTorch before 2.8 has no AcceleratorError")
-    with pytest.raises(ModelError, match=r"^failed: m on cpu: AcceleratorError: CUDA error: device-side assert triggered. The GPU .*restart it$"), \
+    said = r"^failed: m on cpu: AcceleratorError: CUDA error: device-side assert triggered. The GPU .*restart it$"
+    with pytest.raises(ModelError, match=said), \
             named_failures(torch, torch.device("cpu"), "m", ""):
         raise torch.AcceleratorError("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in ...")
     with pytest.raises(ModelError, match=r"^failed: m on cpu: RuntimeError: mat1$"), \
