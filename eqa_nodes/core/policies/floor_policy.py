@@ -139,7 +139,7 @@ class FloorPolicy:
         if situation.advice:
             way = _advised(situation.advice, ways)
             return self._take(way, "best by the model's word") if way else None
-        likely = [way for way in ways if way.chance >= (_RETURN if way.known else _LEAVE)]
+        likely = [way for way in ways if way.chance >= (_RETURN if way.known else _LEAVE) and way.rise_m >= _STAIRS_M]
         sure = [way for way in likely if way.rise_m >= _SURE_M]
         if sure:
             best = max(sure, key=lambda way: way.chance)

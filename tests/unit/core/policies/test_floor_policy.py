@@ -81,6 +81,7 @@ def test_it_goes_to_the_foot_of_a_low_piece_of_stairs_to_see_where_they_lead() -
 
 def test_two_steps_are_looked_at_before_the_robot_gives_up_and_are_no_way_to_another_floor() -> None:
     policy, piece = FloorPolicy(Explores(left=False), 0, CLIMBER), (Staircase(UP.low, (4.4, 1.0, 0.4)),)
+    assert FloorPolicy(Explores(), 0, CLIMBER).decide(at(1.0, regions=BEDROOM), piece, False).goal == ELSEWHERE
     look = policy.decide(at(1.0), piece, False)
     assert "a few steps were seen" in look.reason and look.goal is not None
     assert policy.options(at(1.0), piece) == Explores().options(at(1.0))
