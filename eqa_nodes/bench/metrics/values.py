@@ -20,8 +20,16 @@ def _ratio(q: QuestionScore, unit: str) -> float | None:
     return None if reference is None else metrics.path_ratio(reference, q.steps if unit == "steps" else q.metres)
 
 
-def _marked(of: Callable[[QuestionScore, float], float | None]) -> Callable[[QuestionScore], float | None]:
-    return lambda q: None if q.sigma is None else of(q, q.sigma)
+_Marked = Callable[[QuestionScore, float], float | None]  # a metric of a question and its mark
+
+
+def _marked(of: _Marked, guess: bool = False) -> Callable[[QuestionScore], float | None]:
+    """Return a metric by the judge's mark. guess: that of the blind answer replaces an abstention's (force-a-guess)."""
+    def value(q: QuestionScore) -> float | None:
+        sigma = q.blind_sigma if guess and q.status == "abstained" else q.sigma
+        return None if sigma is None else of(q, sigma)
+
+    return value
 
 
 def _efficiency(q: QuestionScore, sigma: float, unit: str) -> float | None:
@@ -52,15 +60,6 @@ def _task_spl(q: QuestionScore) -> float | None:
     return metrics.spl(metrics.task_success(q.predicates), q.reference_steps, q.steps)
 
 
-def _forced(of: Callable[[QuestionScore, float], float | None]) -> Callable[[QuestionScore], float | None]:
-    """Return a metric with force-a-guess: the blind answer replaces an abstention (OpenEQA, supplement)."""
-    def value(q: QuestionScore) -> float | None:
-        sigma = q.blind_sigma if q.status == "abstained" else q.sigma
-        return None if sigma is None else of(q, sigma)
-
-    return value
-
-
 def _normalised_steps(q: QuestionScore) -> float | None:
     known = q.allowed_steps and q.poses is not None
     return metrics.normalised_steps(q.poses or 0, q.allowed_steps or 0) if known else None
@@ -73,11 +72,18 @@ def _wce(q: QuestionScore) -> float | None:
     return metrics.weighted_confidence(q.confidence, reference, q.metres)
 
 
+# C and E of OpenEQA, which also have a value with force-a-guess (supplement G).
+_OPENEQA: dict[str, _Marked] = {
+    "openeqa_c": lambda q, sigma: metrics.openeqa_c(sigma),
+    "openeqa_e_steps": lambda q, sigma: _efficiency(q, sigma, "steps"),
+    "openeqa_e_metres": lambda q, sigma: _efficiency(q, sigma, "metres"),
+}
+# Those metrics -> the same with a blind guess in place of an abstention.
+FORCED = {name: f"{name}_forced" for name in _OPENEQA}
+
 # Name in scores.json -> value of one question, or None where it cannot be had. Shares of 1, metres, seconds or counts.
 METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
-    "openeqa_c": _marked(lambda q, sigma: metrics.openeqa_c(sigma)),
-    "openeqa_e_steps": _marked(lambda q, sigma: _efficiency(q, sigma, "steps")),
-    "openeqa_e_metres": _marked(lambda q, sigma: _efficiency(q, sigma, "metres")),
+    **{name: _marked(of) for name, of in _OPENEQA.items()},
     "blind_c": lambda q: None if q.blind_sigma is None else metrics.openeqa_c(q.blind_sigma),
     "express_c_star": _marked(lambda q, sigma: metrics.express_c_star(sigma)),
     "express_c": _marked(lambda q, sigma: None if q.delta is None else metrics.express_c(sigma, q.delta)),
@@ -91,9 +97,7 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "spl": _spl,
     "hm_eqa_accuracy": _marked(lambda q, sigma: metrics.choice_accuracy(sigma) if q.multiple_choice else None),
     "hm_eqa_normalised_steps": _normalised_steps,
-    "openeqa_c_forced": _forced(lambda q, sigma: metrics.openeqa_c(sigma)),
-    "openeqa_e_steps_forced": _forced(lambda q, sigma: _efficiency(q, sigma, "steps")),
-    "openeqa_e_metres_forced": _forced(lambda q, sigma: _efficiency(q, sigma, "metres")),
+    **{FORCED[name]: _marked(of, guess=True) for name, of in _OPENEQA.items()},
     "succ": _predicates(lambda q: float(metrics.task_success(q.predicates))),
     "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
     "task_spl": _task_spl,
@@ -107,9 +111,6 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "tokens": lambda q: float(q.tokens),
     "money": lambda q: q.money,
 }
-
-# Metrics of OpenEQA -> the same with a blind guess in place of an abstention.
-FORCED = {name: f"{name}_forced" for name in ("openeqa_c", "openeqa_e_steps", "openeqa_e_metres")}
 
 # Those that are shares of 1: tables show them as percentages.
 SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
