@@ -54,12 +54,17 @@ class Beside(NamedTuple):
 
 
 def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
-    """Return the published values over all categories of the run's data set and task, for metrics that the run has."""
+    """Return the published values over all categories of the run's data set and task, for metrics that the run has.
+
+    What a paper prints in several tables counts once, as in the first of them.
+    """
     metrics = scores.rows[0].metrics
     groups: dict[tuple[Table, str], list[Published]] = {}
+    first: dict[tuple[Table, str, str], Published] = {}
     for p in PUBLISHED:
         if (p.table.dataset, p.table.task) == (manifest.dataset, manifest.task) and not p.category \
-                and metrics[p.metric].mean is not None:
+                and metrics[p.metric].mean is not None \
+                and first.setdefault((p.table._replace(name=""), p.metric, p.system), p) is p:
             groups.setdefault((p.table, p.metric), []).append(p)
     return [Beside(tuple(rows), own_mean(scores, table, metric), tuple(reasons(table, metric, scores, manifest)))
             for (table, metric), rows in groups.items()]

@@ -17,9 +17,10 @@ This page is made by `python -m eqa_nodes.bench.reference > docs/published.md`. 
 a run's data set beside the run's own ([benchmarks.md](benchmarks.md#published-numbers)).
 
 Values are as printed: per cent, `npl`, `ace` and `wce` shares of 1, `express_d_t` and `metres` metres, with the
-standard error where it is published. Metrics have the names of `scores.json`. "n" is the number of questions; "–" means
-that it is not stated. "Forced" says that a blind guess replaces an abstention. "As quoted in" names the paper or README
-in which the values were read, where the systems' own papers were not at hand.
+standard error where it is published; "±:" names another spread. Metrics have the names of `scores.json`. "n" is the number of questions; "–" means
+that it is not stated. "Forced" says that a blind guess replaces an abstention. "As quoted in" names where the values were
+read, where the systems' own papers were not at hand: a later paper, a README, or notes that several readers of the
+paper published and that agree.
 """
 
 
@@ -64,9 +65,14 @@ def _said(of: Table) -> str:
     parts += ["forced"] if of.forced else []
     parts += [f"failed questions: {of.failed}"] if of.failed else []
     parts += [f"limit: {of.limit.text}"] if of.limit.text else []
+    parts += [f"±: {of.spread}"] if of.spread else []
     return "; ".join([*parts, subset.unknown] if subset.unknown else parts)
 
 
 def _heading(column: Column, shape: Iterable[Column]) -> str:
     name = f"{column.metric}, {column.category}" if column.category else column.metric
-    return name if len({other.of for other in shape}) == 1 else f"{name}: {column.of.subset.name}"
+    tables = {other.of for other in shape}
+    if len(tables) == 1:
+        return name
+    forced = ", forced" if column.of.forced and column.of._replace(forced=False) in tables else ""
+    return f"{name}: {column.of.subset.name}{forced}"

@@ -51,6 +51,7 @@ class Table(NamedTuple):
 
     task: of a run that may stand beside it. forced: a blind guess stands in place of an abstention. failed: how failed
     questions count (metrics/values.py), "" = not stated. quoted: where the values were read, "" = in the paper itself.
+    spread: what stands behind a value's ±, "" = its standard error.
     """
 
     paper: str
@@ -63,6 +64,7 @@ class Table(NamedTuple):
     failed: str = ""
     limit: Limit = NO_LIMIT
     quoted: str = ""
+    spread: str = ""
 
     @property
     def origin(self) -> str:
@@ -81,7 +83,7 @@ class Column(NamedTuple):
 class Published(NamedTuple):
     """One value: per cent, or metres for d_T and path lengths. text: the value as it was published.
 
-    error: its standard error as published, None = none.
+    error: its standard error as published, None = none, also where ± is something else (`Table.spread`).
     """
 
     table: Table
@@ -110,4 +112,4 @@ def values(layout: Sequence[Column], text: str, factor: float = 1.0) -> Iterator
             if cell != "-":
                 value, _, error = cell.partition("±")
                 yield Published(column.of, column.metric, system.strip(), round(factor * float(value), 6), cell,
-                                float(error) if error else None, column.category)
+                                float(error) if error and not column.of.spread else None, column.category)

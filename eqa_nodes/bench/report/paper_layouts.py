@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from eqa_nodes.bench.reference.openeqa import CATEGORIES
 from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.samples import ACTIVE, EM
 
-_UNFORCED = "supplement, table 3"  # the published values with abstentions as they are
+_GUESSES = "supplement, table 3"  # the published values with abstentions as they are, beside those with guesses
 _ABLATION = "table 3"
 
 
@@ -33,7 +33,7 @@ class PaperColumn(NamedTuple):
         """Say whether a published value belongs into this column."""
         return ((p.table.task, p.metric, p.table.subset.source, p.category)
                 == (self.task, self.metric, self.source, self.category)
-                and (p.table.name == _UNFORCED) != self.forced)
+                and (p.table.name == _GUESSES and not p.table.forced) != self.forced)
 
 
 class Layout(NamedTuple):
@@ -51,6 +51,11 @@ class Layout(NamedTuple):
         """Say whether a published value makes its system a row."""
         named = p.table.name == self.only if self.only else p.table.name != _ABLATION
         return named and any(column.holds(p) for column in self.columns)
+
+    def published(self, column: PaperColumn, system: str, beside: Iterable[Published]) -> Published | None:
+        """Return a system's value of a column as this table prints it, else as another one does."""
+        found = [p for p in beside if p.system == system and column.holds(p)]
+        return next((p for p in found if p.table.name == self.only), found[0] if found else None)
 
 
 def layouts_of(dataset: str, categories: Sequence[str]) -> tuple[Layout, ...]:
@@ -80,7 +85,7 @@ def _openeqa(categories: Sequence[str], own: bool) -> tuple[Layout, ...]:
         Layout("2", "LLM-Match and efficiency", (*(sources if own else ()), every, active, *lengths)),
         Layout("3", "LLM-Match without forcing agents to guess", (
             every, every._replace(heading="EM-EQA all C, not forced", forced=False),
-            active, active._replace(heading="A-EQA C, not forced", forced=False))),
+            active, active._replace(heading="A-EQA C, not forced", forced=False)), _GUESSES if own else ""),
         by_category("4", "LLM-Match by category, EM-EQA", every),
         by_category("5", "LLM-Match by category, A-EQA", active))
 

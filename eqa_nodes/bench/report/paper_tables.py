@@ -99,7 +99,7 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
 
     rows = []
     for system in dict.fromkeys(p.system for p in beside if layout.lists(p)):
-        found = [_published(column, system, beside) for column in layout.columns]
+        found = [layout.published(column, system, beside) for column in layout.columns]
         rows.append(PaperRow(system, tuple(Cell() if p is None else Cell(p.text, column.factor / 100 * p.value, p.error,
                                                                          p.table.subset.questions)
                                            for p, column in zip(found, layout.columns, strict=True)),
@@ -112,10 +112,6 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
         rows.append(PaperRow(name, cells, numbered(said), True))
     notes += _ambiguous(runs)
     return PaperTable(layout.number, layout.title, tuple(c.heading for c in layout.columns), tuple(rows), tuple(notes))
-
-
-def _published(column: PaperColumn, system: str, beside: Iterable[Published]) -> Published | None:
-    return next((p for p in beside if p.system == system and column.holds(p)), None)
 
 
 def _sources(found: Iterable[Published]) -> Iterator[str]:

@@ -82,8 +82,9 @@ def test_categories_add_up_to_the_value_over_all(table: str, whole: str, systems
     checked = 0
     for system, parts in values(table).items():
         if {p.table.subset.name for p in parts.values()} == {whole}:
-            mean = sum(n[name] * p.value for name, p in parts.items()) / sum(n.values())
-            assert mean == pytest.approx(values("table 2")[system][whole].value, abs=0.101), system
+            mean = sum(count * parts[name].value for name, count in n.items()) / sum(n.values())
+            assert mean == pytest.approx(parts[whole].value, abs=0.101), system
+            assert parts[whole].value == values("table 2")[system][whole].value, system
             checked += 1
     assert checked == systems
 
@@ -123,7 +124,7 @@ def test_averages_lie_between_their_kinds_of_questions() -> None:
         if p.table.dataset == "exploraqa" and p.category in ("", "object", "spatial") and p.metric != "metres":
             found[p.table, p.system, p.metric][p.category] = p.value
     kinds = [f for f in found.values() if len(f) == 3]
-    assert len(kinds) == 24
+    assert len(kinds) == 34
     for f in kinds:
         assert min(f["object"], f["spatial"]) - 0.1 <= f[""] <= max(f["object"], f["spatial"]) + 0.1
 
@@ -165,6 +166,33 @@ def test_each_reason_is_said(changed: dict[str, object], why: str) -> None:
     assert "not comparable: " in found.sentence and "85.1±1.1 human" in found.sentence
 
 
+def test_what_a_paper_prints_twice_is_told_once() -> None:
+    """OpenEQA's tables 2 to 5 and EXPRESS-Bench's 2 and 3 repeat values; 28.3 and 27.7 are both printed."""
+    blind = [p.text for p in openeqa.NUMBERS if p.system == "LLaMA-2 blind" and p.table.subset == openeqa.ALL
+             and not p.category]
+    assert blind == ["28.3±1.0", "27.7", "28.3±1.0"]
+    for dataset, task, n, metric in (("openeqa", "em", 1636, "openeqa_c"), ("express", "active", 2044, "express_c")):
+        found = beside(scores(dataset, "offline", [question("q")], **{metric: 0.5}), manifest(dataset, task, n))
+        own = [(p.system, p.table.forced, p.table.subset.name) for b in found for p in b.published
+               if p.table.paper in (openeqa.PAPER, express.PAPER)]
+        assert len(own) == len(set(own)) > 5
+
+
+def test_a_spread_over_runs_is_no_standard_error() -> None:
+    """NavMCP prints the standard deviation of three runs, not the error of a mean over questions."""
+    ours = [p for p in PUBLISHED if p.system.startswith("NavMCP")]
+    assert {p.text for p in ours} >= {"76.7±0.1", "79.27±0.44"} and all(p.error is None for p in ours)
+    assert "±: standard deviation over three runs" in published_page()
+
+
+def test_a_mean_over_right_answers_is_said_to_be_one() -> None:
+    asked = [question(str(n), poses=3, allowed_steps=9, sigma=5.0, multiple_choice=True) for n in range(500)]
+    found = beside(scores("hm-eqa", "offline", asked, hm_eqa_accuracy=1.0, hm_eqa_normalised_steps=0.3),
+                   manifest("hm-eqa", "active", 500))
+    assert of(found, "FAST-EQA", "hm_eqa_accuracy").reasons == ()
+    assert any("rightly answered" in why for why in of(found, "FAST-EQA", "hm_eqa_normalised_steps").reasons)
+
+
 def test_what_is_alike_is_comparable() -> None:
     samples = read_openeqa(shared_data("."), "aeqa-557", starts=False)
     asked = [question(s.id) for s in samples]
@@ -173,7 +201,7 @@ def test_what_is_alike_is_comparable() -> None:
     choice = beside(scores("hm-eqa", "offline", [question(str(n), poses=3, allowed_steps=9, sigma=5.0,
                                                           multiple_choice=True) for n in range(500)],
                            hm_eqa_accuracy=1.0), manifest("hm-eqa", "active", 500))
-    assert all(b.reasons == () and b.ours == 100 for b in choice)
+    assert len(choice) == 3 and all(b.reasons == () and b.ours == 100 for b in choice)
 
 
 def test_an_abstention_may_count_as_a_blind_guess() -> None:
