@@ -36,7 +36,7 @@ def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
     for sample in samples:
         if sample.scene and not has_simulator(sample.scene):
             lost.setdefault(sample.simulator, []).append(sample)
-    return [Problem(f"simulator {name} is not built in", len(group),
+    return [Problem(f"simulator {name} is not built in" if name else "no simulator opens their scenes", len(group),
                     f"{len({s.scene for s in group})} scenes, the first {group[0].scene!r}",
                     f"run a data set of {', '.join(sorted(SIMULATORS))}, or --task em on recorded histories")
             for name, group in lost.items()]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from eqa_nodes.bench.running.preflight import Problem
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, EqaError, UnknownScene
-from sim_bridge.registry import is_scan, simulator_of
+from sim_bridge.registry import has_simulator, is_scan, simulator_of
 from sim_bridge.scans import FILES, SceneFiles, fault_of, find_scan
 
 
@@ -47,10 +47,10 @@ class ScenePreflight:
         return self._known[scene]
 
     def problems(self, samples: Sequence[Sample]) -> list[Problem]:
-        """Return the missing files, by data set of scans and kind of error."""
+        """Return the missing files, by data set of scans and kind of error; `scene_problems` tells the rest."""
         lost: dict[str, list[Sample]] = {}
         for sample in samples:
-            if (error := self.state(sample.scene).error) is not None:
+            if has_simulator(sample.scene) and (error := self.state(sample.scene).error) is not None:
                 lost.setdefault(f"scenes of {_family(sample.scene)} ({type(error).__name__})", []).append(sample)
         return [Problem(kind, len(group), f"{len({s.scene for s in group})} scenes, the first: "
                                           f"{self.state(group[0].scene).error}") for kind, group in lost.items()]
@@ -76,6 +76,8 @@ class ScenePreflight:
 
     def _looked(self, scene: str) -> SceneState:
         simulator = simulator_of(scene)
+        if scene and not has_simulator(scene):
+            return SceneState(scene, error=UnknownScene(f"no simulator opens {scene!r}, which is recorded: --task em"))
         if not is_scan(scene):
             return SceneState(scene)
         scan: SceneFiles | None = None

@@ -12,10 +12,11 @@ from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.predictions import read_predictions
+from eqa_nodes.bench.running.preflight import scene_problems
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scene_files import ScenePreflight
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import Sample, opened_by
+from eqa_nodes.bench.samples import ACTIVE, Sample, opened_by
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2
@@ -65,6 +66,18 @@ def test_each_scene_is_told_apart(folder: Path) -> None:
     with pytest.raises(UnknownScene, match="00899-D"):
         check(asked[3])
     assert ScenePreflight().summary(asked[-1:]) == ""
+
+
+def test_questions_about_recordings_are_asked_in_no_scene(folder: Path) -> None:
+    """OpenEQA's split `all` has 1079 questions of ScanNet, which a robot cannot drive in."""
+    asked = [scanned("00800-A"), Sample("s", "?", "a", scene="002-scannet-scene0709_00")]
+    check = ScenePreflight()
+    assert check.summary(asked).startswith("2 questions, 1 can be asked; 1 scenes, 1 there")
+    assert check.problems(asked) == []  # scene_problems names them, once
+    told, = scene_problems(asked, ACTIVE)
+    assert (told.kind, told.questions) == ("no simulator opens their scenes", 1) and "--task em" in told.line
+    with pytest.raises(UnknownScene, match="'002-scannet-scene0709_00', which is recorded: --task em"):
+        check(asked[1])
 
 
 def test_a_mesh_needs_textures_that_it_can_read(folder: Path) -> None:
