@@ -42,8 +42,9 @@ def role_configs(base: ModelConfig, model_for: Sequence[str]) -> dict[str, RoleC
         name, equals, value = text.partition("=")
         role, _, setting = name.partition(".")
         if role == _JUDGE:
-            raise ConfigError(f"{text!r}: answers are judged when they are scored; give the judge's model, prompts and "
-                              "picture size to `eqa bench score` (--judge-model, --prompts, --judge-image-side)")
+            raise ConfigError(f"{text!r}: answers are judged when they are scored; `eqa bench score` takes the judge's "
+                              "backend, model, prompt and picture size (--judge-backend, --judge-model, "
+                              "--judge-prompt, --judge-image-side)")
         if role not in ROLES:
             raise ConfigError(unknown("role of a model", role, (*ROLES, _JUDGE)))
         if not equals or not value:

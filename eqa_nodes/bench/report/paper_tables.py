@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,11 @@ from eqa_nodes.bench.reference.express import AMBIGUOUS
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.report.paper_layouts import Layout, PaperColumn, layouts_of
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.samples import ACTIVE, Sample
 from eqa_nodes.core.errors import ConfigError, unknown
+
+
+_OF_MOVING = ("steps", "metres", "area", "poses")  # limits
 
 
 class Cell(NamedTuple):
@@ -97,9 +100,10 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
         notes.extend(note for note in given if note not in notes)
         return tuple(notes.index(note) + 1 for note in given)
 
-    rows = []
+    rows, printed = [], list[Published]()
     for system in dict.fromkeys(p.system for p in beside if layout.lists(p)):
         found = [layout.published(column, system, beside) for column in layout.columns]
+        printed += [p for p in found if p is not None]
         rows.append(PaperRow(system, tuple(Cell() if p is None else Cell(p.text, column.factor / 100 * p.value, p.error,
                                                                          p.table.subset.questions)
                                            for p, column in zip(found, layout.columns, strict=True)),
@@ -108,7 +112,7 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
     for name, own in runs.items():
         cells = tuple(next((cell for run in own if (cell := _own(column, run)).n), Cell()) for column in layout.columns)
         shown = [run for run in own if any(column.task == run.manifest.task for column in layout.columns)]
-        said = [note for run in shown for note in _of_run(run, layout, beside, first[run.manifest.task])]
+        said = [note for run in shown for note in _of_run(run, printed, first[run.manifest.task])]
         rows.append(PaperRow(name, cells, numbered(said), True))
     notes += _ambiguous(runs)
     return PaperTable(layout.number, layout.title, tuple(c.heading for c in layout.columns), tuple(rows), tuple(notes))
@@ -119,9 +123,10 @@ def _sources(found: Iterable[Published]) -> Iterator[str]:
     asked: dict[tuple[str, str], list[str]] = {}
     for table in dict.fromkeys(p.table for p in found):
         by = table.judging.name + (f"; at most {table.limit.text}" if table.limit.text else "")
+        by += f"; ±: {table.spread}" if table.spread else ""
         asked.setdefault((table.origin, by), []).append(
             f"{table.subset.name}, n {table.subset.questions or 'not stated'}")
-    yield from (f"{origin}: {'; '.join(subsets)}; {by}" for (origin, by), subsets in asked.items())
+    yield from (f"{origin}: {'; '.join(dict.fromkeys(subsets))}; {by}" for (origin, by), subsets in asked.items())
 
 
 def _own(column: PaperColumn, run: ScoredRun) -> Cell:
@@ -138,8 +143,11 @@ def _own(column: PaperColumn, run: ScoredRun) -> Cell:
     return Cell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
 
 
-def _of_run(run: ScoredRun, layout: Layout, beside: Sequence[Published], first: ScoredRun) -> Iterator[str]:
-    """Yield where a row is from, with what it is not comparable, and how it differs from the first run of its task."""
+def _of_run(run: ScoredRun, printed: Iterable[Published], first: ScoredRun) -> Iterator[str]:
+    """Yield where a row is from, with what it is not comparable, and how it differs from the first run of its task.
+
+    printed: the published values of this table.
+    """
     scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
     gaps = [f"{count} {what}" for count, what in ((row.abstained, "abstained"), (row.failed, "failed"),
                                                   (row.missing, "not asked"), (row.unscored, "unscored")) if count]
@@ -147,11 +155,10 @@ def _of_run(run: ScoredRun, layout: Layout, beside: Sequence[Published], first: 
            f"{manifest.asked or manifest.model or '-'}, judge {scores.judge}"
            + "".join(f", {gap}" for gap in gaps))
     origins: dict[tuple[str, ...], list[str]] = {}
-    for column in layout.columns:
-        for table, metric in dict.fromkeys((p.table, p.metric) for p in beside if column.holds(p)
-                                           and column.task == manifest.task and row.metrics[p.metric].n):
-            why = tuple(reasons(table, metric, scores, manifest))
-            origins.setdefault(why, []).append(f"{metric} of {table.origin} ({table.subset.name})")
+    for table, metric in dict.fromkeys((p.table, p.metric) for p in printed
+                                       if p.table.task == manifest.task and row.metrics[p.metric].n):
+        why = tuple(reasons(table, metric, scores, manifest))
+        origins.setdefault(why, []).append(f"{metric} of {table.origin} ({table.subset.name})")
     for why, others in origins.items():
         verdict = f"not comparable with {'; '.join(dict.fromkeys(others))}: {'; '.join(why)}"
         yield f"{run.out}: {verdict if why else verdict.replace('not comparable', 'comparable').rstrip(': ')}"
@@ -164,10 +171,16 @@ def _differences(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
         yield "the judge"
     if run.manifest.dataset_sha256 != first.manifest.dataset_sha256:
         yield "their questions"
-    if run.manifest.config.get("limits") != first.manifest.config.get("limits"):
+    if _limits(run) != _limits(first):
         yield "their limits"
     if run.scores.failed != first.scores.failed:
         yield "how failed questions count"
+
+
+def _limits(run: ScoredRun) -> dict[str, Any]:
+    """Return the limits that can end a question of the run; about a recording nothing moves."""
+    limits = dict(run.manifest.config.get("limits") or {})
+    return {name: value for name, value in limits.items() if run.manifest.task == ACTIVE or name not in _OF_MOVING}
 
 
 def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:

@@ -20,10 +20,11 @@ from eqa_nodes.bench.published import write_run
 from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
 from eqa_nodes.bench.report.paper_tables import Cell, PaperTable, paper_tables, read_runs
-from eqa_nodes.bench.running.manifest import finish_manifest
+from eqa_nodes.bench.running.manifest import MANIFEST, finish_manifest, read_manifest
 from eqa_nodes.bench.samples import ACTIVE, EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.storage.codec import write_json
 
 MARKS = {"s1": 5.0, "s2": 1.0, "h1": 3.0, "h2": 5.0}
 
@@ -132,6 +133,28 @@ def test_footnotes_say_what_is_not_comparable(tmp_path: Path) -> None:
     assert notes(table, "GPT-4V")[0].startswith("Majumdar et al. 2024, OpenEQA, table 2: those in ScanNet of 500")
     assert "62.3 % of the questions of openeqa are ambiguous (EXPRESS-Bench, section 5.2)" in table.notes
     assert "25.0 % of 4 questions are marked as ambiguous" in table.notes
+
+
+def test_footnotes_are_about_the_values_of_their_table(tmp_path: Path) -> None:
+    """Tables 2, 3 and 4 print C of all of EM-EQA: each names its own, once."""
+    two, three, four, _ = paper_tables(read_runs([run(tmp_path / "ours")]))
+    for table, own in ((two, "OpenEQA, table 2"), (three, "supplement, table 3"), (four, "supplement, table 4")):
+        said = "\n".join(notes(table, "ours"))
+        assert own in said
+        for other in {"OpenEQA, table 2", "supplement, table 3", "supplement, table 4"} - {own}:
+            assert other not in said
+    assert notes(three, "GPT-4 with ConceptGraphs")[0].count("n 1636") == 1
+
+
+@pytest.mark.parametrize(("task", "differ"), [(EM, False), (ACTIVE, True)])
+def test_a_limit_of_steps_ends_no_question_about_a_recording(tmp_path: Path, task: str, differ: bool) -> None:
+    marks = {"h1": 3.0, "h2": 5.0}
+    for name, steps in (("one", 0), ("two", 300)):
+        run(tmp_path / name, marks, task)
+        manifest = replace(read_manifest(tmp_path / name), config={"limits": {"steps": steps, "seconds": 9}})
+        write_json(tmp_path / name / MANIFEST, manifest)
+    table = paper_tables(read_runs([str(tmp_path / "one"), str(tmp_path / "two")]), ["2"])[0]
+    assert any("differ in their limits" in note for note in table.notes) == differ
 
 
 def express(out: Path) -> str:

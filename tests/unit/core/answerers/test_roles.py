@@ -216,8 +216,8 @@ def test_roles_are_configured_by_a_line_each(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "message"), [
     ("eyes=llava", "abstention, answer, blind, caption, filter, judge, regions, stop, values"),
-    ("judge=gpt-4o", "eqa bench score"), ("caption", "ROLE=MODEL"), ("caption=", "ROLE=MODEL"),
-    ("caption.colour=red", "image_side_px"),
+    ("judge=gpt-4o", "--judge-backend, --judge-model, --judge-prompt, --judge-image-side"),
+    ("caption", "ROLE=MODEL"), ("caption=", "ROLE=MODEL"), ("caption.colour=red", "image_side_px"),
     ("caption.image_side_px=big", "such as 512"), ("blind.how=choose", "choose for values, stop"),
     ("caption.prompt=/nowhere.txt", "cannot be read")])
 def test_what_is_no_role_or_value_is_refused(line: str, message: str) -> None:
