@@ -17,10 +17,10 @@ This page is made by `python -m eqa_nodes.bench.reference > docs/published.md`. 
 a run's data set beside the run's own ([benchmarks.md](benchmarks.md#published-numbers)).
 
 Values are as printed: per cent, `npl`, `ace` and `wce` shares of 1, `express_d_t` and `metres` metres, with the
-standard error where it is published; "±:" names another spread. Metrics have the names of `scores.json`. "n" is the number of questions; "–" means
-that it is not stated. "Forced" says that a blind guess replaces an abstention. "As quoted in" names where the values were
-read, where the systems' own papers were not at hand: a later paper, a README, or notes that several readers of the
-paper published and that agree.
+standard error where it is published; "±:" names another spread. Metrics have the names of `scores.json`. "n" is the
+number of questions; "–" means that it is not stated. "Forced" says that a blind guess replaces an abstention. "As
+quoted in" names where the values were read, where the systems' own papers were not at hand: a later paper, a README, or
+notes that several readers of the paper published and that agree.
 """
 
 

@@ -23,7 +23,6 @@ from eqa_nodes.bench.report.paper_layouts import Layout, PaperColumn, layouts_of
 from eqa_nodes.bench.samples import ACTIVE, Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 
-
 _OF_MOVING = ("steps", "metres", "area", "poses")  # limits
 
 
