@@ -61,6 +61,15 @@ def agreement(a: Marks, b: Marks, seed: int = 0, resamples: int = RESAMPLES) -> 
                      float(x.mean()), float(y.mean()), tuple(tuple(int(n) for n in row) for row in table))
 
 
+def rho_of(a: Marks, b: Marks) -> float | None:
+    """Return Spearman's rho over the questions that both marked; None for fewer than two different marks of one."""
+    both = sorted(a.keys() & b.keys())
+    if not both:
+        return None
+    x, y = (np.array([[marks[i] for i in both]], np.float64) for marks in (a, b))
+    return _finite(float(spearman(x, y)[0]))
+
+
 def against_others(people: Mapping[str, Marks], seed: int = 0, resamples: int = RESAMPLES) -> dict[str, Agreement]:
     """Compare each person with the others pooled, whose mark of a question is their mean (OpenEQA, supplement, L).
 

@@ -13,7 +13,7 @@ from eqa_nodes.bench.judges.marking import mark_run
 from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES
-from eqa_nodes.bench.metrics.agreement import agreement
+from eqa_nodes.bench.metrics.agreement import Marks, agreement, rho_of
 from eqa_nodes.bench.metrics.formulas import openeqa_c
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_json
@@ -29,7 +29,8 @@ class Variant:
     """One setting of the judge on the same answers. c: mean of (sigma - 1) / 4, None where nothing was marked.
 
     rho, low, high, equal: against the base judge; None where too little was marked, or every mark is the same.
-    confusion: [mark of the base - 1][mark of this setting - 1] -> answers; () of the base itself.
+    confusion: [mark of the base - 1][mark of this setting - 1] -> answers; () of the base itself. rhos: to each setting
+    of the study in its order, the base first.
     """
 
     axis: str
@@ -44,6 +45,7 @@ class Variant:
     high: float | None = None
     equal: float | None = None
     confusion: tuple[tuple[int, ...], ...] = ()
+    rhos: tuple[float | None, ...] = ()
 
 
 def variants(base: JudgeOptions, axes: Sequence[str],
@@ -81,7 +83,7 @@ def sweep(run: Path, judge: str, base: JudgeOptions, axes: Sequence[str], *, mod
     that of each variant. Raises ConfigError, StorageError.
     """
     rows: list[Variant] = []
-    base_marks: dict[str, float] = {}
+    kept: list[Marks] = []
     for axis, value, options in variants(base, axes, models):
         what = f"{axis} {value}".strip()
         with CachedJudge(open_named(judge, options), run / MARKS) as cached:
@@ -90,12 +92,12 @@ def sweep(run: Path, judge: str, base: JudgeOptions, axes: Sequence[str], *, mod
         marks = {q.id: q.sigma for q in scored if q.sigma is not None}
         c = sum(openeqa_c(sigma) for sigma in marks.values()) / len(marks) if marks else None
         row = Variant(axis, value, cached.name, cached.version, len(marks), len(scored) - len(marks), c)
-        if not rows:
-            base_marks = marks
-        elif marks.keys() & base_marks.keys():
-            same = agreement(base_marks, marks, seed)
+        kept.append(marks)
+        if rows and marks.keys() & kept[0].keys():
+            same = agreement(kept[0], marks, seed)
             row = replace(row, rho=same.rho, low=same.low, high=same.high, equal=same.equal,
                           confusion=same.confusion)
         rows.append(row)
+    rows = [replace(row, rhos=tuple(rho_of(own, other) for other in kept)) for row, own in zip(rows, kept, strict=True)]
     write_json(run / ROBUSTNESS, rows)
     return rows

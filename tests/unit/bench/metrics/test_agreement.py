@@ -214,6 +214,11 @@ def test_sweep(run: Path) -> None:
     assert (lost.marked, lost.unscored) == (1, 2)
     assert lost.rho is None
     assert len({r.version for r in rows}) == len(rows)
+    places = {(r.axis, r.value): k for k, r in enumerate(rows)}
+    for row in rows:  # the matrices of the supplement's tables: each setting with each other one
+        assert len(row.rhos) == len(rows) and row.rhos[0] == pytest.approx(1 if row.axis == "base" else row.rho)
+        assert [other.rhos[places[row.axis, row.value]] for other in rows] == list(row.rhos)
+    assert table["role", "master"].rhos[places["temperature", "0.3"]] == pytest.approx(plain_rho([3, 1, 1], [2, 4, 1]))
     assert read_json(run / ROBUSTNESS)[0]["axis"] == "base"
     assert ("temperature 0.3", 5, 5) in calls
     before = (run / MARKS).read_bytes()
