@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, read_manifest, utc_now
+from eqa_nodes.bench.running.manifest import MIXED, begin_manifest, finish_manifest, read_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, read_samples, write_samples
+from eqa_nodes.bench.samples import ACTIVE, Sample, read_samples, write_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.storage.names import inside
@@ -60,12 +60,14 @@ def mix(runs: Mapping[str, Path], out: Path, count: int = 0, seed: int = 0) -> C
         raise ConfigError(f"{count} answers are wanted, and the runs have {total} that can be marked")
     drawn = _drawn(found, count or total, seed)
     ids = {_id(a.source, seed): a for a in drawn}
-    datasets = {read_manifest(folder).dataset for folder in runs.values()}
+    of = [read_manifest(folder) for folder in runs.values()]
+    datasets, tasks = {m.dataset for m in of}, {m.task for m in of}
     out.mkdir(parents=True, exist_ok=True)
     samples = [replace(a.sample, id=name) for name, a in sorted(ids.items())]
     with PredictionWriter(out) as writer:
         begin_manifest(out, datasets.pop() if len(datasets) == 1 else "mixed", samples, seed=seed, model="several runs",
-                       config={"mixed": {name: str(folder) for name, folder in runs.items()}, "count": count})
+                       config={MIXED: {name: str(folder) for name, folder in runs.items()}, "count": count},
+                       task=tasks.pop() if len(tasks) == 1 else ACTIVE)
         write_samples(out / SAMPLES, samples)
         write_json(out / SOURCES, {name: a.source for name, a in ids.items()})
         for name, answered in sorted(ids.items()):

@@ -17,7 +17,7 @@ from eqa_nodes.bench.metrics.scores import Scores
 from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Judging, Limit, Published, Subset, Table
-from eqa_nodes.bench.running.manifest import RunManifest
+from eqa_nodes.bench.running.manifest import MIXED, RunManifest
 from eqa_nodes.bench.samples import ACTIVE
 
 # Metrics that no judge of wording decides.
@@ -56,8 +56,11 @@ class Beside(NamedTuple):
 def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
     """Return the published values over all categories of the run's data set and task, for metrics that the run has.
 
-    What a paper prints in several tables counts once, as in the first of them.
+    What a paper prints in several tables counts once, as in the first of them. Answers of several runs stand beside
+    none.
     """
+    if MIXED in manifest.config:
+        return []
     metrics = scores.rows[0].metrics
     groups: dict[tuple[Table, str], list[Published]] = {}
     first: dict[tuple[Table, str, str], Published] = {}
@@ -75,6 +78,8 @@ def sentences(scores: Scores, manifest: RunManifest) -> list[str]:
     found = beside(scores, manifest)
     if found:
         return [row.sentence for row in found]
+    if MIXED in manifest.config:
+        return ["no published number stands beside answers of several runs"]
     if manifest.dataset == "house":
         return ["no published number stands beside a run in the built-in houses: other questions, drawn rooms instead "
                 "of scans of homes, another judge"]
@@ -112,6 +117,8 @@ def own_mean(scores: Scores, table: Table, metric: str) -> float | None:
 def reasons(table: Table, metric: str, scores: Scores, manifest: RunManifest) -> Iterator[str]:
     """Yield why the run's values of a metric are not comparable with those of a published table."""
     row, questions = scores.rows[0], chosen(scores, table.subset.source)
+    if MIXED in manifest.config:
+        yield "answers of several runs are mixed here"
     if metric not in NO_WORDING:
         yield from _of_judge(table.judging, scores.judge)
     elif metric in ("ace", "wce") and table.judging.model not in scores.confidence.lower():

@@ -5,7 +5,7 @@ Each row says in a footnote where it is from; a run's row also with which publis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -178,8 +178,9 @@ def _differences(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
 
 def _limits(run: ScoredRun) -> dict[str, Any]:
     """Return the limits that can end a question of the run; about a recording nothing moves."""
-    limits = dict(run.manifest.config.get("limits") or {})
-    return {name: value for name, value in limits.items() if run.manifest.task == ACTIVE or name not in _OF_MOVING}
+    limits = run.manifest.config.get("limits")
+    return {name: value for name, value in limits.items() if run.manifest.task == ACTIVE or name not in _OF_MOVING
+            } if isinstance(limits, Mapping) else {}
 
 
 def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:

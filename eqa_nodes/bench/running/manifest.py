@@ -21,6 +21,7 @@ from eqa_nodes.core.mapping.config import blind_m
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 
 MANIFEST = "manifest.json"
+MIXED = "mixed"  # in the config of a run that holds answers of several others (bench/mixing.py)
 _SAME = ("task", "dataset", "dataset_sha256", "seed", "model", "config")  # what a resumed run may not change
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.mixing import mix, read_sources
+from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import EpisodeResult, SequentialEngine, run_with
-from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.samples import EM, Sample, read_samples
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, NavigationError
 from eqa_nodes.core.types.questions import Answer
@@ -43,7 +44,8 @@ def runs(tmp_path: Path) -> dict[str, Path]:
     samples = [Sample(f"q{i}", f"What is thing {i}?", f"answer {i}", scene="house:1") for i in range(12)]
     folders = {name: tmp_path / name for name in ("blind", "frames", "human")}
     for name, folder in folders.items():
-        run_with(SequentialEngine(_Agent(name)), samples, folder, lambda *_: None, dataset="house", seed=0, model=name)
+        run_with(SequentialEngine(_Agent(name)), samples, folder, lambda *_: None, dataset="house", seed=0, model=name,
+                 task=EM)
     return folders
 
 
@@ -54,6 +56,7 @@ def of_run(out: Path) -> Counter[str]:
 def test_as_many_of_each_run_and_no_question_twice_while_others_are_left(runs: dict[str, Path], tmp_path: Path) -> None:
     counts = mix(runs, tmp_path / "mixed", 9, seed=1)
     assert counts == of_run(tmp_path / "mixed") == {"blind": 3, "frames": 3, "human": 3}
+    assert read_manifest(tmp_path / "mixed").task == EM  # as that of the runs
     sources = read_sources(tmp_path / "mixed")
     assert len({s.question for s in sources.values()}) == 9
     samples = {s.id: s for s in read_samples(tmp_path / "mixed" / "samples.jsonl")}

@@ -14,7 +14,7 @@ from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import BLIND, METRICS
 from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.reference import express, openeqa
-from eqa_nodes.bench.reference.beside import Beside, beside, ids_hash, sentences
+from eqa_nodes.bench.reference.beside import Beside, beside, ids_hash, reasons, sentences
 from eqa_nodes.bench.reference.published import PUBLISHED, published_page
 from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.running.manifest import RunManifest
@@ -224,6 +224,14 @@ def test_shares_stand_beside_shares_and_per_cent_beside_per_cent() -> None:
     for begin in ("npl 0.62 here; 0.34 Fine-EQA", "ace 0.25 here; 0.59 Fine-EQA", "wce 0.16 here; 0.22 Fine-EQA",
                   "express_c_star 60.0 here; 63.95 Fine-EQA"):
         assert any(line.startswith(begin) for line in lines), (begin, lines)
+
+
+def test_answers_of_several_runs_stand_beside_nothing() -> None:
+    """`eqa bench mix` makes a study of judges, whose mean is nobody's score."""
+    asked, mixed = [question(i) for i in IDS], manifest("openeqa", "active", 557, mixed={"a": "a", "b": "b"})
+    table = scores("openeqa", OFFICIAL, asked, openeqa_c=0.5)
+    assert sentences(table, mixed) == ["no published number stands beside answers of several runs"]
+    assert "answers of several runs are mixed here" in reasons(PUBLISHED[0].table, "openeqa_c", table, mixed)
 
 
 def test_the_built_in_house_stands_beside_nothing() -> None:
