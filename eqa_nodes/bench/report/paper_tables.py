@@ -19,9 +19,10 @@ from eqa_nodes.bench.reference.beside import own_values, reasons
 from eqa_nodes.bench.reference.express import AMBIGUOUS
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Published
-from eqa_nodes.bench.report.paper_layouts import Layout, PaperColumn, layouts_of
+from eqa_nodes.bench.report.paper_layouts import OWN_TABLES, Layout, PaperColumn, layouts_of
 from eqa_nodes.bench.samples import ACTIVE, Sample
-from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.errors import ConfigError, StorageError, unknown
+from eqa_nodes.core.storage.codec import read_json
 
 _OF_MOVING = ("steps", "metres", "area", "poses")  # limits
 
@@ -73,9 +74,21 @@ def read_runs(given: Iterable[str]) -> dict[str, list[ScoredRun]]:
     return found
 
 
-def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (),
-                 published: bool = True) -> list[PaperTable]:
-    """Return the tables of the runs' data set. numbers: which (default: all). Raises ConfigError."""
+def read_ambiguous(file: Path) -> dict[str, bool]:
+    """Read which questions have several right answers, {question_id: true or false}. Raises StorageError."""
+    marks = read_json(file)
+    if not isinstance(marks, dict) or not all(isinstance(mark, bool) for mark in marks.values()):
+        raise StorageError(f"{file} does not say which questions are ambiguous: expected {{question_id: true or "
+                           "false}")
+    return marks
+
+
+def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), published: bool = True,
+                 ambiguous: Mapping[str, bool] | None = None) -> list[PaperTable]:
+    """Return the tables of the runs' data set. numbers: which (default: all). Raises ConfigError.
+
+    ambiguous: which questions have several right answers; else what the samples' metadata say.
+    """
     datasets = {run.manifest.dataset for own in runs.values() for run in own}
     if len(datasets) != 1:
         raise ConfigError(f"a table has one data set, and these runs have {', '.join(sorted(datasets)) or 'none'}: "
@@ -87,11 +100,14 @@ def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (),
     for number in numbers:
         if number not in [layout.number for layout in layouts]:
             raise ConfigError(unknown("table", number, [layout.number for layout in layouts]))
-    beside = [p for p in PUBLISHED if p.table.dataset == dataset] if published else []
-    return [_table(layout, runs, beside) for layout in layouts if not numbers or layout.number in numbers]
+    beside = [p for p in PUBLISHED if p.table.dataset == dataset] if published and dataset in OWN_TABLES else []
+    shares = tuple(_ambiguous(runs, ambiguous or {}))
+    return [_table(layout, runs, beside, shares) for layout in layouts if not numbers or layout.number in numbers]
 
 
-def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Published]) -> PaperTable:
+def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Published],
+           shares: Sequence[str]) -> PaperTable:
+    """shares: the last notes, about the questions."""
     notes: list[str] = []
 
     def numbered(said: Iterable[str]) -> tuple[int, ...]:
@@ -113,8 +129,8 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
         shown = [run for run in own if any(column.task == run.manifest.task for column in layout.columns)]
         said = [note for run in shown for note in _of_run(run, printed, first[run.manifest.task])]
         rows.append(PaperRow(name, cells, numbered(said), True))
-    notes += _ambiguous(runs)
-    return PaperTable(layout.number, layout.title, tuple(c.heading for c in layout.columns), tuple(rows), tuple(notes))
+    return PaperTable(layout.number, layout.title, tuple(c.heading for c in layout.columns), tuple(rows),
+                      (*notes, *shares))
 
 
 def _sources(found: Iterable[Published]) -> Iterator[str]:
@@ -183,16 +199,18 @@ def _limits(run: ScoredRun) -> dict[str, Any]:
             } if isinstance(limits, Mapping) else {}
 
 
-def _ambiguous(runs: dict[str, list[ScoredRun]]) -> Iterator[str]:
+def _ambiguous(runs: dict[str, list[ScoredRun]], marks: Mapping[str, bool]) -> Iterator[str]:
     """Yield the share of questions with several right answers: as published, as marked, and as built-in houses tell."""
-    some = next(iter(runs.values()))[0]
-    if (share := AMBIGUOUS.get(some.manifest.dataset)) is not None:
-        yield f"{share} % of the questions of {some.manifest.dataset} are ambiguous (EXPRESS-Bench, section 5.2)"
-    marked = [m for s in some.samples.values() if isinstance(m := s.metadata.get("ambiguous"), bool)]
+    every = [run for own in runs.values() for run in own]
+    dataset, samples = every[0].manifest.dataset, {name: s for run in every for name, s in run.samples.items()}
+    if (share := AMBIGUOUS.get(dataset)) is not None:
+        yield f"{share} % of the questions of {dataset} are ambiguous (EXPRESS-Bench, section 5.2)"
+    marked = [mark for name, sample in samples.items()
+              if isinstance(mark := marks.get(name, sample.metadata.get("ambiguous")), bool)]
     if marked:
         yield f"{100 * sum(marked) / len(marked):.1f} % of {len(marked)} questions are marked as ambiguous"
-    elif some.manifest.dataset.startswith("house"):
-        yield _in_houses(some.samples.values())
+    elif dataset.startswith("house"):
+        yield _in_houses(samples.values())
 
 
 def _in_houses(samples: Iterable[Sample]) -> str:

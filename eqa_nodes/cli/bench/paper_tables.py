@@ -20,16 +20,20 @@ class PaperTables:
     tables: tuple[str, ...] = option((), "numbers of the tables, such as 2,5 (default: all)", type=names_of,
                                      metavar="N,..")
     no_published: bool = flag("leave the published rows out")
+    ambiguous: Path | None = option(None, "JSON file {question_id: true or false}: which questions have several right "
+                                    "answers; their share is stated below the tables (default: what the data set says)",
+                                    metavar="FILE")
     out: Path | None = option(None, "folder for table-N.md, table-N.tex and table-N.csv (default: not written)",
                               metavar="DIR", writes=FOLDER)
 
     def run(self) -> int:
         """Print the tables; write them where that was asked for."""
         from eqa_nodes.bench.report.paper_formats import TerminalTable, write_tables
-        from eqa_nodes.bench.report.paper_tables import paper_tables, read_runs
+        from eqa_nodes.bench.report.paper_tables import paper_tables, read_ambiguous, read_runs
         from eqa_nodes.cli.bench.tables import wide_console
 
-        found = paper_tables(read_runs(self.runs), self.tables, not self.no_published)
+        marks = None if self.ambiguous is None else read_ambiguous(self.ambiguous)
+        found = paper_tables(read_runs(self.runs), self.tables, not self.no_published, marks)
         console = wide_console()
         for table in found:
             console.print(TerminalTable(table))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -133,6 +134,27 @@ def test_footnotes_say_what_is_not_comparable(tmp_path: Path) -> None:
     assert notes(table, "GPT-4V")[0].startswith("Majumdar et al. 2024, OpenEQA, table 2: those in ScanNet of 500")
     assert "62.3 % of the questions of openeqa are ambiguous (EXPRESS-Bench, section 5.2)" in table.notes
     assert "25.0 % of 4 questions are marked as ambiguous" in table.notes
+
+
+def test_columns_of_another_paper_have_no_published_rows(tmp_path: Path) -> None:
+    """ExploraQA prints seen and unseen scenes apart, for which OpenEQA's table 2 has no columns."""
+    out = tmp_path / "ours"
+    write_run(out, "exploraqa", [Sample("a", "Is it on?", "yes", category="state recognition")],
+              Published({"a": "yes"}, {"a": 8.0}), {}, "ours")
+    finish_manifest(out, task=ACTIVE)
+    score_run(out, GivenMarks({"a": 5.0}, "m"))
+    assert [row.name for row in paper_tables(read_runs([str(out)]), ["2"])[0].rows] == ["ours"]
+
+
+def test_people_may_say_which_questions_are_ambiguous(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No published file says it; a question counts once, in however many runs it was asked."""
+    runs, file = [run(tmp_path / name) for name in ("ours", "other")], tmp_path / "marks.json"
+    file.write_text(json.dumps({"s1": True, "s2": True, "h1": True, "h2": False, "nowhere": True}))
+    assert main(["bench", "table", *runs, "--tables", "2", "--ambiguous", str(file)]) == 0
+    assert "75.0 % of 4 questions are marked as ambiguous" in capsys.readouterr().out
+    file.write_text(json.dumps({"s1": 1}))
+    assert main(["bench", "table", *runs, "--ambiguous", str(file)]) == 2
+    assert "expected {question_id: true or false}" in capsys.readouterr().err
 
 
 def test_footnotes_are_about_the_values_of_their_table(tmp_path: Path) -> None:
