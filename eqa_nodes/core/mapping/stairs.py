@@ -80,7 +80,7 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
         for number, box in enumerate(ndimage.find_objects(groups), 1):
             here = np.zeros(cells.shape, bool)
             here[box] = groups[box] == number
-            if _is_stairs(sign * level[here & seen], np.count_nonzero(here), sign > 0, body.step, voxel_m):
+            if _is_stairs(sign * level[here & seen], int(np.count_nonzero(here)), sign > 0, body.step, voxel_m):
                 stairs |= here
             elif sign < 0 or not _may_go_on(np.where(here & seen, level, 0), unknown, body.step, voxel_m):
                 continue
