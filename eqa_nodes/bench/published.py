@@ -1,8 +1,9 @@
 """Published results of other projects as a run of this one: their answers, marks and path lengths, to be scored again.
 
 Forms: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem (also
-Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ...; lengths of reference
-paths, {question_id: metres} (gt_path_length.json); those of published_forms.py.
+Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ..., with Pred-EQA's
+express_bench_info_*.json of EXPRESS-Bench; lengths of reference paths, {question_id: metres} (gt_path_length.json);
+those of published_forms.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from eqa_nodes.bench.published_forms import (
     MOST_BYTES,
     Published,
     is_trajectories,
+    read_evaluated,
     read_express,
     read_steps,
     read_trajectories,
@@ -32,6 +34,7 @@ from eqa_nodes.recordings.plain_pickle import load_plain
 
 _ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, less their parts and endings
 _RESULTS = "results.pkl"  # EXPRESS-Bench's
+_INFO = "express_bench_info"  # Pred-EQA's of EXPRESS-Bench: the distance to the target, and that from the start
 
 
 def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
@@ -42,7 +45,7 @@ def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
     if path.suffix == ".pkl":
         return read_express(path, samples)
     if not path.is_dir():
-        return Published(_answers(path))
+        return read_evaluated(path, samples) if _is_evaluated(path) else Published(_answers(path))
     if (path / _RESULTS).is_file():
         return read_express(path / _RESULTS, samples)
     if is_trajectories(path):
@@ -56,7 +59,8 @@ def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
     metres: dict[str, float] = {}
     for file in _parts(path, _PATHS, ".pkl"):
         metres |= read_numbers(file)
-    return Published(found, metres)
+    return Published(found, metres, target_m=_distances(path, "goal_dis"),
+                     reference_m=_distances(path, "geodesic_distance"))
 
 
 def read_lengths(path: Path) -> dict[str, float]:
@@ -83,18 +87,15 @@ def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Pub
     """Write a run directory that holds what was published; return the ids of questions without an answer.
 
     lengths: of the reference paths, metres, in place of the data set's. source: names where the answers come from.
-    Steps are published of tasks alone, and without path lengths no metres: what would need them has no value. Raises
-    ConfigError for ids that the data set does not have, path lengths of some answers only, or a directory that holds
-    another run.
+    Steps are published of tasks alone, and without path lengths no metres: what would need them has no value. An answer
+    whose length alone is missing has an infinite path: Pred-EQA writes no lengths of episodes that ended without a
+    choice. Raises ConfigError for ids that the data set does not have, or a directory that holds another run.
     """
     samples = [_with_lengths(sample, published, lengths) for sample in samples]
     check_samples(samples)
     if strange := sorted(set(published.answers) - {s.id for s in samples}):
         raise ConfigError(f"{len(strange)} answers are of questions that {dataset} does not have, such as "
                           f"{strange[0]!r}: choose the data set and --split that they were asked from")
-    given = published.metres.keys() | {name for name, mark in published.marks.items() if mark.sigma is None}
-    if published.metres and (lost := sorted(set(published.answers) - given)):
-        raise ConfigError(f"{len(lost)} answers have no path length, such as {lost[0]!r}: give all of them, or none")
     out.mkdir(parents=True, exist_ok=True)
     with PredictionWriter(out) as writer:
         begin_manifest(out, dataset, samples, model=source, config={"published": source})
@@ -120,13 +121,36 @@ def _prediction(name: str, published: Published) -> Prediction:
     text = published.answers[name]
     receipt = Receipt(published.steps.get(name, 0), published.metres.get(name, 0.0))
     return Prediction(name, Answer(text or "", abstained=text is None, receipt=receipt),
-                      predicates=published.predicates.get(name, ()), target_m=published.target_m.get(name))
+                      predicates=published.predicates.get(name, ()), target_m=published.target_m.get(name),
+                      succeeded=published.succeeded.get(name), endless=published.endless(name))
 
 
 def _parts(folder: Path, name: str, ending: str) -> list[Path]:
     """Return the file of a name, or its parts where it was never put together."""
     whole = folder / f"{name}{ending}"
     return [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*{ending}"))
+
+
+def _distances(folder: Path, named: str) -> dict[str, float]:
+    """Return a distance of Pred-EQA's by question id; an infinite one is that of no path, and null is not known."""
+    found: dict[str, float] = {}
+    for file in _parts(folder, _INFO, ".json"):
+        data = _parsed(file, loads)
+        if not isinstance(data, dict) or not all(isinstance(each, dict) for each in data.values()):
+            raise ConfigError(f"{file} must hold {{question id: {{{named}: metres}}}}")
+        for name, each in data.items():
+            value = each.get(named)
+            if value is not None and not (type(value) in (int, float) and value >= 0):
+                raise ConfigError(f"{file}: {named} of question {name!r} must be a length, not {value!r:.40}")
+            if value is not None and math.isfinite(value):
+                found[name] = float(value)
+    return found
+
+
+def _is_evaluated(path: Path) -> bool:
+    """Say whether a file holds Pred-EQA's marked results of EXPRESS-Bench instead of answers."""
+    data = _parsed(path, loads)
+    return isinstance(data, list) and bool(data) and all(isinstance(r, dict) and "gen_answer" in r for r in data)
 
 
 def _answers(path: Path) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Result files of EXPRESS-Bench (results.pkl) and EmbodiedEval (a folder of trajectories), read as data."""
+"""Result files of EXPRESS-Bench (results.pkl; Pred-EQA's, too) and EmbodiedEval (trajectories), read as data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eqa_nodes.recordings.agent_state import PICKLED_NAMES, pickled_number
 from eqa_nodes.recordings.plain_pickle import load_plain
 
 MOST_BYTES = 200_000_000
-_EXPRESS_FIELDS = ("question_ind", "question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")
+_EXPRESS_FIELDS = ("question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")
 _TRAJECTORY = re.compile(r"traj(\d+)", re.ASCII)
 _STEP = re.compile(r"(\d+)a\.json", re.ASCII)
 
@@ -29,7 +29,7 @@ class Published:
 
     metres: path lengths; marks: given by the results themselves; target_m: distance from the last position to the
     target in metres, where a path leads there; reference_m: lengths of reference paths; steps: of a task, with its
-    predicates as Prediction has them.
+    predicates and whether it was done, as Prediction has them.
     """
 
     answers: Mapping[str, str | None] = field(default_factory=dict)
@@ -39,6 +39,11 @@ class Published:
     reference_m: Mapping[str, float] = field(default_factory=dict)
     steps: Mapping[str, int] = field(default_factory=dict)
     predicates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    succeeded: Mapping[str, bool] = field(default_factory=dict)
+
+    def endless(self, name: str) -> bool:
+        """Return whether an answer alone has no path length: its path is infinite, as 3D-Mem's scorer counts it."""
+        return bool(self.metres) and name not in self.metres
 
 
 def read_express(path: Path, samples: Sequence[Sample]) -> Published:
@@ -53,11 +58,27 @@ def read_express(path: Path, samples: Sequence[Sample]) -> Published:
         data = load_plain(path.read_bytes(), PICKLED_NAMES, path)
         if not isinstance(data, list) or not all(isinstance(result, dict) for result in data):
             raise ValueError("it must hold a list of results")
-        rows = [_express_row(result, samples) for result in data]
+        return _of_rows([_express_row(result, _counted(result, samples)) for result in data])
     except (OSError, ValueError, TypeError, EqaError) as error:
         raise ConfigError(f"{path} cannot be read as results of EXPRESS-Bench: {error}") from error
+
+
+def read_evaluated(path: Path, samples: Sequence[Sample]) -> Published:
+    """Read what Pred-EQA writes of EXPRESS-Bench, express_bench_evaluation_results.json: results by question id.
+
+    As in its scorer results without an `accuracy_score` count nowhere. Raises ConfigError as read_express.
+    """
+    known = {sample.id: sample for sample in samples}
+    try:
+        return _of_rows([_express_row(result, _named(result, known)) for result in load(path)
+                         if "accuracy_score" in result])
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{path} cannot be read as results of Pred-EQA on EXPRESS-Bench: {error}") from error
+
+
+def _of_rows(rows: Sequence[_ExpressRow]) -> Published:
     if len({row.id for row in rows}) != len(rows):
-        raise ConfigError(f"{path} holds a question twice")
+        raise ValueError("it holds a question twice")
     return Published({r.id: r.answer for r in rows}, {r.id: r.metres for r in rows if math.isfinite(r.metres)},
                      {r.id: r.mark for r in rows}, {r.id: r.target_m for r in rows if math.isfinite(r.target_m)},
                      {r.id: r.reference_m for r in rows})
@@ -73,23 +94,36 @@ class _ExpressRow:
     reference_m: float
 
 
-def _express_row(result: Mapping[str, Any], samples: Sequence[Sample]) -> _ExpressRow:
-    for name in _EXPRESS_FIELDS:
-        if name not in result:
-            raise ValueError(f"a result has no {name!r}")
-    index = result["question_ind"]
+def _counted(result: Mapping[str, Any], samples: Sequence[Sample]) -> Sample:
+    index = _field(result, "question_ind")
     if type(index) is not int or not 0 <= index < len(samples):
         raise ValueError(f"question_ind {index!r:.40} is none of the data set's {len(samples)} questions")
-    sample = samples[index]
-    if result["question"] != sample.question:
-        raise ValueError(f"question {index} is {result['question']!r:.60} there and {sample.question!r:.60} in the "
-                         "data set: name the data file that was asked")
-    answer, eac = result["gen_answer"], result["EAC"]
+    return samples[index]
+
+
+def _named(result: Mapping[str, Any], samples: Mapping[str, Sample]) -> Sample:
+    name = str(_field(result, "question_id"))
+    if name not in samples:
+        raise ValueError(f"question_id {name!r:.40} is none of the data set's {len(samples)} questions")
+    return samples[name]
+
+
+def _field(result: Mapping[str, Any], name: str) -> Any:
+    if name not in result:
+        raise ValueError(f"a result has no {name!r}")
+    return result[name]
+
+
+def _express_row(result: Mapping[str, Any], sample: Sample) -> _ExpressRow:
+    asked, answer, eac, *lengths = (_field(result, name) for name in _EXPRESS_FIELDS)
+    if asked != sample.question:
+        raise ValueError(f"question {sample.id} is {asked!r:.60} there and {sample.question!r:.60} in the data set: "
+                         "name the data file that was asked")
     if not isinstance(answer, str) or not isinstance(eac, str):
-        raise ValueError(f"gen_answer and EAC of question {index} must be texts")
-    metres, target_m, reference_m = (pickled_number(result[name]) for name in _EXPRESS_FIELDS[4:])
+        raise ValueError(f"gen_answer and EAC of question {sample.id} must be texts")
+    metres, target_m, reference_m = map(pickled_number, lengths)
     if not (metres >= 0 and target_m >= 0 and reference_m >= 0):
-        raise ValueError(f"a length of question {index} is negative or no number")
+        raise ValueError(f"a length of question {sample.id} is negative or no number")
     try:
         mark = Mark(*read_official_eac(eac)) if math.isfinite(metres) else Mark(None, None, "its path is infinite")
     except ValueError as error:
@@ -105,11 +139,14 @@ def is_trajectories(folder: Path) -> bool:
 def read_trajectories(folder: Path) -> Published:
     """Read EmbodiedEval's trajNNNN/ with task.json and NNNNa.json a step, or traj.json. Raises ConfigError.
 
-    The state after the last step counts: of a single predicate `done_after_action`, of several `predicates_done`.
+    The state after the last step counts. `done_after_action` says whether the task is done, also where the predicates
+    say otherwise (an episode that an error ends keeps an older list), and is the state of a single predicate; that of
+    several is `predicates_done`.
     """
     answers: dict[str, str | None] = {}
     steps: dict[str, int] = {}
     predicates: dict[str, tuple[bool, ...]] = {}
+    succeeded: dict[str, bool] = {}
     for each in sorted(folder.iterdir()):
         if not (named := _TRAJECTORY.fullmatch(each.name)) or not each.is_dir():
             continue
@@ -123,7 +160,8 @@ def read_trajectories(folder: Path) -> Published:
             last.refuse("predicates_done", f"must hold 1, 0 or -1 for each predicate, got {done!r:.60}")
         answers[name] = last.text("action") if "action" in last else ""
         steps[name], predicates[name] = len(logs), tuple(value == 1 for value in done)
-    return Published(answers, steps=steps, predicates=predicates)
+        succeeded[name] = last.get("done_after_action") == 1
+    return Published(answers, steps=steps, predicates=predicates, succeeded=succeeded)
 
 
 def read_steps(folder: Path) -> dict[str, int]:

@@ -49,7 +49,8 @@ class QuestionScore:
     trace. expects: the kind of answer that was asked for, where the data set says it. judged: whether it asks for an
     answer, or is scored by predicates alone. limit: the limit that ended the search, in words, "" = none. source: of
     the scene ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor. blind_calls,
-    blind_tokens, blind_money: what the blind answer cost, which is in no other count.
+    blind_tokens, blind_money: what the blind answer cost, which is in no other count. succeeded, endless: as
+    Prediction has them.
     """
 
     id: str
@@ -87,6 +88,8 @@ class QuestionScore:
     blind_calls: int = 0
     blind_tokens: int = 0
     blind_money: float = 0.0
+    succeeded: bool | None = None
+    endless: bool = False
 
     @property
     def unscored(self) -> bool:
@@ -136,7 +139,8 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         prediction.predicates, errors.position_m, errors.time_s, allowed if isinstance(allowed, int) else None,
         navqa.expected(sample), bool(sample.answer), receipt.money,
         poses.number, receipt.limit, source_of(sample), sample.metadata.get("multi_floor") is True,
-        guess.calls, guess.tokens_in + guess.tokens_out, guess.money)
+        guess.calls, guess.tokens_in + guess.tokens_out, guess.money,
+        prediction.succeeded, prediction.endless)
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from eqa_nodes.bench.metrics import formulas as metrics
@@ -15,9 +16,14 @@ def _reference(q: QuestionScore, unit: str) -> float | None:
     return None if q.reachable is False else reference
 
 
+def _travelled(q: QuestionScore, unit: str) -> float:
+    """Return p: infinite where published results have path lengths, and none of this answer."""
+    return math.inf if q.endless else q.steps if unit == "steps" else q.metres
+
+
 def _ratio(q: QuestionScore, unit: str) -> float | None:
     reference = _reference(q, unit)
-    return None if reference is None else metrics.path_ratio(reference, q.steps if unit == "steps" else q.metres)
+    return None if reference is None else metrics.path_ratio(reference, _travelled(q, unit))
 
 
 _Marked = Callable[[QuestionScore, float], float | None]  # a metric of a question and its mark
@@ -34,20 +40,20 @@ def _marked(of: _Marked, guess: bool = False) -> Callable[[QuestionScore], float
 
 def _efficiency(q: QuestionScore, sigma: float, unit: str) -> float | None:
     reference = _reference(q, unit)
-    return None if reference is None else metrics.openeqa_e(sigma, reference, q.steps if unit == "steps" else q.metres)
+    return None if reference is None else metrics.openeqa_e(sigma, reference, _travelled(q, unit))
 
 
 def _express_e(q: QuestionScore, sigma: float) -> float | None:
     """Return E_path; as in EXPRESS-Bench's scorer, whether the last position leads to the target does not matter."""
     if q.delta is None or q.reference_metres is None:
         return None
-    return metrics.express_e_path(sigma, q.delta, q.reference_metres, q.metres)
+    return metrics.express_e_path(sigma, q.delta, q.reference_metres, _travelled(q, "metres"))
 
 
 def _spl(q: QuestionScore) -> float | None:
     if q.final_m is None or q.reference_metres is None:
         return None
-    return metrics.spl(metrics.arrived(q.final_m), q.reference_metres, q.metres)
+    return metrics.spl(metrics.arrived(q.final_m), q.reference_metres, _travelled(q, "metres"))
 
 
 def _predicates(of: Callable[[QuestionScore], float]) -> Callable[[QuestionScore], float | None]:
@@ -57,7 +63,12 @@ def _predicates(of: Callable[[QuestionScore], float]) -> Callable[[QuestionScore
 def _task_spl(q: QuestionScore) -> float | None:
     if not q.predicates or q.reference_steps is None:
         return None
-    return metrics.spl(metrics.task_success(q.predicates), q.reference_steps, q.steps)
+    return metrics.spl(_done(q), q.reference_steps, q.steps)
+
+
+def _done(q: QuestionScore) -> bool:
+    """Return whether a task is done: by its predicates, unless a published result says it."""
+    return metrics.task_success(q.predicates) if q.succeeded is None else q.succeeded
 
 
 def _normalised_steps(q: QuestionScore) -> float | None:
@@ -69,7 +80,7 @@ def _wce(q: QuestionScore) -> float | None:
     reference = _reference(q, "metres")
     if reference is None or q.confidence is None:
         return None
-    return metrics.weighted_confidence(q.confidence, reference, q.metres)
+    return metrics.weighted_confidence(q.confidence, reference, _travelled(q, "metres"))
 
 
 # C and E of OpenEQA, which also have a value with force-a-guess (supplement G).
@@ -98,14 +109,14 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "hm_eqa_accuracy": _marked(lambda q, sigma: metrics.choice_accuracy(sigma) if q.multiple_choice else None),
     "hm_eqa_normalised_steps": _normalised_steps,
     **{FORCED[name]: _marked(of, guess=True) for name, of in _OPENEQA.items()},
-    "succ": _predicates(lambda q: float(metrics.task_success(q.predicates))),
+    "succ": _predicates(lambda q: float(_done(q))),
     "gcs": _predicates(lambda q: metrics.goal_condition_success(q.predicates)),
     "task_spl": _task_spl,
     "position_error_m": lambda q: q.position_error_m,
     "time_error_s": lambda q: q.time_error_s,
     "navqa_correct": lambda q: navqa.correct(q.expects, q.position_error_m, q.time_error_s),
     "steps": lambda q: float(q.steps),
-    "metres": lambda q: q.metres,
+    "metres": lambda q: None if q.endless else q.metres,
     "seconds": lambda q: q.seconds,
     "calls": lambda q: float(q.calls),
     "tokens": lambda q: float(q.tokens),

@@ -24,10 +24,10 @@ class Column(NamedTuple):
     cell: Callable[[Row], str]
 
 
-def _percent(name: str, interval: bool = False) -> Callable[[Row], str]:
+def _percent(name: str, interval: bool = False, digits: int = 1) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
         s = row.metrics[name]
-        return shown(s if interval else s._replace(low=None, high=None), 100, 1)
+        return shown(s if interval else s._replace(low=None, high=None), 100, digits)
 
     return cell
 
@@ -134,7 +134,11 @@ def footnotes(scores: Scores) -> list[str]:
         notes.append(f"normalised steps {_percent('hm_eqa_normalised_steps')(row)} %: poses up to 3 m apart as a share "
                      f"of int(3 sqrt(A)), which ended {sum(q.limit.endswith(' poses') for q in scores.questions)} "
                      "episodes" + (f"; {over} took more, and count as 1" if over else ""))
-    if nowhere := sum(q.reference_metres == 0 == q.metres and q.status != "failed" for q in scores.questions):
+    if endless := sum(q.endless for q in scores.questions):
+        notes.append(f"{_said(endless, 'answer has', 'answers have')} no path length beside those published: an "
+                     "infinite path, so 0 in E, and in no mean of metres")
+    if nowhere := sum(q.reference_metres == 0 == q.metres and q.status != "failed" and not q.endless
+                      for q in scores.questions):
         still = _said(nowhere, "question with a path of 0 m counts", "questions with a path of 0 m count")
         notes.append(f"{still} in E with l / max(p, l) = 1, since the reference path is 0 m, too; published scorers "
                      "divide 0 by 0 there")
@@ -154,5 +158,5 @@ def _said(n: int, one: str, many: str) -> str:
 
 
 def _of_tasks(row: Row) -> str:
-    return (f"tasks, {row.name}: Succ. {_percent('succ', interval=True)(row)} %, GcS {_percent('gcs')(row)} %, SPL "
-            f"{_percent('task_spl')(row)} % in steps, n {row.metrics['succ'].n}")
+    succ, gcs, spl = (_percent(name, name == "succ", digits=2)(row) for name in ("succ", "gcs", "task_spl"))
+    return f"tasks, {row.name}: Succ. {succ} %, GcS {gcs} %, SPL {spl} % in steps, n {row.metrics['succ'].n}"

@@ -25,6 +25,8 @@ class Prediction:
     anything, None where it was not asked for. note: what a person should know of how it came about, "" = nothing.
     predicates: which goal predicates of a task were true at the end, in the task's order; () = it has none. target_m:
     distance from the last position to the target in metres, as somebody published it; None: the scorer measures it.
+    succeeded: whether the task was done, as somebody published it; None: when all its predicates are true. endless:
+    the path counts as infinite, since published results have lengths and none of this one.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Prediction:
     note: str = ""
     predicates: tuple[bool, ...] = ()
     target_m: float | None = None
+    succeeded: bool | None = None
+    endless: bool = False
 
     @property
     def failed(self) -> bool:

@@ -12,6 +12,7 @@ from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics.scores import Row, score_run
 from eqa_nodes.bench.published import read_numbers, read_published, write_run
 from eqa_nodes.bench.published_forms import Published
+from eqa_nodes.bench.report.tables import footnotes
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
@@ -111,9 +112,19 @@ def test_numbers_are_read_as_data(tmp_path: Path) -> None:
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'strange'"):
         write_run(tmp_path / "x", "mine", SAMPLES, Published({"strange": "a"}), {}, "theirs")
-    with pytest.raises(ConfigError, match="no path length, such as 'b'"):
-        write_run(tmp_path / "y", "mine", SAMPLES, Published({"a": "x", "b": "y"}, {"a": 1.0}), {}, "theirs")
-    assert not (tmp_path / "x").exists() and not (tmp_path / "y").exists()
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("failed", ["leave-out", "blind"])
+def test_an_answer_whose_path_length_alone_is_missing_has_an_infinite_path(tmp_path: Path, failed: str) -> None:
+    """Pred-EQA writes answers of all episodes, and path lengths of those that ended with a choice."""
+    published = Published({"a": "a lamp", "b": "a bed"}, {"a": 8.0})
+    write_run(tmp_path, "mine", SAMPLES[:2], published, LENGTHS, "theirs")
+    scores = score_run(tmp_path, GivenMarks({"a": 3, "b": 5}, "m"), failed=failed, blind=GivenMarks(BLIND, "b"))
+    row = scores.rows[0]
+    means = {name: row.metrics[name].mean for name in ("openeqa_c", "openeqa_e_metres", "metres")}
+    assert means == pytest.approx({"openeqa_c": (0.5 + 1) / 2, "openeqa_e_metres": (0.5 * 4 / 8 + 0) / 2, "metres": 8})
+    assert any(note.startswith("1 answer has no path length") for note in footnotes(scores))
 
 
 def test_the_command_scores_published_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
