@@ -71,6 +71,15 @@ def test_questions_without_an_answer_count_as_chosen(tmp_path: Path, failed: str
     assert row.metrics["blind_c"].n == 3
 
 
+def test_a_question_without_a_blind_mark_is_said_to_be_in_no_mean(tmp_path: Path) -> None:
+    write_run(tmp_path, "mine", SAMPLES, read_published(results(tmp_path / "results")), LENGTHS, "theirs")
+    scores = score_run(tmp_path, GivenMarks(MARKS, "m"), failed="blind", blind=GivenMarks({"a": 1}, "b"))
+    assert scores.rows[0].metrics["openeqa_c"].n == 2
+    assert any(note.startswith("2 of them have no blind mark and are in no mean") for note in footnotes(scores))
+    all_known = score_run(tmp_path, GivenMarks(MARKS, "m"), failed="blind", blind=GivenMarks(BLIND, "b"))
+    assert not any("no blind mark" in note for note in footnotes(all_known))
+
+
 def test_answers_without_path_lengths_have_no_efficiency(tmp_path: Path) -> None:
     write_run(tmp_path, "mine", SAMPLES, Published({"a": "a lamp", "b": None}), LENGTHS, "theirs")
     row = scored(tmp_path)
