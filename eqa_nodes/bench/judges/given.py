@@ -24,6 +24,10 @@ class GivenMarks:
         self.version = hashlib.sha256(dumps(sorted(self._marks.items())).encode()).hexdigest()
         self.name = f"marks of {source}"
 
+    def __contains__(self, name: str) -> bool:
+        """Say whether the file names a question."""
+        return name in self._marks
+
     def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
         """Return the question's mark, unscored where there is none."""
         if (mark := self._marks.get(sample.id)) is None:

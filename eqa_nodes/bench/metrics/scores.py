@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.formulas import MeanInterval
 from eqa_nodes.bench.metrics.question_score import QuestionScore, SceneFacts, question_score
@@ -61,7 +62,8 @@ def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed:
               blind: Judge | None = None, confidence: Judge | None = None) -> Scores:
     """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
 
-    failed: one of values.FAILED; unless they are left out, questions without a prediction have failed too. blind: marks
+    failed: one of values.FAILED; unless they are left out, questions without a prediction have failed too, and so have
+    those that GivenMarks do not name, as published scorers mark no answer that is absent. blind: marks
     the blind answers, also where the run has none. confidence: gives ACE and WCE from the final view (ViewConfidence);
     None: they are what the agent stated. Raises ConfigError for another value of `failed`, StorageError when
     the directory holds no readable run. A judge that raises leaves its question unscored.
@@ -74,7 +76,8 @@ def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed:
     if strangers:
         raise StorageError(f"{out} has predictions of questions that it did not ask: {', '.join(strangers[:3])}")
     if failed != LEAVE_OUT:
-        predictions = {s.id: _absent(s.id) for s in samples} | predictions
+        counted = [name for name in predictions if not isinstance(judge, GivenMarks) or name in judge]
+        predictions = {s.id: _absent(s.id) for s in samples} | {name: predictions[name] for name in counted}
     asked = [s for s in samples if s.id in predictions]
     scored = {s.id: question_score(s, predictions[s.id], judge, facts, out, blind, confidence)
               for s in sorted(asked, key=_scene)}
@@ -100,7 +103,7 @@ def read_scores(out: Path) -> Scores:
 
 def _absent(name: str) -> Prediction:
     """Return the prediction of a question that has none."""
-    return Prediction(name, Answer(abstained=True, error=ErrorCode.INTERNAL, message="there is no prediction"))
+    return Prediction(name, Answer(abstained=True, error=ErrorCode.INTERNAL, message="there is no prediction or mark"))
 
 
 def _rows(samples: Sequence[Sample], questions: Sequence[QuestionScore], seed: int, failed: str) -> list[Row]:

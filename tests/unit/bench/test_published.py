@@ -71,6 +71,14 @@ def test_questions_without_an_answer_count_as_chosen(tmp_path: Path, failed: str
     assert row.metrics["blind_c"].n == 3
 
 
+@pytest.mark.parametrize(("failed", "c"), [("lowest", (1 + 0) / 2), ("blind", (1 + 0.75) / 2)])
+def test_an_answer_that_the_marks_do_not_name_counts_as_absent(tmp_path: Path, failed: str, c: float) -> None:
+    """Also where a run that is there already is scored by a file of marks."""
+    write_run(tmp_path, "mine", [SAMPLES[0], SAMPLES[3]], Published({"a": "a lamp", "d": "a bed"}), {}, "theirs")
+    row = scored(tmp_path, failed, marks={"a": 5})
+    assert (row.metrics["openeqa_c"].mean, row.metrics["openeqa_c"].n, row.failed) == (pytest.approx(c), 2, 1)
+
+
 def test_a_question_without_a_blind_mark_is_said_to_be_in_no_mean(tmp_path: Path) -> None:
     write_run(tmp_path, "mine", SAMPLES, read_published(results(tmp_path / "results")), LENGTHS, "theirs")
     scores = score_run(tmp_path, GivenMarks(MARKS, "m"), failed="blind", blind=GivenMarks({"a": 1}, "b"))
