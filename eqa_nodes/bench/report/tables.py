@@ -121,8 +121,8 @@ def footnotes(scores: Scores) -> list[str]:
                      f"{row.abstained} abstentions count in C and E with the blind mark and an infinite path")
     if scores.failed == BLIND and (unknown := sum(q.blind_sigma is None and q.status in ("failed", "abstained")
                                                   for q in scores.questions)):
-        notes.append(f"{_said(unknown, 'of them has no blind mark and is', 'of them have no blind mark and are')} in no "
-                     "mean: --blind-marks FILE gives the marks of blind answers")
+        notes.append(f"{_said(unknown, 'of them has no blind mark and is', 'of them have no blind mark and are')} in "
+                     "no mean: --blind-marks FILE gives the marks of blind answers")
     if row.unscored:
         unscored = _said(row.unscored, "answer without a mark is", "answers without a mark are")
         notes.append(f"{unscored} in no mean of marks")

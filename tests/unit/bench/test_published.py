@@ -79,6 +79,15 @@ def test_an_answer_that_the_marks_do_not_name_counts_as_absent(tmp_path: Path, f
     assert (row.metrics["openeqa_c"].mean, row.metrics["openeqa_c"].n, row.failed) == (pytest.approx(c), 2, 1)
 
 
+def test_a_path_and_a_reference_path_of_no_length_are_said(tmp_path: Path) -> None:
+    """Published scorers divide 0 by 0 there."""
+    write_run(tmp_path, "mine", SAMPLES[:2], Published({"a": "a lamp", "b": "a bed"}, {"a": 0.0, "b": 0.0}),
+              {"a": 0.0, "b": 4.0}, "theirs")
+    scores = score_run(tmp_path, GivenMarks({"a": 5, "b": 5}, "m"))
+    assert scores.rows[0].metrics["openeqa_e_metres"].mean == 1.0
+    assert any(note.startswith("1 question with a path of 0 m counts in E") for note in footnotes(scores))
+
+
 def test_a_question_without_a_blind_mark_is_said_to_be_in_no_mean(tmp_path: Path) -> None:
     write_run(tmp_path, "mine", SAMPLES, read_published(results(tmp_path / "results")), LENGTHS, "theirs")
     scores = score_run(tmp_path, GivenMarks(MARKS, "m"), failed="blind", blind=GivenMarks({"a": 1}, "b"))

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.report import tables
@@ -130,6 +131,18 @@ def test_questions_that_no_way_leads_to_are_counted_and_leave_every_path_metric(
     for name in ("openeqa_e_steps", "openeqa_e_metres", "npl", "wce", "express_d_t", "sr", "spl"):
         assert row.metrics[name].n == 1 and math.isfinite(row.metrics[name].mean or 0.0), name
     assert any('unreachable: 3 questions, of which 1 ended with "I don\'t know"' in n for n in tables.footnotes(scores))
+
+
+def test_e_path_keeps_targets_that_no_way_leads_to(tmp_path: Path) -> None:
+    """EXPRESS-Bench's scorer leaves questions with an infinite path out, not those with an infinite distance."""
+    asked, _ = plain(2)
+    asked = [replace(s, reference_metres=5.0) for s in asked]
+    runner = ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup"), Pose2(i, 0, 0)) for i, s in enumerate(asked)})
+    run_benchmark(asked, runner, tmp_path)
+    marks = GivenMarks({s.id: Mark(5, 0.5) for s in asked}, "theirs")
+    row = score_run(tmp_path, marks, FakeFacts(lambda a, b: math.inf if a[0] == 0 else 2.0)).rows[0]
+    assert (row.metrics["express_e_path"].mean, row.metrics["express_e_path"].n) == (0.5, 2)
+    assert (row.metrics["openeqa_e_metres"].n, row.unreachable) == (1, 1)
 
 
 def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_mark(
