@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ class Body:
 
     def begin(self, episode: EpisodeSetup) -> None:
         """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
-        step = self._simulator.reset(episode)
+        start = episode.start and through_message(episode.start)
+        step = self._simulator.reset(replace(episode, start=start))
         self._observing.begin(episode.id)
         self._take(step)
 
