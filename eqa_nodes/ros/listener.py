@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.ros.spinning import spin
+from eqa_nodes.ros.spinning import OneThread, spin
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions
 
 
@@ -24,7 +23,7 @@ class ListenerNode:
                          start_parameter_services=False,
                          cli_args=["--ros-args", "-r", f"__node:={name}"])  # a launch file names all nodes of a process
         self.adaptive = AdaptiveSubscriptions(self.node)
-        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor = OneThread(context=node.context)
         self._executor.add_node(self.node)
         threading.Thread(target=spin, args=(self._executor,), daemon=True).start()
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes.core.camera.config import TfConfig
@@ -28,7 +27,7 @@ from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.frames import FrameAssembler
 from eqa_nodes.ros.graph import SELDOM, TOPICS, TRANSFORMS
-from eqa_nodes.ros.spinning import spin
+from eqa_nodes.ros.spinning import OneThread, spin
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.ros.tf_buffer import TfBuffer
 
@@ -97,7 +96,7 @@ class LiveHistory(FramesAlone):
         node = Node("eqa_live_history", context=context, enable_rosout=False, start_parameter_services=False)
         arrived: queue.Queue[Frame] = queue.Queue(WAITING)
         _Ears(node, self, self._parts, self._topics, arrived)
-        executor = SingleThreadedExecutor(context=context)
+        executor = OneThread(context=context)
         executor.add_node(node)
         thread = Thread(target=spin, args=(executor,), daemon=True)
         thread.start()

@@ -19,7 +19,6 @@ from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import default_handle_accepted_callback
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.duration import Duration
-from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
@@ -38,6 +37,7 @@ from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.run import HeldName, announcement
+from eqa_nodes.ros.spinning import OneThread, Threads
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
 
 FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
@@ -270,8 +270,8 @@ def _faults_of(node: EqaNode[Any]) -> Any:
 def executor_of(node: EqaNode) -> Any:
     """Return an executor as the node's row wants it, with the node added."""
     if node.spec.threads > 1:
-        executor: Any = MultiThreadedExecutor(node.spec.threads, context=node.context)
+        executor: Any = Threads(node.spec.threads, context=node.context)
     else:
-        executor = SingleThreadedExecutor(context=node.context)
+        executor = OneThread(context=node.context)
     executor.add_node(node)
     return executor

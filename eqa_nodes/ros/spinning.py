@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.exceptions import ROSInterruptException
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 
 _TAKEN_BACK = "_eqa_taken_back"  # attribute of a node
+
+
+class _Sparing:
+    """Leaves out what was destroyed after it was found ready and before its turn.
+
+    rclpy raises there, and its callback group then stays shut: the node would be deaf.
+    """
+
+    def _make_handler(self, entity: Any, node: Any, take: Callable[[Any], Any], *more: Any) -> Any:
+        return super()._make_handler(entity, node, partial(_unless_gone, take), *more)  # type: ignore[misc]
+
+
+def _unless_gone(take: Callable[[Any], Any], entity: Any) -> Any:
+    """Return what is to be done about an entity, None where it is gone."""
+    try:
+        return take(entity)
+    except InvalidHandle:
+        return None
+
+
+class OneThread(_Sparing, SingleThreadedExecutor):
+    """rclpy's executor with one thread, for nodes that destroy entities while they spin."""
+
+
+class Threads(_Sparing, MultiThreadedExecutor):
+    """rclpy's executor with several threads, for nodes that destroy entities while they spin."""
 
 
 def taking_back(node: Any) -> None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -19,6 +18,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.ros.graph import KINDS, TOPICS, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.rates import LossCounter
+from eqa_nodes.ros.spinning import OneThread
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, offer_of
 
 TRANSFORMS = {"/tf": KINDS["event"], "/tf_static": KINDS["static"]}  # as ROS publishes them
@@ -57,7 +57,7 @@ class Tap:
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node("eqa_record", context=self._context, enable_rosout=False, start_parameter_services=False)
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = OneThread(context=self._context)
         self._executor.add_node(self._node)
         self._adaptive = AdaptiveSubscriptions(self._node)
 
