@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
@@ -19,8 +18,8 @@ class _Sparing:
     rclpy raises there, and its callback group then stays shut: the node would be deaf.
     """
 
-    def _make_handler(self, entity: Any, node: Any, take: Callable[[Any], Any], *more: Any) -> Any:
-        return super()._make_handler(entity, node, partial(_unless_gone, take), *more)  # type: ignore[misc]
+    def _take_waitable(self, waitable: Any) -> Any:
+        return _unless_gone(super()._take_waitable, waitable)  # type: ignore[misc]
 
 
 def _unless_gone(take: Callable[[Any], Any], entity: Any) -> Any:

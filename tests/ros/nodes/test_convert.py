@@ -76,7 +76,7 @@ places = st.lists(st.builds(floor.Candidate, number, number, number, texts), max
 
 @given(st.builds(questions.ViewAssessment, st.integers(0, 2**63), stamp, st.floats(0, 1), st.floats(0, 1), texts, texts,
                  st.builds(Pose2, number, number, number), st.floats(0, 1), places,
-                 st.none() | st.tuples(number, number), texts, number))
+                 st.none() | st.tuples(number, number), texts, number, number))
 def test_assessments(assessment: questions.ViewAssessment) -> None:
     assert messages.assessment_of(over_the_wire(convert.assessment_msg(assessment, "q"))) == assessment
 
