@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
@@ -19,15 +18,10 @@ class _Sparing:
     """
 
     def _take_waitable(self, waitable: Any) -> Any:
-        return _unless_gone(super()._take_waitable, waitable)  # type: ignore[misc]
-
-
-def _unless_gone(take: Callable[[Any], Any], entity: Any) -> Any:
-    """Return what is to be done about an entity, None where it is gone."""
-    try:
-        return take(entity)
-    except InvalidHandle:
-        return None
+        try:
+            return super()._take_waitable(waitable)  # type: ignore[misc]
+        except InvalidHandle:
+            return None
 
 
 class OneThread(_Sparing, SingleThreadedExecutor):
