@@ -151,14 +151,13 @@ class FloorPolicy:
 
     def _to_their_foot(self, ways: Sequence[_Way], situation: Situation, floor: _Floor) -> Decision | None:
         """Return a drive to where stairs begin of which only a few steps were seen, to see where they lead."""
-        if not ways:
+        if not ways or floor.looked >= _LOOKS:
             return None
         reach = Reach(situation.grid, situation.pose, self._robot.radius_m)
         found = [spot for way in ways if self._unseen_from(way.near[:2]) and (spot := reach.place(
             *way.near[:2], math.atan2(way.far[1] - way.near[1], way.far[0] - way.near[0]))) is not None]
-        if not found or floor.looked >= _LOOKS:
-            return None
-        return self._look(min(found, key=lambda one: one.distance_m), floor, "where a few steps were seen", False)
+        nearest = min(found, key=lambda one: one.distance_m, default=None)
+        return nearest and self._look(nearest, floor, "where a few steps were seen", False)
 
     def _unseen_from(self, at: tuple[float, float]) -> bool:
         """Return whether the robot has not stood there yet to see stairs."""

@@ -6,11 +6,14 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.executors import TimeoutException
 from rclpy.qos import QoSProfile
 
 from eqa_nodes.ros.interfaces import interface
@@ -30,8 +33,7 @@ def test_a_destroyed_subscription_has_no_turn_and_its_group_goes_on(ros: Any, ki
         event_callbacks=SubscriptionEventCallbacks(incompatible_qos=lambda info: None))
     executor = kind(context=node.context)
     executor.add_node(node)
-    out.publish(interface(STRING)(data="one"))
-    ready = of_the_group(executor, group)
+    ready = of_the_group(executor, group, lambda: out.publish(interface(STRING)(data="one")))
     node.destroy_subscription(gone)
     ready()
     assert ready.done() and ready.exception() is None and group.can_execute(gone)
@@ -47,10 +49,22 @@ def test_a_destroyed_subscription_has_no_turn_and_its_group_goes_on(ros: Any, ki
     executor.shutdown()
 
 
-def of_the_group(executor: Any, group: Any) -> Any:
-    """Return the task of the first entity of a group that is found ready, before it has its turn."""
-    while True:
-        task, entity, _ = executor.wait_for_ready_callbacks(timeout_sec=20.0)
-        if entity.callback_group is group:
-            return task
-        task()
+def of_the_group(executor: Any, group: Any, say: Callable[[], object]) -> Any:
+    """Return the task of the first entity of a group that is found ready, before it has its turn.
+
+    say: publishes, again and again, since a publisher and a subscription may not know each other at once.
+    """
+    found = []
+
+    def ready() -> bool:
+        say()
+        with suppress(TimeoutException):
+            task, entity, _ = executor.wait_for_ready_callbacks(timeout_sec=0.2)
+            if entity.callback_group is group:
+                found.append(task)
+            else:
+                task()
+        return bool(found)
+
+    assert holds(ready)
+    return found[0]
