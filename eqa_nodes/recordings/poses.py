@@ -82,7 +82,7 @@ class Poses:
         for recorded in chain(bag.read(("tf_static",)), _first_minute(bag)):
             for header, child, _ in self._links(recorded):
                 if recorded.key != "odom":
-                    self._parents[child] = _name(header.frame_id)
+                    self._parents.setdefault(child, _name(header.frame_id))
             if recorded.key == "odom" and not odometry:
                 odometry, base = _name(recorded.message.header.frame_id), _name(recorded.message.child_frame_id)
             if (self.fixed or FIXED[0]) in self._above(self.base or BASES[0]):

@@ -109,6 +109,10 @@ class BasePoseListener:
             pass
         return self._names.base_frame
 
+    def begin(self) -> None:
+        """Forget transforms that others disputed: an episode begins."""
+        self._tf.forget_disputed()
+
     def set_back(self, stamp_ns: int, by_ns: int) -> None:
         """Continue from an earlier stamp, after the clock was set back."""
         self._tf.set_back(stamp_ns, by_ns)

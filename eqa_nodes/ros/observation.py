@@ -21,6 +21,7 @@ from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 
 Link = tuple[str, str, Transform]  # parent frame, child frame, parent_from_child
+REFUSED = "its images or transforms were refused, or none came; /diagnostics and the node's log say which"
 OBSERVATION = ("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "clock")
 
 
@@ -124,7 +125,7 @@ class Observations:
         while behind := self._acknowledged.wait(stamp, config.repeat_s):
             if time.monotonic() > end:
                 raise NodeLost(f"{', '.join(behind)} did not take in the observation at {stamp / 1e9:.3f} s within "
-                               f"{config.acknowledged_deadline_s:g} s")
+                               f"{config.acknowledged_deadline_s:g} s: " + REFUSED)
             self._node.count("observation published again")
             if repeat is None:
                 self.publish(frame, labels, again=True)

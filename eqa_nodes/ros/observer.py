@@ -158,6 +158,10 @@ class ObserverNode(EpisodeNode[ConfigT]):
     def _clock_jumped(self, jump: TimeJump) -> None:
         self._go_back(-jump.delta.nanoseconds, self.get_clock().now().nanoseconds)
 
+    def _begin(self, episode: Any, late: bool) -> None:
+        self.tf.forget_disputed()
+        super()._begin(episode, late)
+
     def _drop_waiting(self) -> None:
         self._place.clear()
         for frames in self._cameras:

@@ -19,7 +19,7 @@ from eqa_nodes.ros import convert, messages
 from eqa_nodes.ros.base_pose import BasePoseListener
 from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.observation import Acknowledgements
+from eqa_nodes.ros.observation import REFUSED, Acknowledgements
 
 
 class RosOdometry(Protocol):
@@ -110,9 +110,10 @@ class TopicOdometry:
         deadline = self._node.config.observe_deadline_s
         with self._changed:
             self._odometer.begin()
+            self._place.begin()
         if behind := self._acknowledged.wait(starts_ns, deadline):
             raise NodeLost(f"{', '.join(behind)} did not take in an observation from {starts_ns / 1e9:.3f} s on within "
-                           f"{deadline:g} s: does the camera publish?")
+                           f"{deadline:g} s: does the camera publish? Else " + REFUSED)
 
     def travelled(self) -> Travelled:
         with self._changed:

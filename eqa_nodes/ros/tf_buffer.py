@@ -6,6 +6,7 @@ import bisect
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from eqa_nodes.core.camera.jumps import FutureWatch, angle_between
 from eqa_nodes.core.errors import BadFrame, BadPose
@@ -30,7 +31,8 @@ class TfBuffer:
     One sample that is far older than that is a stray; several in a row mean that time was set back. corrected: frames
     that localisation corrects by a jump (metres, radians): where two samples differ by more, nothing was in between.
     now: the receiver's clock, ns; samples of a frame that are stamped later by more than ahead_s are believed when
-    several in a row are. None: all are.
+    several in a row are. None: all are. A frame keeps its first parent, and no frame hangs from itself: a transform
+    that disputes this is refused while the links that it disputes are fresh.
     """
 
     def __init__(self, keep_ns: int = KEEP_NS, corrected: Mapping[str, tuple[float, float]] | None = None,
@@ -39,13 +41,16 @@ class TfBuffer:
         self._now, self._watches = now, defaultdict[str, FutureWatch](lambda: FutureWatch(ahead_s))
         self._behind: dict[str, list[tuple[int, Transform]]] = {}
         self._parents: dict[str, str] = {}
+        self._disputed: set[str] = set()
+        self._refused: dict[str, tuple[str, Transform]] = {}  # fixed ones, which are sent once
         self._samples: dict[str, tuple[list[int], list[Transform]]] = {}
         self._static: dict[str, Transform] = {}
 
     def put(self, parent: str, child: str, stamp_ns: int, transform: Transform, static: bool = False) -> None:
         """Add one sample, even a late one. Raises BadPose when it is not a finite rigid transform between two frames.
 
-        Also when it is stamped in the future, and not one of several.
+        Also when it is stamped in the future, and not one of several, and when it gives a frame a second parent or
+        closes a loop.
         """
         transform.matrix()
         parent, child = parent.lstrip("/"), child.lstrip("/")  # as tf2: names of ROS 1 begin so
@@ -53,7 +58,12 @@ class TfBuffer:
             raise BadPose(f"transform from {parent!r} to {child!r}: a transform needs two frames")
         if self._now is not None and not static and self._watches[child].stray(stamp_ns, self._now()):
             raise BadPose(f"transform of {child!r} is stamped in the future")
-        self._parents[child] = parent
+        try:
+            self._hang(parent, child, None if static else stamp_ns)
+        except BadPose:
+            if static:
+                self._refused[child] = parent, transform
+            raise
         if static:
             self._static[child] = transform
             return
@@ -77,6 +87,46 @@ class TfBuffer:
         while stamps[-1] - stamps[0] > self._keep_ns:
             stamps.pop(0), samples.pop(0)
 
+    def _hang(self, parent: str, child: str, stamp_ns: int | None) -> None:
+        """Let a frame hang from a parent; stale links that dispute this are forgotten. Raises BadPose."""
+        chain, known = self._above(parent), self._parents.get(child, parent)
+        if known != parent:
+            links, why = [child], f"{child!r} hangs from {known!r} already, and a frame has one parent"
+        elif child in chain:
+            links = chain[:chain.index(child)]
+            why = f"{parent!r} hangs from {child!r} already, and transforms must not form a loop"
+        else:
+            self._parents[child] = parent
+            return
+        stale = [link for link in links if self._stale(link, stamp_ns)]
+        if not stale:
+            self._disputed.update(links)
+            raise BadPose(f"transform from {parent!r} to {child!r} is refused: {why}. End one of the publishers of "
+                          "these transforms")
+        for link in stale:
+            self._forget(link)
+        self._hang(parent, child, stamp_ns)
+
+    def _stale(self, child: str, stamp_ns: int | None) -> bool:
+        """Return whether a link has no sample from about this time (None: of any time)."""
+        stamps, _ = self._samples.get(child, ([], []))
+        return child not in self._static and not (
+            stamps and (stamp_ns is None or abs(stamps[-1] - stamp_ns) <= self._keep_ns))
+
+    def _forget(self, child: str) -> None:
+        self._samples.pop(child, None)
+        self._parents.pop(child, None)
+
+    def forget_disputed(self) -> None:
+        """Forget the moving links that others disputed: whoever is sent first from now on is believed."""
+        for child in self._disputed - self._static.keys():
+            self._forget(child)
+        self._disputed.clear()
+        refused, self._refused = self._refused, {}
+        for child, (parent, transform) in refused.items():
+            with suppress(BadPose):  # it was named when it came
+                self.put(parent, child, 0, transform, static=True)
+
     def lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
         """Return target_from_source at the stamp, for frames of one tree.
 
@@ -93,26 +143,21 @@ class TfBuffer:
     def _above(self, frame: str) -> list[str]:
         """Return a frame and those that it hangs from."""
         found = [frame]
-        while (frame := self._parents.get(frame, "")) and frame not in found:
+        while frame := self._parents.get(frame, ""):
             found.append(frame)
         return found
 
     def _climb(self, frame: str, ends: Sequence[str], stamp_ns: int) -> tuple[str, Transform]:
         """Return the first of `ends` that a frame is or hangs from, and the transform into that."""
-        result, seen = Transform.identity(), {frame}
+        result = Transform.identity()
         while frame not in ends:
             result = compose(self._sample(frame, stamp_ns), result)
             frame = self._parents[frame]
-            if frame in seen:
-                raise BadFrame(f"transforms form a loop at {frame!r}")
-            seen.add(frame)
         return frame, result
 
     def moving(self, frame: str) -> str:
         """Return the frame, or its nearest ancestor, that is known to move in its parent."""
-        seen = set[str]()
-        while frame in self._static and frame not in seen:
-            seen.add(frame)
+        while frame in self._static:
             frame = self._parents[frame]
         return frame
 

@@ -153,7 +153,7 @@ class StandIn:
             for t in message.transforms:
                 stamp = messages.stamp_of(t)
                 self._tf.put(t.header.frame_id, t.child_frame_id, stamp, messages.transform_of(t))
-                if t.child_frame_id == convert.BASE:  # AMCL stamps its own ahead
+                if t.child_frame_id == convert.BASE:  # AMCL stamps its own ahead; as tf2: what is older is too late
                     self._now_ns = max(self._now_ns, stamp)
             self._changed.notify_all()
 

@@ -108,6 +108,19 @@ def test_the_map_is_in_the_frame_of_the_robots_map(ros: Any) -> None:
     assert camera.maps[-1].header.frame_id == camera.stairs[-1].header.frame_id == "r1/map"
 
 
+@pytest.mark.parametrize(("parent", "child", "why"), [(convert.BASE, convert.MAP, "must not form a loop"),
+                                                      ("ghost", convert.BASE, "hangs from 'map' already")])
+def test_a_forged_transform_is_named_and_the_map_goes_on(camera: Camera, parent: str, child: str, why: str) -> None:
+    wall = np.full((48, 64), 2.0)
+    assert camera.show(SECOND, wall)
+    forged = convert.transform_msg(parent, child, SECOND, Pose2(9.0, 9.0, 1.0).transform())
+    camera._out["tf"].publish(interface("tf2_msgs/msg/TFMessage")(transforms=[forged]))
+    until(lambda: any(f"transform from '{parent}' to '{child}' is refused" in reason and why in reason
+                      for reason in camera.mapper.counts))
+    assert camera.show(2 * SECOND, wall)
+    camera.wait(2 * SECOND)
+
+
 def test_floors_are_published_apart_and_on_the_stairs_the_stamp_goes_on(camera: Camera) -> None:
     wall = np.full((48, 64), 2.0)
     for k, z in enumerate((0.0, 1.4, 2.8, 2.8, 2.8), 1):

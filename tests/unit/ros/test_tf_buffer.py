@@ -72,9 +72,9 @@ def test_what_is_missing_is_said() -> None:
 def test_loops_and_garbage_are_refused() -> None:
     tf = TfBuffer()
     tf.put("a", "b", 0, Transform.identity(), static=True)
-    tf.put("b", "a", 0, Transform.identity(), static=True)
-    with pytest.raises(BadFrame, match="loop"):
-        tf.lookup("map", "b", 0)
+    with pytest.raises(BadPose, match="from 'b' to 'a' is refused: 'b' hangs from 'a' already.*loop"):
+        tf.put("b", "a", 0, Transform.identity(), static=True)
+    assert tf.lookup("a", "b", 0) == Transform.identity() and tf.moving("b") == "a"
     with pytest.raises(BadPose):
         tf.put("map", "c", 0, Transform((math.nan, 0, 0), (0, 0, 0, 1)))
     with pytest.raises(BadPose):
@@ -201,3 +201,64 @@ def test_frames_that_hang_from_one_another_are_joined_where_they_meet() -> None:
         assert buffer.lookup(target, source, 5).matrix() == pytest.approx(found.matrix())
     with pytest.raises(BadFrame, match="'map'"):
         buffer.lookup("elsewhere", "camera", 5)
+
+
+def tree(tf: TfBuffer, seconds: float) -> list[str]:
+    """Send one moment of a robot's moving transforms; return why any of them was refused."""
+    refused = []
+    for parent, child in (("map", "odom"), ("odom", "base_link")):
+        try:
+            tf.put(parent, child, round(seconds * SECOND), Pose2(seconds, 0, 0).transform())
+        except BadPose as error:
+            refused.append(str(error))
+    return refused
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize(("parent", "child", "why"), [
+    ("base_link", "map", "form a loop"), ("odom", "map", "form a loop"),
+    ("map", "base_link", "hangs from 'odom' already"),
+    ("ghost", "odom", "hangs from 'map' already"), ("/base_link", "/map", "form a loop")])
+def test_a_forged_link_is_refused_by_name_and_the_tree_stays(parent: str, child: str, why: str, static: bool) -> None:
+    tf = TfBuffer()
+    assert not tree(tf, 100)
+    for _ in range(3):
+        with pytest.raises(BadPose, match=f"transform from '{parent.strip('/')}' to '{child.strip('/')}'.*{why}"):
+            tf.put(parent, child, 100 * SECOND, Transform.identity(), static)
+    assert not tree(tf, 101)
+    assert at(tf, 101) == 202 and at(tf, 100.5) == 201
+
+
+@pytest.mark.parametrize("seconds", [0, 100, 3700, 1_700_000_000])
+def test_a_forged_link_that_was_there_first_is_forgotten_when_it_is_stale_or_at_a_reset(seconds: int) -> None:
+    """Its stamp may be of any time; the robot's time goes on in one case and stands still in the other."""
+    for reset in (False, True):
+        tf = TfBuffer()
+        tf.put("base_link", "map", seconds * SECOND, Transform.identity())
+        first = tree(tf, 100)
+        assert len(first) == (seconds == 100) and all("form a loop" in why for why in first)
+        if reset:
+            tf.forget_disputed()
+        assert not tree(tf, 100 if reset else 111)
+        assert at(tf, 100 if reset else 111) == (200 if reset else 222)
+
+
+def test_a_fixed_link_that_a_forged_one_kept_out_is_there_after_a_reset() -> None:
+    """It is sent once, so that nobody would send it again."""
+    tf = TfBuffer()
+    tf.put("ghost", "camera", SECOND, Transform.identity())
+    with pytest.raises(BadPose, match="hangs from 'ghost'"):
+        tf.put("base_link", "camera", SECOND, camera_mount(1.0), static=True)
+    tf.forget_disputed()
+    assert tf.lookup("base_link", "camera", 9 * SECOND) == camera_mount(1.0)
+    with pytest.raises(BadPose, match="hangs from 'base_link'"):
+        tf.put("ghost", "camera", SECOND, Transform.identity())
+
+
+@pytest.mark.parametrize("seconds", [0, 3700, 1_700_000_000])
+def test_a_forged_link_of_another_time_is_outlived_by_the_next_of_the_robot(seconds: int) -> None:
+    for parent, child in (("map", "base_link"), ("base_link", "map"), ("base_link", "odom")):
+        tf = TfBuffer()
+        assert not tree(tf, 100)
+        tf.put(parent, child, seconds * SECOND, Transform.identity())
+        assert not tree(tf, 101) and at(tf, 101) == 202
