@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample, about_history, check_samples
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.registry import READERS
+
+GENERATED = 20  # questions of a data set that is generated, unless a number is named
+
+
+class Selection(NamedTuple):
+    """The questions that a run asks. whole: how many the data set has, 0 = as many as are wanted."""
+
+    samples: list[Sample]
+    whole: int
+
+    @property
+    def words(self) -> str:
+        """Return how many of a published data set's questions are asked, "" for all of them."""
+        asked = len(self.samples)
+        return f"{asked} of {self.whole} questions; --questions 0 asks all" if asked < self.whole else ""
+
+
+def select(name: str, questions: int | None, *, folder: str | Path | None = None, split: str = "", seed: int = 0,
+           task: str = ACTIVE) -> Selection:
+    """Return the questions of a run. questions: how many, 0 = all; None = all that are published, or GENERATED.
+
+    Other parameters and errors are those of `open_dataset`.
+    """
+    published = READERS.traits(name).files
+    limit = GENERATED if questions is None and not published else questions or 0
+    samples = open_dataset(name, folder=folder, split=split, limit=min(limit, 0) if published else limit, seed=seed,
+                           task=task)
+    return Selection(samples[:limit] if limit else samples, len(samples) if published else 0)
 
 
 def open_dataset(name: str, *, folder: str | Path | None = None, split: str = "", limit: int = 0,

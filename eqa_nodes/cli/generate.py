@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions
-from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.limits import from_zero, whole
 from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
 
 if TYPE_CHECKING:
@@ -22,10 +22,6 @@ def _share(text: str) -> tuple[int, int]:
     if not (needed.isdecimal() and times.isdecimal() and 0 < int(needed) <= int(times)):
         raise argparse.ArgumentTypeError(f"{text!r} is no share such as 2/3")
     return int(needed), int(times)
-
-
-def _from_zero(text: str) -> int:
-    return 0 if text == "0" else whole(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +38,7 @@ class Generate:
     tries: int = option(12, "maximum attempts for each wanted question", type=whole, metavar="N")
     rounds: int = option(3, "maximum proposals of an attempt", type=whole, metavar="N")
     elsewhere: int = option(3, "number of views of other parts of the scene at which each question is asked as a check",
-                            type=_from_zero, metavar="N")
+                            type=from_zero, metavar="N")
     reproduce: tuple[int, int] = option((2, 3), "how many of N answers must be right (default: 2/3)", type=_share,
                                         metavar="K/N")
     examples: Path | None = option(None, "example pairs for the generator: a JSON list of {question, answer} (default: "

@@ -16,6 +16,13 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def from_zero(text: str) -> int:
+    """Return a whole number from 0 on, where 0 means all. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got {text!r}")
+    return int(text)
+
+
 def whole_or_none(text: str) -> int:
     """Return a whole number from 1 on, or UNLIMITED for "none". Raises ArgumentTypeError."""
     if text == NONE:

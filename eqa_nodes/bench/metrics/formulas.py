@@ -184,10 +184,10 @@ def scaled(mean: float, factor: float) -> float:
 
 
 def shown(s: MeanInterval, factor: float, digits: int, sign: str = "") -> str:
-    """Return "mean [low, high]", the mean alone where there is no interval, a dash where there is no mean."""
+    """Return "mean [low, high]", the mean alone for one question or no interval, a dash where there is no mean."""
     if s.mean is None:
         return "–"
     mean = f"{scaled(s.mean, factor):{sign}.{digits}f}"
-    if s.low is None or s.high is None:
+    if s.low is None or s.high is None or s.n == 1:
         return mean
     return f"{mean} [{factor * s.low:{sign}.{digits}f}, {factor * s.high:{sign}.{digits}f}]"

@@ -32,12 +32,13 @@ _JUDGE = re.compile(r"\((?P<model>.+), prompt (?P<prompt>[0-9a-f]{8})\)$")  # ho
 class Beside(NamedTuple):
     """Published values of one metric over the same questions, and the run's own. reasons: () = they are comparable.
 
-    ours: per cent, or metres.
+    ours: per cent, or metres. plain: the same without blind guesses, None where it has none.
     """
 
     published: tuple[Published, ...]
     ours: float | None
     reasons: tuple[str, ...]
+    plain: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -45,11 +46,13 @@ class Beside(NamedTuple):
         first, metres = self.published[0], self.published[0].metric in _IN_METRES
         own = "-" if self.ours is None else f"{self.ours:.2f} m" if metres else (
             f"{self.ours / 100:.2f}" if first.metric in _SHARES else f"{self.ours:.1f}")
+        here = f"{own} here" if self.plain is None else (
+            f"{self.plain:.1f} here, {own} with a blind guess for each \"I don't know\"")
         best = sorted(self.published, key=lambda p: p.value, reverse=not metres)
         named = ", ".join(f"{p.text} {p.system}" for p in best[:_MOST])
         more = f" and {len(best) - _MOST} more in docs/published.md" if len(best) > _MOST else ""
         verdict = "not comparable: " + "; ".join(self.reasons) if self.reasons else "comparable"
-        return (f"{first.metric} {own} here; {named}{more} ({first.table.origin}; {first.table.subset.name}; "
+        return (f"{first.metric} {here}; {named}{more} ({first.table.origin}; {first.table.subset.name}; "
                 f"{first.table.judging.name}); {verdict}")
 
 
@@ -69,8 +72,12 @@ def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
                 and metrics[p.metric].mean is not None \
                 and first.setdefault((p.table._replace(name=""), p.metric, p.system), p) is p:
             groups.setdefault((p.table, p.metric), []).append(p)
-    return [Beside(tuple(rows), own_mean(scores, table, metric), tuple(reasons(table, metric, scores, manifest)))
-            for (table, metric), rows in groups.items()]
+    found = []
+    for (table, metric), rows in groups.items():
+        ours, plain = (own_mean(scores, table._replace(forced=forced), metric) for forced in (table.forced, False))
+        found.append(Beside(tuple(rows), ours, tuple(reasons(table, metric, scores, manifest)),
+                            None if plain == ours else plain))
+    return found
 
 
 def sentences(scores: Scores, manifest: RunManifest) -> list[str]:

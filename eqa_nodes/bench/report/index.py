@@ -33,6 +33,7 @@ class EpisodeRow(NamedTuple):
     href: str
     error: str
     message: str
+    privileged: tuple[str, ...] = ()
 
 
 class Bar(NamedTuple):
@@ -86,7 +87,7 @@ def episode_row(number: int, sample: Sample, prediction: Prediction, score: Ques
     return EpisodeRow(number, sample.question, short, sample.category, status, mark, r.seconds, r.metres, r.steps,
                       r.calls,
                       r.tokens_in + r.tokens_out, r.money, text, href, answer.error.name if prediction.failed else "",
-                      answer.message)
+                      answer.message, r.privileged)
 
 
 def bars_of(scores: Scores) -> list[Bar]:
@@ -95,7 +96,8 @@ def bars_of(scores: Scores) -> list[Bar]:
     for row in scores.rows:
         c, e, blind = (row.metrics[name] for name in ("openeqa_c", "openeqa_e_metres", "blind_c"))
         if c.mean is not None and c.low is not None and c.high is not None:
-            title = f"{row.name}: C {100 * c.mean:.1f} %, 95 % {100 * c.low:.1f} to {100 * c.high:.1f}, n {c.n}"
+            interval = f", 95 % {100 * c.low:.1f} to {100 * c.high:.1f}" if c.n > 1 else ""
+            title = f"{row.name}: C {100 * c.mean:.1f} %{interval}, n {c.n}"
             bars.append(Bar(row.name, c.n, 100 * c.mean, 100 * c.low, 100 * c.high, _percent(e.mean),
                             _percent(blind.mean), title))
     return bars

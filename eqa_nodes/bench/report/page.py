@@ -23,7 +23,7 @@ from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
 from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.story import had_robot, story_of
-from eqa_nodes.bench.report.tables import COLUMNS, footnotes
+from eqa_nodes.bench.report.tables import COLUMNS, footnotes, others, right
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
@@ -151,8 +151,10 @@ def _render(templates: Environment, run: Path, lines: Sequence[EpisodeRow], card
             scores: Scores | None, total: int) -> str:
     table = [[column.cell(row) for column in COLUMNS] for row in scores.rows] if scores else []
     manifest = read_manifest(run)
+    privileged = sorted({name for line in lines for name in line.privileged})
     return templates.get_template("report.html.j2").render(
         lines=lines, cards=cards, scores=scores, manifest=manifest, total=total,
+        privileged=privileged, right=right(scores) if scores else "", others=others(scores) if scores else [],
         headings=[c.heading for c in COLUMNS], table=table, notes=footnotes(scores) if scores else [],
         published=sentences(scores, manifest) if scores else [], bars=bars_of(scores) if scores else [],
         costs=costs_of(lines), failures=failures_of(lines),

@@ -19,6 +19,9 @@ _LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"
           "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "–": "--"}
 
 
+ABOUT = ("questions", "judge", "answerer", "privileged")  # columns of a CSV
+
+
 def _marks(row: PaperRow) -> str:
     return ",".join(str(number) for number in row.notes)
 
@@ -59,13 +62,15 @@ def comma_separated(table: PaperTable) -> str:
     """Return the values with all digits: for each column the value, its standard error and n; then the footnotes."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["row", "own", *(f"{heading}{part}" for heading in table.headings
+    writer.writerow(["row", "own", *ABOUT, *(f"{heading}{part}" for heading in table.headings
                                      for part in ("", " standard error", " n")), "footnotes"])
     for row in table.rows:
         cells = [value for cell in row.cells
                  for value in ("" if cell.value is None else f"{cell.value:.9g}",
                                "" if cell.error is None else f"{cell.error:.6g}", cell.n or "")]
-        writer.writerow([row.name, int(row.own), *cells, " | ".join(table.notes[number - 1] for number in row.notes)])
+        about = [row.about.get(name, "") for name in ABOUT]
+        notes = " | ".join(table.notes[number - 1] for number in row.notes)
+        writer.writerow([row.name, int(row.own), *about, *cells, notes])
     return file.getvalue()
 
 

@@ -40,13 +40,14 @@ class PaperColumn(NamedTuple):
 class Layout(NamedTuple):
     """A table of a paper. number: by which users name it; only: name of the published table whose systems are rows.
 
-    "" = all but those of an ablation.
+    "" = all but those of an ablation. both: it has columns with and without blind guesses.
     """
 
     number: str
     title: str
     columns: tuple[PaperColumn, ...]
     only: str = ""
+    both: bool = False
 
     def lists(self, p: Published) -> bool:
         """Say whether a published value makes its system a row."""
@@ -83,12 +84,14 @@ def _openeqa(categories: Sequence[str], own: bool) -> tuple[Layout, ...]:
         return Layout(number, title, (*parts, whole), f"supplement, table {number}")
 
     return (
-        Layout("2", "LLM-Match and efficiency", (*(sources if own else ()), every, active, *lengths)),
-        Layout("3", "LLM-Match without forcing agents to guess", (
-            every, every._replace(heading="EM-EQA all C, not forced", forced=False),
-            active, active._replace(heading="A-EQA C, not forced", forced=False)), _GUESSES if own else ""),
-        by_category("4", "LLM-Match by category, EM-EQA", every),
-        by_category("5", "LLM-Match by category, A-EQA", active))
+        Layout("2", "Correctness C and efficiency E", (*(sources if own else ()), every, active, *lengths)),
+        Layout("3", "Correctness C with and without forcing agents to guess", (
+            every._replace(heading="EM-EQA all C, forced"),
+            every._replace(heading="EM-EQA all C, not forced", forced=False),
+            active._replace(heading="A-EQA C, forced"),
+            active._replace(heading="A-EQA C, not forced", forced=False)), _GUESSES if own else "", True),
+        by_category("4", "Correctness C by category, EM-EQA", every),
+        by_category("5", "Correctness C by category, A-EQA", active))
 
 
 def _exploring(metrics: Sequence[tuple[str, str]]) -> tuple[PaperColumn, ...]:

@@ -20,10 +20,12 @@ from eqa_nodes.bench.reference.express import AMBIGUOUS
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.report.paper_layouts import OWN_TABLES, Layout, PaperColumn, layouts_of
+from eqa_nodes.bench.running.manifest import answered_by
 from eqa_nodes.bench.samples import ACTIVE, Sample
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import read_json
 
+FORCED_ROW = "forced to guess"  # ends the name of the row that has blind guesses in place of "I don't know"
 _OF_MOVING = ("steps", "metres", "area", "poses")  # limits
 
 
@@ -37,16 +39,17 @@ class Cell(NamedTuple):
 
 
 class PaperRow(NamedTuple):
-    """notes: numbers of its footnotes, from 1."""
+    """notes: numbers of its footnotes, from 1. about: what its values rest on, by columns of a CSV."""
 
     name: str
     cells: tuple[Cell, ...]
     notes: tuple[int, ...]
     own: bool
+    about: Mapping[str, str] = {}
 
 
 class PaperTable(NamedTuple):
-    """A table of a paper: published rows first, then those of the runs."""
+    """A table of a paper: published rows first, then those of the runs. title: with what the runs' rows rest on."""
 
     number: str
     title: str
@@ -119,18 +122,47 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
     for system in dict.fromkeys(p.system for p in beside if layout.lists(p)):
         found = [layout.published(column, system, beside) for column in layout.columns]
         printed += [p for p in found if p is not None]
+        by = "; ".join(dict.fromkeys(p.table.judging.name for p in found if p is not None))
         rows.append(PaperRow(system, tuple(Cell() if p is None else Cell(p.text, column.factor / 100 * p.value, p.error,
                                                                          p.table.subset.questions)
                                            for p, column in zip(found, layout.columns, strict=True)),
-                             numbered(_sources(p for p in found if p is not None)), False))
+                             numbered(_sources(p for p in found if p is not None)), False, {"judge": by}))
     first = {run.manifest.task: run for own in reversed(runs.values()) for run in own}
+    said: dict[str, list[str]] = {}
     for name, own in runs.items():
-        cells = tuple(next((cell for run in own if (cell := _own(column, run)).n), Cell()) for column in layout.columns)
         shown = [run for run in own if any(column.task == run.manifest.task for column in layout.columns)]
-        said = [note for run in shown for note in _of_run(run, printed, first[run.manifest.task])]
-        rows.append(PaperRow(name, cells, numbered(said), True))
-    return PaperTable(layout.number, layout.title, tuple(c.heading for c in layout.columns), tuple(rows),
-                      (*notes, *shares))
+        compared = [note for run in shown for note in _compared(run, printed)]
+        about = _about(shown)
+        said.setdefault(_caption(about), []).append(name)
+        notes_of = [note for run in shown for note in _of_run(run, first[run.manifest.task])]
+        plain, forced = _cells(layout, own, False), _cells(layout, own, True)
+        if plain == forced or layout.both:
+            rows.append(PaperRow(name, forced, numbered([*notes_of, *compared]), True, about))
+            continue
+        rows.append(PaperRow(name, plain, numbered(notes_of), True, about))
+        guesses = [f"{run.out}: {count} of its answers {'is' if count == 1 else 'are'} \"I don't know\": here with the "
+                   "mark of a blind guess, as in the paper, and in the row above as eqa bench score counts it"
+                   for run in shown if (count := run.scores.rows[0].abstained)]
+        rows.append(PaperRow(f"{name}, {FORCED_ROW}", forced, numbered([*guesses, *compared]), True, about))
+    title = ". ".join([layout.title, *(f"{', '.join(names)}: {caption}" for caption, names in said.items() if caption)])
+    return PaperTable(layout.number, title, tuple(c.heading for c in layout.columns), tuple(rows), (*notes, *shares))
+
+
+def _cells(layout: Layout, own: Sequence[ScoredRun], forced: bool) -> tuple[Cell, ...]:
+    """Return the cells of runs of one name. forced: with blind guesses where the column of the paper has them."""
+    columns = [column._replace(forced=column.forced and forced) for column in layout.columns]
+    return tuple(next((cell for run in own if (cell := _own(column, run)).n), Cell()) for column in columns)
+
+
+def _about(runs: Sequence[ScoredRun]) -> dict[str, str]:
+    """Return what the values of a row rest on, by the columns of a CSV; a row without a run of this table has none."""
+    said = [{"questions": run.manifest.share, "judge": run.scores.judge, "answerer": answered_by(run.manifest),
+             "privileged": ", ".join(run.scores.privileged) or "nothing"} for run in runs]
+    return {name: "; ".join(dict.fromkeys(one[name] for one in said)) for name in said[0]} if said else {}
+
+
+def _caption(about: Mapping[str, str]) -> str:
+    return "{questions}, judge {judge}, {answerer}, privileged: {privileged}".format(**about) if about else ""
 
 
 def _sources(found: Iterable[Published]) -> Iterator[str]:
@@ -158,17 +190,21 @@ def _own(column: PaperColumn, run: ScoredRun) -> Cell:
     return Cell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
 
 
-def _of_run(run: ScoredRun, printed: Iterable[Published], first: ScoredRun) -> Iterator[str]:
-    """Yield where a row is from, with what it is not comparable, and how it differs from the first run of its task.
-
-    printed: the published values of this table.
-    """
+def _of_run(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
+    """Yield where a row is from, and how it differs from the first run of its task."""
     scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
     gaps = [f"{count} {what}" for count, what in ((row.abstained, "abstained"), (row.failed, "failed"),
                                                   (row.missing, "not asked"), (row.unscored, "unscored")) if count]
-    yield (f"{run.out}: {manifest.questions} questions of {manifest.dataset}, task {manifest.task}, model "
-           f"{manifest.asked or manifest.model or '-'}, judge {scores.judge}"
+    yield (f"{run.out}: {manifest.share} of {manifest.dataset}, task {manifest.task}, "
+           f"{answered_by(manifest)}, judge {scores.judge}"
            + "".join(f", {gap}" for gap in gaps))
+    if differs := list(_differences(run, first)):
+        yield f"{run.out} and {first.out} differ in {', '.join(differs)}"
+
+
+def _compared(run: ScoredRun, printed: Iterable[Published]) -> Iterator[str]:
+    """Yield with which published values of this table a run is comparable, or why it is not."""
+    scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
     origins: dict[tuple[str, ...], list[str]] = {}
     for table, metric in dict.fromkeys((p.table, p.metric) for p in printed
                                        if p.table.task == manifest.task and row.metrics[p.metric].n):
@@ -177,8 +213,6 @@ def _of_run(run: ScoredRun, printed: Iterable[Published], first: ScoredRun) -> I
     for why, others in origins.items():
         verdict = f"not comparable with {'; '.join(dict.fromkeys(others))}: {'; '.join(why)}"
         yield f"{run.out}: {verdict if why else verdict.replace('not comparable', 'comparable').rstrip(': ')}"
-    if differs := list(_differences(run, first)):
-        yield f"{run.out} and {first.out} differ in {', '.join(differs)}"
 
 
 def _differences(run: ScoredRun, first: ScoredRun) -> Iterator[str]:

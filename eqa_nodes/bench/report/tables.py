@@ -12,9 +12,9 @@ from rich.text import Text
 
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
-from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST
+from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST, METRICS
 from eqa_nodes.bench.reference.beside import sentences
-from eqa_nodes.bench.running.manifest import RunManifest
+from eqa_nodes.bench.running.manifest import RunManifest, answered_by
 
 
 class Column(NamedTuple):
@@ -55,6 +55,7 @@ COLUMNS = (
     Column("unscored", lambda row: str(row.unscored)),
     Column("failed", lambda row: str(row.failed)),
 )
+HIGHEST = 5  # mark of an answer that is right
 _COSTS = 6  # the first column that is no mark
 _WIDE = 120  # characters that the whole table needs
 
@@ -66,7 +67,7 @@ class ScoreTable:
         self._scores, self._manifest = scores, manifest
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        title = f"{self._scores.dataset or 'questions'}, judge {self._scores.judge}"
+        title = headline(self._scores, self._manifest)
         if options.max_width >= _WIDE:
             yield self._part(COLUMNS, title)
         else:
@@ -89,6 +90,27 @@ class ScoreTable:
 def rich_table(scores: Scores, manifest: RunManifest) -> ScoreTable:
     """Return the table for a terminal of any width, with the published numbers that stand beside it."""
     return ScoreTable(scores, manifest)
+
+
+def headline(scores: Scores, manifest: RunManifest) -> str:
+    """Return what a score rests on: data set, questions, judge, who answered, and privileged parts."""
+    privileged = f"; privileged: {', '.join(scores.privileged)}" if scores.privileged else ""
+    return (f"{scores.dataset or 'questions'}, {manifest.share}, judge {scores.judge}, {answered_by(manifest)}"
+            f"{privileged}\n{', '.join((right(scores), *others(scores)))}")
+
+
+def right(scores: Scores) -> str:
+    """Return how many questions were answered right, in words for everybody: the highest mark counts."""
+    count = sum(q.sigma == HIGHEST if q.judged else METRICS["succ"](q) == 1 for q in scores.questions)
+    return f"right: {count} of {scores.rows[0].questions}"
+
+
+def others(scores: Scores) -> list[str]:
+    """Return what became of the questions that were not answered right, without the wrong answers."""
+    row, partly = scores.rows[0], sum(q.sigma is not None and 1 < q.sigma < HIGHEST for q in scores.questions)
+    counts = ((partly, "partly right"), (row.abstained, "\"I don't know\""), (row.failed, "failed"),
+              (row.unscored, "without a mark"), (row.missing, "not asked"))
+    return [f"{count} {what}" for count, what in counts if count]
 
 
 def footnotes(scores: Scores) -> list[str]:

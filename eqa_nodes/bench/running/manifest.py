@@ -31,7 +31,8 @@ class RunManifest:
 
     config: what decides the answers, as plain JSON; run: the whole RunConfig (config/run.py), {} where there is none.
     sessions: how often the run was started (2 = resumed once); earlier_commits: those that it was started from before
-    this one. asked: name of the model that was asked, "" = none, or a run of an earlier version.
+    this one. asked: name of the model that was asked, "" = none, or a run of an earlier version. whole: how many
+    questions the data set has, 0 = as many as are wanted, or a run of an earlier version.
     """
 
     dataset: str
@@ -56,17 +57,24 @@ class RunManifest:
     task: str = ACTIVE
     run: Mapping[str, object] = field(default_factory=dict)
     asked: str = ""
+    whole: int = 0
+
+    @property
+    def share(self) -> str:
+        """Return how many questions the run asks, and out of how many: "20 of 184 questions"."""
+        return (f"{self.questions} of {self.whole} questions" if self.whole > self.questions else
+                f"{self.questions} question{'s' if self.questions != 1 else ''}")
 
 
 def begin_manifest(out: Path, dataset: str, samples: Sequence[Sample], *, seed: int = 0, model: str = "",
                    config: Mapping[str, object] | None = None, task: str = ACTIVE,
-                   run: Mapping[str, object] | None = None, asked: str = "") -> RunManifest:
+                   run: Mapping[str, object] | None = None, asked: str = "", whole: int = 0) -> RunManifest:
     """Write the manifest of a run that starts or continues.
 
     Raises ConfigError when `out` holds a run of something else: what differs is named.
     """
     now = _now(RunManifest(dataset, dataset_hash(samples), len(samples), seed, model, dict(config or {}), task=task,
-                           run=dict(run or {}), asked=asked))
+                           run=dict(run or {}), asked=asked, whole=whole))
     if (out / MANIFEST).exists():
         before = read_manifest(out)
         changed = [name for name in _SAME if _meant(getattr(before, name)) != _meant(getattr(now, name))]
@@ -97,6 +105,11 @@ def settings_of(run: RunManifest) -> dict[str, str]:
 def agent_of(run: RunManifest) -> str:
     """Return who answers: the name of the agent, else that of the answerer."""
     return str(run.run.get("agent") or run.model)
+
+
+def answered_by(run: RunManifest) -> str:
+    """Return who answered, for captions: the answerer or agent, and the model that was asked."""
+    return f"answerer {agent_of(run) or 'unknown'}" + (f", model {run.asked}" if run.asked else "")
 
 
 def policy_of(run: RunManifest) -> str:

@@ -104,15 +104,15 @@ def run_benchmark(samples: Sequence[Sample], runner: EpisodeRunner, out: Path,
 def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
              progress: Callable[[RunProgress], None] = lambda progress: None, *, dataset: str = "", seed: int = 0,
              model: str = "", config: Mapping[str, object] | None = None, run: Mapping[str, object] | None = None,
-             blind: bool = True, retry_failed: bool = False, task: str = ACTIVE, asked: str = "",
+             blind: bool = True, retry_failed: bool = False, task: str = ACTIVE, asked: str = "", whole: int = 0,
              preflight: Callable[[Sample], object] = lambda sample: None) -> RunSummary:
     """Ask every sample that has no prediction yet; call it again on the same directory to go on after a kill.
 
     An EqaError fails its question with code and message; any other exception fails it as INTERNAL with its traceback;
     the run goes on either way, but ends when the model's budget is spent, or when the first HOPELESS questions all fail
     for reasons that are not their own. retry_failed: ask failed questions again.
-    config, run, asked: as in RunManifest. preflight: raises EqaError for a question that cannot be answered, such as
-    one whose history is missing: it has failed before any question is asked.
+    config, run, asked, whole: as in RunManifest. preflight: raises EqaError for a question that cannot be answered,
+    such as one whose history is missing: it has failed before any question is asked.
     Each prediction is on the disk before it is counted; when all are there, their file is put into the order of the
     questions, so that it does not tell who asked. Raises ConfigError for samples that cannot be run or a directory
     that holds another run, StorageError when the directory cannot be written.
@@ -122,7 +122,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         check_runnable(samples)
     with PredictionWriter(out) as writer:
         begin_manifest(out, dataset, samples, seed=seed, model=model, config=config, task=task, run=run,
-                       asked=asked)
+                       asked=asked, whole=whole)
         write_samples(out / SAMPLES, samples)
         have = {i: p for i, p in writer.before.predictions.items() if not (retry_failed and p.failed)}
         count = Count(len(samples), progress)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.datasets import Selection, select
 from eqa_nodes.bench.running.crew import CrewEngine, Opening
 from eqa_nodes.bench.running.estimate import Estimate, estimate_documented, estimate_like, in_short, in_words
 from eqa_nodes.bench.running.preflight import (
@@ -54,7 +54,7 @@ class BenchmarkRun:
     config: RunConfig
     data: Path | None = None
     split: str = "test"
-    questions: int = 0
+    questions: int | None = None
     seed: int = 0
     task: str = ACTIVE
     simulator: str = "habitat"
@@ -66,11 +66,11 @@ class BenchmarkRun:
     ray_address: str = ""
     bags: BagOptions | None = None
 
-    def samples(self) -> list[Sample]:
+    def selection(self) -> Selection:
         """Return the questions. Raises ConfigError, StorageError."""
-        return opened_by(self.simulator, open_dataset(
-            self.config.dataset, folder=self.data, split=self.split, limit=self.questions, seed=self.seed,
-            task=self.task))
+        found = select(self.config.dataset, self.questions, folder=self.data, split=self.split, seed=self.seed,
+                       task=self.task)
+        return found._replace(samples=opened_by(self.simulator, found.samples))
 
     def sources(self) -> SourceOf | None:
         """Return the histories of the questions, None where a robot looks for the answers."""
@@ -93,7 +93,8 @@ class Preparation:
     def __init__(self, run: BenchmarkRun, console: Console) -> None:
         with console.status("choosing questions"):
             self.run, self.console = run, console
-            self.samples, self.source_of = run.samples(), run.sources()
+            self.selection, self.source_of = run.selection(), run.sources()
+            self.samples = self.selection.samples
             memory = run.config.settings.memory
             self.scenes = ScenePreflight(bool(memory.labels and memory.labels_from == "simulator"))
             self.problems = self._problems()
@@ -106,7 +107,9 @@ class Preparation:
         return self.source_of or self.scenes
 
     def say_problems(self) -> None:
-        """Print what is missing, and how a running graph's robot differs from the data set's own."""
+        """Print which part is asked, what is missing, and how a running graph's robot differs from the data set's."""
+        if words := self.selection.words:
+            self.console.print(f"{self.run.config.dataset}: {words}", soft_wrap=True, markup=False, highlight=False)
         if self.run.config.through == ATTACHED:
             from eqa_nodes.runners.attached import other_robot
 
@@ -141,7 +144,7 @@ def ask_questions(run: BenchmarkRun) -> int:
         summary = run_with(engine, samples, out, bar.asked, dataset=config.dataset, seed=run.seed,
                            model=config.agent or config.named.answerer, config=deciding(run), run=encode(config),
                            task=run.task, retry_failed=run.retry_failed, asked=config.model_name,
-                           preflight=prepared.preflight)
+                           whole=prepared.selection.whole, preflight=prepared.preflight)
     console.print(f"{summary.asked} asked, {summary.resumed} asked before, {summary.failed} failed: {out}",
                   soft_wrap=True)
     if summary.complaint:

@@ -61,7 +61,7 @@ class Human:
         """Serve the page until all questions are answered."""
         from rich.console import Console
 
-        from eqa_nodes.bench.datasets import open_dataset
+        from eqa_nodes.bench.datasets import select
         from eqa_nodes.bench.running.runner import run_benchmark
         from eqa_nodes.bench.running.scene_files import ScenePreflight
         from eqa_nodes.bench.samples import opened_by
@@ -76,9 +76,11 @@ class Human:
         self.scans.set_environment()
         console, out, desk = Console(), run_folder(self.out), Desk()
         with console.status("choosing questions"):
-            samples = opened_by(self.scans.simulator, open_dataset(
-                self.dataset, folder=self.data, split=self.split, limit=self.questions, seed=self.seed,
-                task=self.task))
+            selection = select(self.dataset, self.questions, folder=self.data, split=self.split, seed=self.seed,
+                               task=self.task)
+            samples = opened_by(self.scans.simulator, selection.samples)
+        if selection.words:
+            console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False)
         with ExitStack() as stack:
             opener = self._histories(console) if self.task == EM else self._drives(samples, stack)
             runner = PersonRunner(desk, opener, len(samples))
@@ -87,6 +89,7 @@ class Human:
                           soft_wrap=True, highlight=False, markup=False)
             summary = run_benchmark(samples, runner, out, _listener(console, runner), dataset=self.dataset,
                                     seed=self.seed, model="human", config=self._config(), blind=False, task=self.task,
+                                    whole=selection.whole,
                                     preflight=ScenePreflight() if self.task != EM else lambda sample: None)
             runner.farewell()
         console.print(f"{summary.asked} answered, {summary.resumed} before, {summary.failed} failed\nnext: eqa bench "

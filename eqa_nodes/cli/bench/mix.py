@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.limits import from_zero
 from eqa_nodes.cli.options import FOLDER, argument, option
-
-
-def _from_zero(text: str) -> int:
-    return 0 if text == "0" else whole(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +17,7 @@ class Mix:
 
     runs: tuple[Path, ...] = argument("run directories", nargs="+", metavar="RUN")
     out: Path = option(Path(), "output folder", required=True, metavar="DIR", writes=FOLDER)
-    questions: int = option(300, "how many answers, 0 = all (default: 300, as in OpenEQA's study)", type=_from_zero,
+    questions: int = option(300, "how many answers, 0 = all (default: 300, as in OpenEQA's study)", type=from_zero,
                             metavar="N")
     seed: int = option(0, "seed of the draw (default: 0)")
 

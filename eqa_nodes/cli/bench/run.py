@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import BagReading, ChainOptions, SimulatorOptions, ViewsOptions
-from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.limits import from_zero, whole
 from eqa_nodes.cli.options import FILE, FOLDER, flag, group, option
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ class Run:
                           "openeqa, hm-eqa, express, exploraqa, navqa", complete=names.datasets)
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
-    questions: int = option(20, "how many questions, 0 = all", metavar="N")
+    questions: int | None = option(None, "how many questions, 0 = all (default: all of a published data set, 20 of one "
+                                   "that is generated)", type=from_zero, metavar="N")
     seed: int = option(0, "seed of the order of houses (default: 0)")
     retry_failed: bool = flag("ask failed questions again")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import MESH, ModelOptions, SimulatorOptions
-from eqa_nodes.cli.limits import whole
+from eqa_nodes.cli.limits import from_zero, whole
 from eqa_nodes.cli.options import FOLDER, flag, group, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from eqa_nodes.bench.datasets import Selection
     from eqa_nodes.bench.running.progress import RunProgress, RunSummary
     from eqa_nodes.bench.samples import Sample
 
@@ -41,7 +42,8 @@ class Tasks:
                           choices=("house-tasks", "embodied-eval"))
     data: Path | None = option(None, "folder with tasks/tasks.json (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the houses: train or test (default: test)")
-    questions: int = option(20, "how many tasks, 0 = all", metavar="N")
+    questions: int | None = option(None, "how many tasks, 0 = all (default: all of embodied-eval, 20 of house-tasks)",
+                                   type=from_zero, metavar="N")
     seed: int = option(0, "seed of the houses and of random choices (default: 0)")
     agent: str = option("random", "random, oracle (follows the plan stored with the task), or model",
                         complete=lambda: ("random", "oracle", MODEL))
@@ -63,15 +65,18 @@ class Tasks:
 
         console = Console()
         self.scans.set_environment()
-        samples = self._samples(console)
+        selection = self._selection(console)
+        if selection.words:
+            console.print(f"{self.dataset}: {selection.words}", soft_wrap=True, highlight=False)
         if self.write is not None:
-            return self._write(console, samples, self.write)
-        samples = opened_by(self.scans.simulator, samples)
+            return self._write(console, selection.samples, self.write)
+        samples = opened_by(self.scans.simulator, selection.samples)
         check_runnable(sample for sample in samples if not has_simulator(sample.scene))
-        return self._carry_out(console, [replace(sample, seed=self.seed) for sample in samples])
+        seeded = [replace(sample, seed=self.seed) for sample in samples]
+        return self._carry_out(console, selection._replace(samples=seeded))
 
-    def _samples(self, console: Console) -> list[Sample]:
-        from eqa_nodes.bench.datasets import open_dataset
+    def _selection(self, console: Console) -> Selection:
+        from eqa_nodes.bench.datasets import select
         from eqa_nodes.bench.readers.options import data_folder
         from eqa_nodes.bench.samples import TASKS
         from sim_bridge.scans import SCENES_VARIABLE
@@ -79,8 +84,7 @@ class Tasks:
         if self.dataset == "embodied-eval" and self.scans.scenes is None and (data := data_folder(self.data)):
             os.environ[SCENES_VARIABLE] = str(data.absolute())  # its scene files lie beside its tasks
         with console.status("choosing tasks"):
-            return open_dataset(self.dataset, folder=self.data, split=self.split, limit=self.questions,
-                                seed=self.seed, task=TASKS)
+            return select(self.dataset, self.questions, folder=self.data, split=self.split, seed=self.seed, task=TASKS)
 
     def _write(self, console: Console, samples: list[Sample], folder: Path) -> int:
         from eqa_nodes.embodied.tasks import task_in, write_tasks
@@ -89,21 +93,21 @@ class Tasks:
         console.print(f"{len(samples)} tasks: {folder / 'tasks' / 'tasks.json'}", soft_wrap=True)
         return 0
 
-    def _carry_out(self, console: Console, samples: list[Sample]) -> int:
+    def _carry_out(self, console: Console, selection: Selection) -> int:
         from eqa_nodes.cli.paths import run_folder
         from eqa_nodes.runners.ready import check_model
 
         out = run_folder(self.out)
         if self.agent == MODEL:
             check_model(self.model.config())
-        summary = self._run(console, samples, out)
+        summary = self._run(console, selection, out)
         console.print(f"{summary.asked} done, {summary.resumed} done before, {summary.failed} failed: {out}\n"
                       f"next: eqa bench score {out}", soft_wrap=True)
         if summary.complaint:
             console.print(summary.complaint, soft_wrap=True, markup=False, style="red")
         return summary.exit_code
 
-    def _run(self, console: Console, samples: list[Sample], out: Path) -> RunSummary:
+    def _run(self, console: Console, selection: Selection, out: Path) -> RunSummary:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
@@ -117,7 +121,7 @@ class Tasks:
         from eqa_nodes.embodied.world import SimulatedWorld
         from eqa_nodes.models.config import named_model
 
-        model, scenes = self.model.config(), ScenePreflight()
+        samples, model, scenes = selection.samples, self.model.config(), ScenePreflight()
         agent, world = make_agent(self.agent, model), SimulatedWorld()
         asks = {"backend": model.backend, "temperature": model.temperature} if self.agent == MODEL else {}
         texts = {sample.id: sample.question for sample in samples}
@@ -146,4 +150,5 @@ class Tasks:
                                  model=model.model if self.agent == MODEL else self.agent,
                                  asked=named_model(model) if self.agent == MODEL else "",
                                  config={"agent": self.agent, "max_steps": self.max_steps, **asks}, blind=False,
-                                 retry_failed=self.retry_failed, task=TASKS, preflight=preflight)
+                                 retry_failed=self.retry_failed, task=TASKS, whole=selection.whole,
+                                 preflight=preflight)

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.datasets import open_dataset
+from eqa_nodes.bench.datasets import open_dataset, select
 from eqa_nodes.bench.readers.express import read_express
+from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash, read_samples, write_samples
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
+from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import pose_from_habitat, position_from_habitat, yaw_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from tests.fixtures.data import shared_data
@@ -189,6 +191,26 @@ def test_a_few_house_questions_come_from_several_houses() -> None:
     first, second = open_dataset("house", limit=2, seed=3)
     assert first.scene != second.scene
     assert first.category != second.category
+
+
+class FiveQuestions:
+    """A published data set of five questions."""
+
+    traits = ReaderTraits()
+
+    def read(self, options: ReaderOptions) -> list[Sample]:
+        """Return all of them."""
+        return [Sample(f"{n}", "Is it on?", "yes", scene="house:3") for n in range(5)]
+
+
+@pytest.mark.parametrize(("name", "questions", "asked", "whole", "words"), [
+    (f"{__name__}:FiveQuestions", None, 5, 5, ""), (f"{__name__}:FiveQuestions", 0, 5, 5, ""),
+    (f"{__name__}:FiveQuestions", 2, 2, 5, "2 of 5 questions; --questions 0 asks all"),
+    ("house", None, 20, 0, ""), ("house", 3, 3, 0, "")])
+def test_published_questions_are_all_asked_unless_a_number_is_named(
+        name: str, questions: int | None, asked: int, whole: int, words: str) -> None:
+    found = select(name, questions)
+    assert (len(found.samples), found.whole, found.words) == (asked, whole, words)
 
 
 def test_house() -> None:

@@ -137,6 +137,14 @@ def test_an_ablation_is_the_system_that_is_left() -> None:
         assert rows["table 3", "Fine-EQA", metric] == rows["table 2", "Fine-EQA", metric]
 
 
+def test_a_value_with_blind_guesses_stands_beside_that_without() -> None:
+    asked = [question("q1"), question("q2", status="abstained", sigma=1.0, blind_sigma=5.0)]
+    found = sentences(scores("openeqa", OFFICIAL, asked, openeqa_c=0.25), manifest("openeqa", "active", 2))
+    guesses = 'openeqa_c 25.0 here, 75.0 with a blind guess for each "I don\'t know"; '
+    both = [line.startswith(guesses) for line in found]
+    assert any(both) and all(line.startswith("openeqa_c 25.0 here; ") for line, of in zip(found, both) if not of)
+
+
 def test_the_judge_s_name_is_read_as_official_judges_write_it() -> None:
     judge = OfficialMatch(ScriptedBackend([], model="gpt-4-1106-preview"), OfficialScorer(LLM_MATCH, ("a", "b"), {}, 9))
     found = of(beside(scores("openeqa", judge.name, [question(i) for i in IDS], openeqa_c=0.5),

@@ -66,6 +66,11 @@ def test_equal_values_without_limits_have_a_mean_and_no_interval(values: list[fl
     assert shown(s, 1, 1) in ("3.0", "0.3")
 
 
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_of_one_question_no_interval_is_shown(value: float) -> None:
+    assert shown(summary([value], share=True), 100, 1) == f"{100 * value:.1f}"
+
+
 def test_of_no_value_there_is_neither() -> None:
     assert summary([None, None], share=True) == MeanInterval(None, None, None, 0, 2)
     assert summary([]) == paired_difference([], []) == MeanInterval(None, None, None, 0, 0)

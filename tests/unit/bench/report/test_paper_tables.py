@@ -101,12 +101,44 @@ def test_abstentions_count_as_guesses_but_where_nobody_is_forced(tmp_path: Path)
     answers = {"s1": "a cup", "s2": None, "h1": "a cup", "h2": "a cup"}
     ours = run(tmp_path / "ours", answers=answers, blind=dict.fromkeys(MARKS, 5.0))
     cells = of(paper_tables(read_runs([ours]), ["3"])[0], "ours")
-    assert (cells["EM-EQA all C"].value, cells["EM-EQA all C, not forced"].value) == (87.5, 62.5)
+    assert (cells["EM-EQA all C, forced"].value, cells["EM-EQA all C, not forced"].value) == (87.5, 62.5)
+
+
+def test_both_values_stand_in_a_table_with_one_column(tmp_path: Path) -> None:
+    """A table that printed the value with guesses alone said 87.5 where `score` prints 62.5."""
+    answers = {"s1": "a cup", "s2": None, "h1": "a cup", "h2": "a cup"}
+    ours = run(tmp_path / "ours", answers=answers, blind=dict.fromkeys(MARKS, 5.0))
+    two, three, four, _ = paper_tables(read_runs([ours]))
+    for table, column in ((two, "EM-EQA all C"), (four, "EM-EQA all C"), (four, "world knowledge")):
+        plain, forced = of(table, "ours")[column].value, of(table, "ours, forced to guess")[column].value
+        assert (plain, forced) == ((50.0, 100.0) if column == "world knowledge" else (62.5, 87.5))
+    assert "1 of its answers is \"I don't know\"" in notes(two, "ours, forced to guess")[0]
+    assert [row.name for row in three.rows if row.own] == ["ours"]
+    assert not any("comparable" in note for note in notes(two, "ours"))
+    assert any("comparable" in note for note in notes(two, "ours, forced to guess"))
+
+
+def test_captions_say_what_values_rest_on_in_every_format(tmp_path: Path) -> None:
+    ours, other = run(tmp_path / "ours"), run(tmp_path / "other")
+    path = tmp_path / "other" / MANIFEST
+    write_json(path, replace(read_manifest(path.parent), asked="gpt_4o", whole=184))
+    scores = json.loads((path.parent / "scores.json").read_text())
+    (path.parent / "scores.json").write_text(json.dumps({**scores, "privileged": ["LabelReader"]}))
+    two = paper_tables(read_runs([ours, other]), ["2"])[0]
+    for words in ("ours: 4 questions, judge marks of m, answerer ours, privileged: nothing",
+                  "other: 4 of 184 questions, judge marks of m, answerer ours, model gpt_4o, privileged: LabelReader"):
+        assert words in FORMATS[".md"](two).splitlines()[0]
+        assert words.replace("_", r"\_") in next(
+            line for line in FORMATS[".tex"](two).splitlines() if line.startswith(r"\caption"))
+    rows = {row["row"]: row for row in csv.DictReader(io.StringIO(FORMATS[".csv"](two)))}
+    assert [rows["other"][name] for name in ("questions", "judge", "answerer", "privileged")] == [
+        "4 of 184 questions", "marks of m", "answerer ours, model gpt_4o", "LabelReader"]
+    assert rows["GPT-4V"]["judge"].startswith("LLM-Match") and rows["GPT-4V"]["privileged"] == ""
 
 
 def test_a_guess_counts_in_the_efficiency_as_it_does_in_the_mark(tmp_path: Path) -> None:
     ours = run(tmp_path / "ours", {"h1": 1.0, "h2": 5.0}, ACTIVE, {"h1": None, "h2": "a cup"}, {"h1": 3.0, "h2": 5.0})
-    cells = of(paper_tables(read_runs([ours]), ["2"])[0], "ours")
+    cells = of(paper_tables(read_runs([ours]), ["2"])[0], "ours, forced to guess")
     assert (cells["A-EQA C"].value, cells["A-EQA E (metres)"].value) == (75.0, 37.5)  # paths of twice the shortest
     assert not any("abstentions count with mark 1" in note
                    for note in notes(paper_tables(read_runs([ours]), ["2"])[0], "ours"))
@@ -126,11 +158,11 @@ def test_footnotes_say_what_is_not_comparable(tmp_path: Path) -> None:
     ours, other = run(tmp_path / "ours"), run(tmp_path / "other", dict.fromkeys(MARKS, 3.0))
     table = paper_tables(read_runs([ours, other]), ["2"])[0]
     said = "\n".join(notes(table, "ours"))
-    assert "4 questions of openeqa, task em, model ours, judge marks of m" in said
+    assert "4 questions of openeqa, task em, answerer ours, judge marks of m" in said
     assert "another judge (marks of m); other questions (4 here, 1636 there)" in said
     assert "other questions (which questions they are is not published)" in said
     assert not any("differ" in note for note in notes(table, "ours"))
-    assert notes(table, "other")[-1] == f"{other} and {ours} differ in the judge"
+    assert notes(table, "other")[1] == f"{other} and {ours} differ in the judge"
     assert notes(table, "GPT-4V")[0].startswith("Majumdar et al. 2024, OpenEQA, table 2: those in ScanNet of 500")
     assert "62.3 % of the questions of openeqa are ambiguous (EXPRESS-Bench, section 5.2)" in table.notes
     assert "25.0 % of 4 questions are marked as ambiguous" in table.notes
@@ -256,6 +288,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     ours = run(tmp_path / "ours")
     assert main(["bench", "table", ours, "--tables", "2,3", "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
-    assert "Table 2. LLM-Match and efficiency" in out and "Table 3" in out and "62.5±" in out and "6 files in" in out
+    assert "Table 2. Correctness C and efficiency E. ours: 4 questions, judge marks of m" in out and "Table 3" in out
+    assert "62.5±" in out and "6 files in" in out
     assert len(list((tmp_path / "out").iterdir())) == 6
     assert main(["bench", "table", ours, "--no-published"]) == 0 and "GPT-4V" not in capsys.readouterr().out

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+import shutil
 import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,12 +17,15 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.report import page as report
 from eqa_nodes.bench.report.drawing import grid_png, map_svg, path_colour
 from eqa_nodes.bench.report.page import write_report
+from eqa_nodes.bench.report.tables import headline
 from eqa_nodes.bench.report.traces import last_view, load_trace, save_trace
+from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence
@@ -82,6 +86,28 @@ def test_page_tells_what_happened(run: Path) -> None:
         assert text in page, text
     assert "What is &lt;b&gt;under&lt;/b&gt; the stairs?" in page
     assert "<b>under" not in page
+
+
+def test_the_head_says_in_words_how_many_were_right_and_what_is_privileged(run: Path) -> None:
+    head = write_report(run).read_text().partition("</header>")[0]
+    assert "5 of 5 questions asked" in head and "<b>Privileged:</b> LabelAnswerer reads what the simulator" in head
+    assert head.index("<b>1 of 5</b><span>right<i>1 partly right</i>") < head.index("C, correctness %")
+
+
+def test_a_part_of_a_data_set_is_named_in_the_page_and_above_the_scores(run: Path, tmp_path: Path) -> None:
+    part = Path(shutil.copytree(run, tmp_path / "part"))
+    write_json(part / MANIFEST, replace(read_manifest(part), whole=184, asked="gpt-4o"))
+    assert "5 of 5 questions asked (the data set has 184)" in write_report(part).read_text()
+    assert headline(read_scores(part), read_manifest(part)).splitlines() == [
+        "house, 5 of 184 questions, judge offline, answerer unknown, model gpt-4o; privileged: LabelAnswerer",
+        "right: 1 of 5, 1 partly right, 1 \"I don't know\", 2 failed"]
+
+
+def test_one_question_has_no_interval(run: Path) -> None:
+    page = write_report(run).read_text()
+    bars = [bar.partition("</svg>")[0] for bar in page.split('<div class="row">')[1:]]
+    alone = [bar for bar in bars if "<small>n 1</small>" in bar]
+    assert alone and not any('class="whisker"' in bar or "95 %" in bar for bar in alone)
 
 
 def test_what_the_evidence_names_is_outlined(run: Path) -> None:
