@@ -282,7 +282,7 @@ def remapping(words: tuple[str, ...]) -> dict[str, str]:
 class ViewsOptions:
     """Which views of a history an answer is made from."""
 
-    frames: str = option("", "which views answer: uniform: evenly spaced in time; random: drawn by "
+    frames: str = option("", "which views answer: uniform: evenly spaced; random: drawn by "
                          "the seed; recalled: by the words of the "
                          "question; kept: by a memory, for all that they show; objects: the best views of remembered "
                          "objects, described in words; none (default: the agent's, else uniform)",

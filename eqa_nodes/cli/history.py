@@ -69,8 +69,9 @@ class HistoryInfo:
             found = survey(_counted(history, show))
         (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
         width, height = found.image
-        _print(f"{history.name}: {found.frames} frames of {width}x{height}, {found.seconds:.1f} s at "
-               f"{found.rate_hz:.1f} Hz")
+        time, paused = found.rhythm, f"; not counted: {found.rhythm}" if found.rhythm.breaks_s else ""
+        rate = f" at {1 / time.period_s:.1f} Hz" if time.period_s else ""
+        _print(f"{history.name}: {found.frames} frames of {width}x{height}, {time.seconds:.1f} s{rate}{paused}")
         _print(f"path {found.path_m:.2f} m; x {x0:.2f} to {x1:.2f} m, y {y0:.2f} to {y1:.2f} m, z {z0:.2f} to "
                f"{z1:.2f} m")
         if history.labels:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.memory.keyframes import even_in_time
+from eqa_nodes.core.memory.keyframes import evenly
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame
 from eqa_nodes.recordings.cameras import base_below, mount, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
@@ -57,14 +57,14 @@ class HistoryArrays:
 
 
 def arrays_of(history: EpisodeHistory, k: int = 0) -> HistoryArrays:
-    """Read a history, k frames even in time or all of them (0), without labels.
+    """Read a history, k frames evenly spaced or all of them (0), without labels.
 
     Raises StorageError where there is no frame, ConfigError where the frames are of several cameras.
     """
     wanted: set[int] | None = None
     if k:
-        stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in history.recorded()]
-        wanted = {stamps[i][0] for i in even_in_time([stamp for _, stamp in stamps], k)} if stamps else set()
+        usable = [recorded.index for recorded in history.recorded()]
+        wanted = {usable[i] for i in evenly(len(usable), k)}
     frames = [r.frame for r in history.recorded() if wanted is None or r.index in wanted]
     if not frames:
         raise StorageError(f"the history {history.name} has no usable frame: {dict(history.dropped)}")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.jumps import rhythm_of
 from eqa_nodes.core.camera.rectify import distortion_of
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.doctor.findings import Finding, failed
@@ -120,8 +121,7 @@ def judged(bag: Bag, m: Measured, options: BagOptions) -> list[Finding]:
 
 def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> Iterator[Finding]:
     """Rate, drops and order of stamps; announced: number of messages in the bag's own index."""
-    stamps = np.array(stamps_ns, np.int64)
-    steps = np.diff(stamps) / 1e9
+    steps = np.diff(np.array(stamps_ns, np.int64))
     back, twice = int((steps < 0).sum()), int((steps == 0).sum())
     found = f"{back} go back, {twice} come twice, of {len(stamps_ns)}"
     if back or twice:
@@ -130,18 +130,18 @@ def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> It
                       "out what was recorded before a clock was set or a simulation began anew")
     else:
         yield Finding(f"stamps of {role}", "ok", found)
-    ahead = np.diff(np.unique(stamps)) / 1e9  # in order: one that came late leaves no gap
-    if not len(ahead):
+    time = rhythm_of(stamps_ns)
+    if not time.period_s:
         yield Finding(f"rate of {role}", "warning", f"{len(stamps_ns)} messages: too few for a rate",
                       "record or listen longer")
         return
-    period, longest = float(np.median(ahead)), float(ahead.max())
-    missing = int((np.rint(ahead / period) - 1).clip(0).sum())
-    slow = longest > max(_GAP_S, 5 * period)
-    yield Finding(f"rate of {role}", "warning" if slow else "ok",
-                  f"{1 / period:.2f} Hz (median), longest gap {longest:.2f} s", "what happened in the gap is not seen: "
-                  "look at the recorder's disk and the camera's connection" if slow else "")
-    lost = 0 if broken else max(announced - len(stamps_ns), 0)
+    slow = time.longest_s > max(_GAP_S, 5 * time.period_s)
+    remedies = ["what happened in the gap is not seen: look at the recorder's disk and the camera's connection"] * slow
+    remedies += ["nothing is missing where the recording was paused; let clocks be set before a recording begins"] * bool(
+        time.breaks_s)
+    yield Finding(f"rate of {role}", "warning" if remedies else "ok", f"{1 / time.period_s:.2f} Hz (median), longest "
+                  f"gap {time.longest_s:.2f} s{f'; beside it {time}' if time.breaks_s else ''}", "; ".join(remedies))
+    missing, lost = time.missing, 0 if broken else max(announced - len(stamps_ns), 0)
     share = (missing + lost) / (len(stamps_ns) + missing + lost)
     yield Finding(f"drops of {role}", "warning" if share > _FEW or lost else "ok",
                   f"{missing} of {len(stamps_ns) + missing} missing ({share:.1%})" + (

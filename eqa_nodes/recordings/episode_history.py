@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from eqa_nodes.core.camera.jumps import Rhythm, rhythm_of
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.types.views import Frame, Label, check_frame
 
@@ -116,16 +117,10 @@ class Survey(NamedTuple):
 
     frames: int
     image: tuple[int, int]
-    seconds: float  # between the first and the last frame
+    rhythm: Rhythm
     path_m: float
     lowest: tuple[float, float, float]
     highest: tuple[float, float, float]
-
-    @property
-    def rate_hz(self) -> float:
-        """Frames per second; 0 where the stamps span no time."""
-        return (self.frames - 1) / self.seconds if self.seconds > 0 else 0.0
-
 
 def survey(frames: Iterable[Frame]) -> Survey:
     """Read all frames, one at a time. Raises StorageError when there is none."""
@@ -133,14 +128,15 @@ def survey(frames: Iterable[Frame]) -> Survey:
     first = next(reading, None)
     if first is None:
         raise StorageError("the history has no usable frame")
-    count, path_m, last_ns, here = 1, 0.0, first.stamp_ns, first.map_from_base.xyz
+    stamps_ns, path_m, here = [first.stamp_ns], 0.0, first.map_from_base.xyz
     lowest = highest = here
     for frame in reading:
         before, here = here, frame.map_from_base.xyz
-        count, path_m, last_ns = count + 1, path_m + math.dist(before, here), frame.stamp_ns
+        path_m += math.dist(before, here)
+        stamps_ns.append(frame.stamp_ns)
         lowest, highest = _each(min, lowest, here), _each(max, highest, here)
     k = first.intrinsics
-    return Survey(count, (k.width, k.height), (last_ns - first.stamp_ns) / 1e9, path_m, lowest, highest)
+    return Survey(len(stamps_ns), (k.width, k.height), rhythm_of(stamps_ns), path_m, lowest, highest)
 
 
 def _each(choose: Callable[[float, float], float], a: tuple[float, float, float],

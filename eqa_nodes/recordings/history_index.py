@@ -22,7 +22,7 @@ class HistoryIndex:
     """What is kept of a history beside a memory. frames: how many could be used; dropped: others, by reason.
 
     way: stamps and poses along it, empty where no pose is known; spots: of the keyframes, by id; views: K keyframes
-    even in time, where wanted.
+    evenly spaced, where wanted.
     """
 
     name: str

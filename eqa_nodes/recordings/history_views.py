@@ -1,4 +1,4 @@
-"""Selects the views of an episode history for an answerer: K even in time, or recalled by a memory made of it.
+"""Selects the views of an episode history for an answerer: K evenly spaced, or recalled by a memory made of it.
 
 A history is read when its first question comes; what was made of it stays in a cache folder, under a name that stands
 for the history and all settings, so that the next question, and the next run, need not read it again.
@@ -26,7 +26,7 @@ from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.diversity import recall_diverse
-from eqa_nodes.core.memory.keyframes import even_in_time, jpeg_of, spread_in_time
+from eqa_nodes.core.memory.keyframes import evenly, jpeg_of, spread
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
@@ -43,6 +43,7 @@ from eqa_nodes.recordings.pictures import ColourHistory
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
+_READING = 2  # larger where a version reads other frames or views out of the same recording
 _MAX_POSES = 1000  # of the way, for drawing
 
 Tick = Callable[[int, int], None]  # frames read, frames to read
@@ -74,12 +75,12 @@ class HistoryViews(Protocol):
 
 
 class UniformViews:
-    """The same K frames for every question: the nearest to K moments even in time, the first and the last included."""
+    """The same K frames for every question: K evenly spaced ones, the first and the last included."""
 
     def __init__(self, kept: HistoryIndex, folder: Path, selection: ViewSelection) -> None:
         self.kept = kept
 
-    how = "even in time"
+    how = "evenly spaced"
 
     def items(self, question: Question) -> list[Recalled]:
         """Return all, oldest first."""
@@ -90,9 +91,9 @@ class UniformViews:
         """Do nothing: nothing is open."""
 
     @staticmethod
-    def choose(stamps_ns: Sequence[int], selection: ViewSelection) -> list[int]:
+    def choose(count: int, selection: ViewSelection) -> list[int]:
         """Return which of so many frames are wanted, in order."""
-        return even_in_time(stamps_ns, selection.k)
+        return evenly(count, selection.k)
 
     @classmethod
     def read(cls, history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
@@ -101,9 +102,8 @@ class UniformViews:
         if isinstance(history, ColourHistory):
             return picked(history, choose, selection.memory)
         along = _Along(history, tick)
-        stamps = [(recorded.index, recorded.frame.stamp_ns) for recorded in along]
-        wanted = choose([stamp for _, stamp in stamps])
-        indices = {stamps[i][0] for i in wanted}
+        usable = [recorded.index for recorded in along]
+        indices = {usable[i] for i in choose(len(usable))}
         views, spots, labels = [], {}, history.labels if selection.labels else {}
         for recorded in _Along(history, tick):
             if recorded.index in indices:
@@ -118,9 +118,8 @@ class RandomViews(UniformViews):
     how = "at random"
 
     @staticmethod
-    def choose(stamps_ns: Sequence[int], selection: ViewSelection) -> list[int]:
+    def choose(count: int, selection: ViewSelection) -> list[int]:
         """Return K of them; frames of other histories are drawn otherwise, as far as their number differs."""
-        count = len(stamps_ns)
         drawn = np.random.default_rng((selection.seed, count)).permutation(count)[:selection.k]
         return sorted(drawn.tolist())
 
@@ -188,8 +187,8 @@ class MemoryViews(_Remembered):
     """The views that memory stored: all that the history shows, with little repetition."""
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return K of them even in time, oldest first."""
-        return spread_in_time(self.store.since(0), self.k)
+        """Return K of them evenly spaced, oldest first."""
+        return spread(self.store.since(0), self.k)
 
 
 class ObjectViews(_Remembered):
@@ -221,7 +220,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     policy = POLICIES[selection.frames]
     one_for_all = not issubclass(policy, UniformViews)  # a memory serves every question and choice
     made_by = selection._replace(k=0, frames=_MEMORY, seed=0) if one_for_all else selection
-    key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT]}
+    key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT, _READING]}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
         history = opened()

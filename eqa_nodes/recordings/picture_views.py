@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,8 @@ from eqa_nodes.recordings.pictures import ColourHistory, Picture
 NOWHERE = "the recording has no poses: x, y and heading are unknown and stand as 0"
 
 
-def picked(history: ColourHistory, choose: Callable[[Sequence[int]], list[int]], memory: MemoryConfig) -> HistoryIndex:
-    """Return the images that are chosen by their stamps; damaged ones are counted and others take their place.
+def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: MemoryConfig) -> HistoryIndex:
+    """Return the images that are chosen by their number; damaged ones are counted and others take their place.
 
     The path has the poses of these images alone. Raises StorageError where none can be read, ConfigError where places
     or kinds of things are to be hidden in them.
@@ -30,7 +30,7 @@ def picked(history: ColourHistory, choose: Callable[[Sequence[int]], list[int]],
     usable, dropped = list(history.pictures), Counter[str]()
     read: dict[int, _Read] = {}
     while True:
-        wanted = [usable[i] for i in choose([p.stamp_ns for p in usable])] if usable else []
+        wanted = [usable[i] for i in choose(len(usable))]
         damaged = [p for p in wanted if p.number not in read and not _take(p, memory, read, dropped)]
         if not damaged:
             break

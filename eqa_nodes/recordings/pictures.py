@@ -1,6 +1,6 @@
 """Histories that hold colour images without depth, such as the frames that OpenEQA offers for download.
 
-Without depth an image is no Frame: agents that look at images even in time can answer from it, and everything that
+Without depth an image is no Frame: agents that look at evenly spaced images can answer from it, and everything that
 needs depth, or poses where there are none, is refused with what to do instead.
 """
 
@@ -97,7 +97,7 @@ class ColourHistory(FramesAlone):
     def lacking(self) -> str:
         """What is missing here, and what to do about it."""
         return (f"the history {self.name} holds colour images without depth: agents that look at "
-                "images even in time can use it (blind, socratic-captions, multi-frame, --frames uniform or none). For "
+                "evenly spaced images can use it (blind, socratic-captions, multi-frame, --frames uniform or none). For "
                 "all others let OpenEQA's extract-frames.py write depth and poses too (without --rgb-only), or render "
                 "its agent states with `eqa history render`")
 

@@ -19,6 +19,7 @@ from eqa_nodes.ros.tf_buffer import TfBuffer
 
 KEYS = ("tf", "tf_static", "odom")
 _FOREVER_NS = 1 << 63
+_BACK_NS = 1_000_000_000  # a frame's next stamp that is so much older is of a clock that was set back
 _LEARN_NS = 60_000_000_000  # the first minute of them shows which frames there are
 FIXED = ("map", "odom", "world")
 BASES = ("base_link", "base_footprint", "base")
@@ -34,7 +35,7 @@ class Poses:
 
     def __init__(self, bag: Messages, keep_ns: int = _FOREVER_NS, fixed: str = "", base: str = "") -> None:
         """Find the frames, and load the static transforms. Raises StorageError when there is no pose."""
-        self._buffer, self._keep_ns = TfBuffer(keep_ns), keep_ns
+        self._buffer, self._back_ns = TfBuffer(keep_ns), _BACK_NS if keep_ns < _FOREVER_NS else keep_ns
         self._newest_ns: dict[str, int] = {}
         self._parents: dict[str, str] = {}
         self.base, self.fixed = base, fixed
@@ -120,7 +121,7 @@ class Poses:
 
     def _put(self, header: Any, child: str, transform: Transform, static: bool) -> None:
         stamp_ns = messages.ns_of(header.stamp)
-        if self._newest_ns.get(child, stamp_ns) - stamp_ns > self._keep_ns:
+        if self._newest_ns.get(child, stamp_ns) - stamp_ns > self._back_ns:
             self._buffer.clear(child)  # time jumped back: a simulation began anew, or that stamp was none
         self._newest_ns[child] = stamp_ns
         try:

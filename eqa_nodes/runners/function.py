@@ -115,7 +115,7 @@ class _FunctionRunner:
 
 
 class EmFunctionRunner(_FunctionRunner):
-    """Asks a function about episode histories. Implements EpisodeRunner. k: frames even in time, 0 = all.
+    """Asks a function about episode histories. Implements EpisodeRunner. k: evenly spaced frames, 0 = all.
 
     The arrays of one history are kept: questions about one come together.
     """

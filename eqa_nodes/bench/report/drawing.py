@@ -180,7 +180,8 @@ def _cones(evidence: Sequence[Evidence]) -> str:
 def _lit(evidence: Sequence[Evidence]) -> list[Pose2]:
     """Return the ends of the cones: a recording has no map whose floor would make room for them."""
     turns = (_CONE_HALF_RAD, 0.0, -_CONE_HALF_RAD)
-    return [Pose2(*ahead(e.pose, _CONE_M, turn), 0.0) for e in evidence[:3] for turn in turns]
+    ends = [ahead(e.pose, _CONE_M, turn) for e in evidence[:3] for turn in turns]
+    return [Pose2(x, -y, 0.0) for x, y in ends]
 
 
 def cone(pose: Pose2, title: str) -> str:

@@ -30,7 +30,7 @@ class EmOptions:
 
     histories: Path | None = option(None, "folder that holds each history under its name in the data set (default: "
                                     "tours of the built-in houses, made where they are missing)", metavar="DIR")
-    k: int = option(50, "frames, evenly spaced in time", "-k", metavar="K")
+    k: int = option(50, "frames, evenly spaced", "-k", metavar="K")
     cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "
                                 "~/.cache/eqa)", metavar="DIR", writes=FOLDER)
 

@@ -10,7 +10,7 @@ from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.language.targets import targets
 from eqa_nodes.core.memory.diversity import recall_diverse
-from eqa_nodes.core.memory.keyframes import spread_in_time
+from eqa_nodes.core.memory.keyframes import spread
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase
 from eqa_nodes.core.protocols import Answerer, Memory, adviser_of
 from eqa_nodes.core.types.questions import Question, ViewAssessment
@@ -170,4 +170,4 @@ class UnassessedViews(ViewAssessments):
 
     def items(self) -> list[Recalled]:
         """Return the views that memory keeps of this episode, `recall_limit` of them, evenly in time."""
-        return spread_in_time(self._memory.since(0), self._config.recall_limit)
+        return spread(self._memory.since(0), self._config.recall_limit)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
+
+import numpy as np
 
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
 
 _ROW_NS = 5_000_000_000  # between two stamps of a row
 _SURE = 3  # stamps in a row: fewer may be strays from a queue
+_PAUSE_S, _PAUSE_PERIODS = 10.0, 5.0  # longer than both is no loss of messages: a pause, or a clock that was set
+_BACK_S = 1.0  # less than this is a message that came late
 
 
 class ClockWatch:
@@ -66,6 +71,54 @@ class FutureWatch:
         self._ahead.clear()
         self._newest_ns = stamp_ns
         return False
+
+
+class Rhythm(NamedTuple):
+    """How the frames of a recording follow each other.
+
+    period_s: median interval, 0 of a single frame; seconds: the time of the frames; longest_s: their longest interval;
+    missing: how many more would fit into intervals. breaks_s: pauses and jumps of the clock, negative where it was set
+    back; all other figures leave them out, as if the next frame had come in time.
+    """
+
+    period_s: float
+    seconds: float
+    longest_s: float
+    missing: int
+    breaks_s: tuple[float, ...]
+
+    def __str__(self) -> str:
+        """Name the breaks; empty where there is none."""
+        ahead, back = [b for b in self.breaks_s if b > 0], [-b for b in self.breaks_s if b < 0]
+        many = f"{len(ahead)} pauses or jumps of the clock, the longest of" if len(ahead) > 1 else (
+            "one pause or jump of the clock, of")
+        times = f" {len(back)} times, by at most" if len(back) > 1 else " by"
+        return ", ".join([*([f"{many} {max(ahead):.1f} s"] if ahead else []),
+                          *([f"a clock that was set back{times} {max(back):.1f} s"] if back else [])])
+
+
+def rhythm_of(stamps_ns: Iterable[int]) -> Rhythm:
+    """Measure stamps in the order they were recorded. A message that only came late is put in its place."""
+    lines = [np.unique(np.array(line, np.int64)) for line in _time_lines(stamps_ns)]
+    steps = np.concatenate([np.diff(line) for line in lines]) / 1e9
+    period_s = float(np.median(steps)) if len(steps) else 0.0
+    paused = steps > max(_PAUSE_S, _PAUSE_PERIODS * period_s)
+    back = [float(after[0] - before[-1]) / 1e9 for before, after in zip(lines, lines[1:], strict=False)]
+    breaks, usual = (*map(float, steps[paused]), *back), steps[~paused]
+    missing = int((np.rint(usual / period_s) - 1).clip(0).sum()) if period_s else 0
+    return Rhythm(period_s, float(usual.sum()) + period_s * len(breaks), float(usual.max(initial=0.0)), missing, breaks)
+
+
+def _time_lines(stamps_ns: Iterable[int]) -> list[list[int]]:
+    """Begin a new list of stamps wherever the clock was set back."""
+    watch, lines, newest_ns = ClockWatch(_BACK_S), [list[int]()], 0
+    for stamp in stamps_ns:
+        lines[-1].append(stamp)
+        if watch.set_back(stamp, newest_ns):
+            lines[-1], after = lines[-1][:-_SURE], lines[-1][-_SURE:]
+            lines, newest_ns = [*lines, after], stamp
+        newest_ns = max(newest_ns, stamp)
+    return lines
 
 
 class Relocation(NamedTuple):

@@ -213,22 +213,17 @@ def difference(a: bytes, b: bytes) -> float:
     return float(np.mean(np.abs(np.frombuffer(a, np.uint8).astype(np.int16) - np.frombuffer(b, np.uint8)))) / 255.0
 
 
-def even_in_time(stamps_ns: Sequence[int], k: int) -> list[int]:
-    """Return the indices of at most k frames: the nearest to each of k moments even between the first and the last.
+def evenly(count: int, k: int) -> list[int]:
+    """Return the indices of k of `count` frames, evenly spaced, with the first and the last; all where there are fewer.
 
-    stamps_ns: of all frames, in order. Fewer where one frame is the nearest to several moments (the camera paused).
+    They are counted, not timed: moments even in time fall into pauses and into jumps of the clock, where no frame is.
     """
-    stamps = np.maximum.accumulate(np.asarray(stamps_ns, np.int64))  # what goes back in time is not searched for
-    if len(stamps) <= k:
-        return list(range(len(stamps)))
-    moments = stamps[0] + np.rint(np.linspace(0.0, float(stamps[-1] - stamps[0]), k)).astype(np.int64)
-    after = np.searchsorted(stamps, moments).clip(1, len(stamps) - 1)
-    nearest = np.where(moments - stamps[after - 1] <= stamps[after] - moments, after - 1, after)
-    nearest[-1] = len(stamps) - 1
-    return sorted({int(i) for i in nearest}) if k > 1 else [0]
+    if k == 1 or count <= k:
+        return list(range(min(count, k)))
+    return [(2 * i * (count - 1) + k - 2) // (2 * (k - 1)) for i in range(k)]
 
 
-def spread_in_time(views: Sequence[Keyframe], k: int) -> list[Recalled]:
-    """Return k of the views at most, even in time, in their order."""
-    chosen = even_in_time([view.stamp_ns for view in views], k) if views else []
-    return [Recalled(views[i], 0.0, f"1 of {len(chosen)} of {len(views)} views, even in time") for i in chosen]
+def spread(views: Sequence[Keyframe], k: int) -> list[Recalled]:
+    """Return k of the views at most, evenly spaced, in their order."""
+    chosen = evenly(len(views), k)
+    return [Recalled(views[i], 0.0, f"1 of {len(chosen)} of {len(views)} views, evenly spaced") for i in chosen]

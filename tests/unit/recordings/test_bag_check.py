@@ -80,6 +80,12 @@ def _dropped(scene: Scene) -> list[Row]:
     return [row for row in scene.rows() if row.topic != scene.color or (row.log_ns - BEGIN) // STEP % 5]
 
 
+def _clock_set(scene: Scene) -> list[Row]:
+    stamp = scene.stamp
+    scene.stamp = lambda i: stamp(i) + 3600 * 10**9 * (i >= 8)  # type: ignore[method-assign]
+    return scene.rows()
+
+
 def _stamp_back(scene: Scene) -> list[Row]:
     return [*scene.rows(), scene.color_row(3)._replace(log_ns=scene.stamp(10) + 1)]
 
@@ -191,6 +197,8 @@ def test_the_partner_of_an_image_at_an_end_need_not_have_been_heard(scene: Scene
     (_without(INFO), {"camera_info": "error"}, "no topic"),
     (_gap, {"rate of color": "warning", "rate of depth": "warning", "drops of color": "warning",
             "drops of depth": "warning"}, "longest gap 1.40 s"),
+    (_clock_set, {"rate of color": "warning", "rate of depth": "warning"},
+     "10.00 Hz (median), longest gap 0.10 s; beside it one pause or jump of the clock, of 3600.1 s"),
     (_dropped, {"drops of color": "warning", "counts of images": "warning"}, "3 of 19 missing (15.8%)"),
     (_stamp_back, {"stamps of color": "error"}, "1 go back, 0 come twice, of 21"),
     (_stamp_twice, {"stamps of color": "warning"}, "0 go back, 1 come twice, of 21"),

@@ -135,6 +135,23 @@ def test_time_may_jump_back(standard_cdr: StandardCdr, tmp_path: Path) -> None:
     assert [f.stamp_ns for f in history] == [s.stamp(i) for s in (later, Scene(standard_cdr)) for i in range(6)]
 
 
+@pytest.mark.parametrize("back_s", [2, 5, 29, 31])
+def test_poses_from_before_and_after_a_clock_was_set_back_are_not_mixed(standard_cdr: StandardCdr, tmp_path: Path,
+                                                                        back_s: int) -> None:
+    """The recorder's own clock goes on: the same stamps come twice in one bag, from two places."""
+    before, after = Scene(standard_cdr, 40), Scene(standard_cdr, 40)
+    before.tf_late_ns = after.tf_late_ns = STEP // 3
+    shift_ns = (5 - back_s) * 10**9 + STEP // 2
+    after.stamp = lambda i: BEGIN + shift_ns + i * STEP  # type: ignore[method-assign]
+    after.x = lambda stamp_ns: 100.0 + (stamp_ns - BEGIN - shift_ns) / 1e9  # type: ignore[method-assign]
+    later = [row._replace(log_ns=row.log_ns + back_s * 10**9) for row in after.rows()]
+    frames = list(read_history(standard_cdr.write(tmp_path / "bag", [*before.rows(), *later])))
+    xs = [frame.map_from_base.xyz[0] for frame in frames]
+    assert len(frames) >= 77 and sorted(xs) == xs
+    assert all((before if x < 50 else after).x(frame.stamp_ns) == pytest.approx(x)
+               for frame, x in zip(frames, xs, strict=True))
+
+
 def test_a_wild_stamp_among_the_transforms_spoils_little(standard_cdr: StandardCdr, tmp_path: Path) -> None:
     scene = Scene(standard_cdr, 40)
     wild = Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(10) + 1, scene.moving(scene.stamp(10**6)))

@@ -255,10 +255,10 @@ def test_a_survey_measures_the_way() -> None:
             yield replace(frame(i * 500_000_000 + 7), map_from_base=Pose2(x, y, 1.0).transform(z))
 
     found = survey(frames())
-    assert (found.frames, found.image, found.seconds, found.rate_hz) == (4, (64, 48), 1.5, 2.0)
+    assert (found.frames, found.image, found.rhythm.seconds, found.rhythm.period_s) == (4, (64, 48), 1.5, 0.5)
     assert found.path_m == pytest.approx(5 + 1 + 4)
     assert (found.lowest, found.highest) == ((-1.0, 0.0, -1.0), (3.0, 4.0, 0.0))
-    assert survey([frame(5)]).rate_hz == 0.0
+    assert survey([frame(5)]).rhythm == (0.0, 0.0, 0.0, 0, ())
     with pytest.raises(StorageError, match="has no usable frame"):
         survey([])
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.memory import MemoryConfig
-from eqa_nodes.core.memory.keyframes import KeyframeConfig, even_in_time
+from eqa_nodes.core.memory.keyframes import KeyframeConfig, evenly
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Label
@@ -61,25 +61,29 @@ def asking(text: str = "What colour is the kettle?") -> Question:
     return Question(text)
 
 
-@given(st.lists(st.integers(0, 10**15), min_size=1, max_size=300), st.integers(1, 60))
-def test_chosen_frames_are_even_in_time(stamps: list[int], k: int) -> None:
-    stamps = sorted(stamps)
-    chosen = even_in_time(stamps, k)
-    assert chosen == sorted(set(chosen)) and 1 <= len(chosen) <= k
-    assert chosen[0] == 0
-    if k > 1:
-        assert chosen[-1] == len(stamps) - 1
-    if len(stamps) <= k:
-        assert chosen == list(range(len(stamps)))
-    for moment in np.linspace(stamps[0], stamps[-1], k) if len(stamps) > k > 1 else ():
-        nearest = min(abs(s - moment) for s in stamps)
-        assert min(abs(stamps[i] - moment) for i in chosen) <= nearest + 1
+@given(st.integers(0, 400), st.integers(1, 60))
+def test_k_frames_are_k_frames_evenly_spaced(count: int, k: int) -> None:
+    chosen = evenly(count, k)
+    assert len(chosen) == min(count, k) and chosen == sorted(set(chosen)) and chosen[:1] == [0][:count]
+    if count > k > 1:
+        steps = np.diff(chosen)
+        assert chosen[-1] == count - 1 and steps.max() - steps.min() <= 1
 
 
-def test_even_stamps_give_even_indices() -> None:
-    assert even_in_time(range(0, 1000, 10), 4) == [0, 33, 66, 99]
-    assert even_in_time([0, 1, 2, 3, 1000], 3) == [0, 3, 4]  # in time, not by number
-    assert even_in_time([5, 4, 3, 9, 9], 2) == [0, 4]
+def test_frames_between_two_are_rounded_down() -> None:
+    assert (evenly(100, 4), evenly(6, 3), evenly(5, 1)) == ([0, 33, 66, 99], [0, 2, 5], [0])
+
+
+@pytest.mark.parametrize("jump_s", [3600, 86400 * 365, -5, -3600])
+def test_eight_of_a_walk_whose_clock_was_set_are_eight(tmp_path: Path, jump_s: int) -> None:
+    class Jumped(Walk):
+        def recorded(self) -> Iterator[RecordedFrame]:
+            for r in super().recorded():
+                late = r.index >= 10
+                yield replace(r, frame=replace(r.frame, stamp_ns=r.frame.stamp_ns + (10**13 + jump_s * 10**9) * late))
+
+    views = views_of(Jumped(30), tmp_path, ViewSelection("uniform", 8))
+    assert len({i.keyframe.stamp_ns for i in views.items(asking())}) == 8
 
 
 @pytest.mark.parametrize("frames", SEEING)
@@ -102,9 +106,9 @@ def test_views_are_found_again_in_the_recording(frames: str, tmp_path: Path) -> 
 def test_uniform_shows_every_question_the_same(tmp_path: Path) -> None:
     views = views_of(Walk(40), tmp_path, ViewSelection("uniform", 5))
     items = views.items(asking())
-    assert [views.kept.spots[str(i.keyframe.id)].frame for i in items] == [0, 10, 19, 29, 39]
+    assert [views.kept.spots[str(i.keyframe.id)].frame for i in items] == [0, 9, 19, 29, 39]
     assert items == views.items(asking("Where is the sofa?"))
-    assert items[0].why == "1 of 5 of 35 frames, even in time"
+    assert items[0].why == "1 of 5 of 35 frames, evenly spaced"
 
 
 def test_recalled_shows_what_the_words_mean(tmp_path: Path) -> None:
@@ -130,7 +134,7 @@ def test_objects_tell_what_memory_knows_of_the_things_asked_about(tmp_path: Path
     assert len(list(tmp_path.iterdir())) == 1  # the same memory serves both
 
 
-def test_kept_are_views_that_memory_found_new_even_in_time(tmp_path: Path) -> None:
+def test_kept_are_evenly_spaced_views_that_memory_found_new(tmp_path: Path) -> None:
     history = Walk(40)
     every = views_of(history, tmp_path, ViewSelection("kept", 1000)).items(asking())
     some = views_of(history, tmp_path, ViewSelection("kept", 4)).items(asking("Where is the sofa?"))

@@ -50,7 +50,7 @@ def greys(history: ColourHistory, selection: ViewSelection, cache: Path) -> list
 
 @pytest.mark.parametrize(("form", "kind"), [("{:05d}-rgb.png", "openeqa"), ("{:06d}-rgb.png", "openeqa"),
                                             ("{}.jpg", "images"), ("{:03d}.png", "images")])
-def test_the_views_are_even_in_time(form: str, kind: str, tmp_path: Path) -> None:
+def test_the_views_are_evenly_spaced(form: str, kind: str, tmp_path: Path) -> None:
     folder = write_frames(tmp_path / "frames", 101, form)
     history = open_history(folder)
     assert isinstance(history, ColourHistory) and HISTORIES[kind].fits(folder)

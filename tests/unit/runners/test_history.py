@@ -115,7 +115,7 @@ def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytes
     message = backend.requests[0][1]
     assert sum(isinstance(part, bytes) for part in message.parts) == 20
     assert (answer.text, answer.receipt.calls, answer.receipt.privileged) == ("a table", 1, ())
-    assert [e.frame for e in answer.evidence] == [len(open_history(bag)) - 1]  # the last of those even in time
+    assert [e.frame for e in answer.evidence] == [len(open_history(bag)) - 1]  # the last of those evenly spaced
     assert result.trace is not None
     call = result.trace.calls[0]
     assert (call.kind, call.answer, call.reasons, len(call.pictures)) == ("answer", "a table", "it stands there", 20)

@@ -217,13 +217,18 @@ def test_nothing_to_draw_is_no_picture() -> None:
     assert map_svg(EpisodeTrace(), None, None) == ""
 
 
-def test_without_a_map_the_picture_has_room_for_where_the_proof_was_seen() -> None:
-    pose = Pose2(0.0, 0.0, math.pi)
-    seen = EpisodeTrace("Where?", [(0, pose), (1, Pose2(6.0, 4.0, 0.0))],
+@pytest.mark.parametrize(("x", "y"), [(0.0, 0.0), (0.0, 60.0), (-40.0, -7.5), (1e4, 3.0)])
+def test_without_a_map_the_picture_has_room_for_where_the_proof_was_seen(x: float, y: float) -> None:
+    pose = Pose2(x, y, math.pi)
+    seen = EpisodeTrace("Where?", [(0, pose), (1, Pose2(x + 6.0, y + 4.0, 0.0))],
                         answer=Answer("here", evidence=(Evidence(1, 0, pose),)))
-    x0 = float(re.search(r'viewBox="(\S+)', str(map_svg(seen, None, None)))[1])  # type: ignore[index]
-    assert x0 < -1.8
-    assert float(re.search(r'viewBox="(\S+)', str(map_svg(replace(seen, answer=None), None, None)))[1]) == -0.5  # type: ignore[index]
+    half = 1.8 * math.sin(math.radians(38))  # the light reaches as far to both sides, and 1.8 m ahead
+
+    def box(trace: EpisodeTrace) -> list[float]:
+        return [float(n) for n in re.search(r'viewBox="([^"]+)', str(map_svg(trace, None, None)))[1].split()]  # type: ignore[index]
+
+    assert box(seen) == pytest.approx([x - 2.3, -(y + 4.5), 8.8, 5.0 + half], abs=0.02)
+    assert box(replace(seen, answer=None)) == pytest.approx([x - 0.5, -(y + 4.5), 7.0, 5.0], abs=0.02)
 
 
 def test_a_map_of_nothing_and_of_one_place() -> None:

@@ -1,4 +1,4 @@
-"""Exploring first, whatever is asked: nobody is asked on the way, and views even in time answer."""
+"""Exploring first, whatever is asked: nobody is asked on the way, and evenly spaced views answer."""
 
 from __future__ import annotations
 

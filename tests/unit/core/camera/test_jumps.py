@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.camera.jumps import ClockWatch, FutureWatch, PlaceWatch, angle_between
+from eqa_nodes.core.camera.jumps import ClockWatch, FutureWatch, PlaceWatch, angle_between, rhythm_of
 from eqa_nodes.core.types.geometry import Pose2, compose, inverse
 
 S = 1_000_000_000
@@ -90,3 +91,31 @@ def test_a_sender_whose_clock_is_ahead_is_believed_from_its_third_message_on() -
     assert strays([3700, 3700.1, 3700.2, 3700.3, 3701]) == [True, True, False, False, False]
     assert strays([3700, 3700.1, 3700.2, 99, 3700.3]) == [True, True, False, False, True]  # its clock was set right
     assert not any(strays([3700, 9000], threshold_s=0.0))
+
+
+@pytest.mark.parametrize(("jumps", "breaks", "said"), [
+    ({}, (), ""), ({10: 3600.0}, (3600.1,), "one pause or jump of the clock, of 3600.1 s"),
+    ({10: 600.0, 20: 86400.0}, (600.1, 86400.1), "2 pauses or jumps of the clock, the longest of 86400.1 s"),
+    ({10: -2.0}, (-1.9,), "a clock that was set back by 1.9 s"),
+    ({10: -3600.0, 20: 3600.0}, (3600.1, -3599.9),
+     "one pause or jump of the clock, of 3600.1 s, a clock that was set back by 3599.9 s"),
+    ({10: -50.0, 20: -40.0}, (-49.9, -39.9), "a clock that was set back 2 times, by at most 49.9 s")])
+def test_figures_are_those_of_the_frames_whatever_the_clock_does(jumps: dict[int, float], breaks: tuple[float, ...],
+                                                                 said: str) -> None:
+    stamps = np.cumsum([0.1 + jumps.get(i, 0.0) for i in range(30)]) + 1.7e9
+    found = rhythm_of(np.rint(stamps * 1e3).astype(np.int64) * 1_000_000)
+    assert (found.period_s, found.seconds, found.longest_s) == pytest.approx((0.1, 2.9, 0.1), abs=1e-6)
+    assert found.missing == 0 and found.breaks_s == pytest.approx(breaks, abs=1e-6) and str(found) == said
+
+
+@pytest.mark.parametrize(("stamps", "longest", "missing"), [
+    ([0, 1, 2, 5, 6], 3, 2), ([0, 1, 3, 4, 2, 5], 1, 0), ([0, 1, 1, 2], 1, 0), ([0, 1, 2, 12], 10, 9)])
+def test_lost_messages_are_missing_and_late_ones_are_not(stamps: list[int], longest: float, missing: int) -> None:
+    found = rhythm_of([stamp * S for stamp in stamps])
+    assert (found.period_s, found.longest_s, found.missing, found.breaks_s) == (1.0, longest, missing, ())
+
+
+def test_one_second_more_than_lost_messages_explain_is_a_pause() -> None:
+    assert rhythm_of([0, S, 2 * S, 13 * S]) == (1.0, 3.0, 1.0, 0, (11.0,))
+    assert rhythm_of([0, 5 * S, 10 * S, 35 * S]).breaks_s == ()  # no more than five periods
+    assert rhythm_of([7]) == rhythm_of([]) == (0.0, 0.0, 0.0, 0, ())

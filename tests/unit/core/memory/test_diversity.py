@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.memory.diversity import diverse, recall_diverse
-from eqa_nodes.core.memory.keyframes import jpeg_of, spread_in_time
+from eqa_nodes.core.memory.keyframes import jpeg_of, spread
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
@@ -49,7 +49,7 @@ def unknown(views: Sequence[Keyframe]) -> list[Recalled]:
 @pytest.mark.parametrize("depth", [True, False])
 def test_a_tour_of_duplicates_is_shown_with_all_its_rooms(depth: bool) -> None:
     views = tour(depth)
-    assert len(places([item.keyframe for item in spread_in_time(views, MOST)])) < 6  # what even in time shows
+    assert len(places([item.keyframe for item in spread(views, MOST)])) < 6  # what evenly spaced ones show
     chosen = [item.keyframe for item in diverse(unknown(views), MOST)]
     assert len(places(chosen)) == len(chosen) == ROOMS * VIEWS
     few = [item.keyframe for item in diverse(unknown(views), ROOMS)]
