@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ def shown(text: str) -> str:
 
 def print_answer(console: Console, answer: Answer) -> None:
     """Print an answer with its evidence and what it cost, each on a line of its own, however long."""
+    from eqa_nodes.core.memory.times import clock_phrase  # here: a refusal is printed before a memory is loaded
+
     say = partial(console.print, soft_wrap=True)  # a terminal wraps them itself, and a file is not cut at 80 columns
     if answer.error:
         say(f"[red]{answer.error.name}[/red]: {shown(answer.message)}")
@@ -33,7 +36,7 @@ def print_answer(console: Console, answer: Answer) -> None:
         say(f"  {shown(answer.message)}")
     for e in answer.evidence:
         note = shown(shown_note(e.note))
-        say(f"  seen at {e.stamp_ns / 1e9:.1f} s from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m ({_place(e)})"
+        say(f"  seen {clock_phrase(e.stamp_ns, time.time_ns())} from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m ({_place(e)})"
             f"{': ' * bool(note)}{note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""

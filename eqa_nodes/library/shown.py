@@ -10,6 +10,7 @@ from pathlib import Path
 
 from eqa_nodes.bench.report.drawing import map_css, map_svg
 from eqa_nodes.bench.report.proof import proof_picture
+from eqa_nodes.core.memory.times import clock_phrase
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import shown_note
@@ -129,7 +130,7 @@ class Asked:
     def _figure(self, evidence: Evidence) -> str:
         """Return a piece of evidence with what was measured drawn in; a view that is gone is said in words."""
         note = shown_note(evidence.note)
-        where = f"at {evidence.stamp_ns / 1e9:.1f} s from x {evidence.pose.x:.2f} m, y {evidence.pose.y:.2f} m"
+        where = f"{clock_phrase(evidence.stamp_ns)} from x {evidence.pose.x:.2f} m, y {evidence.pose.y:.2f} m"
         view = next((v for v in self.trace.keyframes if v.id == evidence.keyframe_id), None)
         if view is None:
             return f"<p>{escape(note)}, {where} (its image is not kept any more)</p>"

@@ -30,6 +30,7 @@ from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.memory.times import clock_phrase
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.measures import shown_note
@@ -141,6 +142,7 @@ def _templates(scan: bool) -> Environment:
                               trim_blocks=True, lstrip_blocks=True)
     stops = ", ".join(path_colour(k / (len(PATH_COLOURS) - 1)) for k in range(len(PATH_COLOURS)))
     environment.globals["path_gradient"] = stops
+    environment.filters["clock"] = clock_phrase
     environment.filters["as_typed"] = shlex.join  # quoted, so that a shell takes the line again
     environment.globals |= {"scan_style": Markup(page_style()) if scan else "", "viewer": _VIEWER}
     environment.globals["scan_script"] = Markup(page_script()) if scan else ""

@@ -70,6 +70,14 @@ def time_in_recording(stamp_ns: int, start_ns: int, end_ns: int) -> str:
     return f"{(stamp_ns - start_ns) / _SECOND:.1f} s after the start of {(end_ns - start_ns) / _SECOND:.1f} s{date}"
 
 
+def clock_phrase(stamp_ns: int, now_ns: int = 0) -> str:
+    """Return "at 18:32:05 on 2026-11-16", without the day where it is that of `now_ns`; of a simulator "at 12.5 s"."""
+    if stamp_ns < WALL_NS:
+        return f"at {stamp_ns / _SECOND:.1f} s"
+    then = _local(stamp_ns)
+    return f"at {then:%H:%M:%S}" + (f" on {then:%Y-%m-%d}" if then.date() != _local(now_ns).date() else "")
+
+
 def time_phrase(stamp_ns: int, now_ns: int) -> str:
     """Return "today at 18:32", "yesterday at ...", "on Monday 16 November 2026 at ..."; of a simulator: "12.5 s"."""
     if stamp_ns < WALL_NS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from eqa_nodes.cli.ask import Asking
 from eqa_nodes.cli.asked_progress import words_of
 from eqa_nodes.cli.printing import print_answer
 from eqa_nodes.core.agent.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 
 
 def test_an_answer_is_one_line_however_narrow_the_output() -> None:
@@ -31,6 +33,20 @@ def test_what_an_answer_cost_is_said_in_plain_words(steps: int, metres: float, c
     out = io.StringIO()
     print_answer(Console(file=out, width=40), Answer("red", 0.85, receipt=Receipt(steps, metres, 2.0, 1, 10, 2)))
     assert out.getvalue().splitlines()[1] == cost
+
+
+@pytest.mark.parametrize(("stamp_s", "said"), [
+    (12.5, "at 12.5 s"), (0.0, "at 0.0 s"), (9e8, "at 900000000.0 s"),  # of simulated clocks
+    (datetime(2026, 11, 26, 18, 32, 5).timestamp(), "at 18:32:05"),
+    (datetime(2026, 11, 26).timestamp(), "at 00:00:00"),
+    (datetime(2026, 11, 25, 23, 59, 59).timestamp(), "at 23:59:59 on 2026-11-25"),
+    (datetime(2024, 10, 27, 3, 33, 20).timestamp(), "at 03:33:20 on 2024-10-27")])
+def test_evidence_says_a_time_of_day_where_stamps_are_those_of_a_calendar(stamp_s: float, said: str,
+                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: round(datetime(2026, 11, 26, 23, 0).timestamp()) * 10**9)
+    out, proof = io.StringIO(), Evidence(3, round(stamp_s * 1e9), Pose2(1.0, 2.0, 0.0))
+    print_answer(Console(file=out, width=40), Answer("red", 0.85, evidence=(proof,)))
+    assert out.getvalue().splitlines()[1] == f"  seen {said} from x 1.00 m, y 2.00 m (view 3)"
 
 
 def test_who_waits_hears_how_many_are_before_it() -> None:
