@@ -35,9 +35,8 @@ def print_answer(console: Console, answer: Answer) -> None:
     elif answer.message and not answer.error:
         say(f"  {shown(answer.message)}")
     for e in answer.evidence:
-        note = shown(shown_note(e.note))
-        say(f"  seen {clock_phrase(e.stamp_ns, time.time_ns())} from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m ({_place(e)})"
-            f"{': ' * bool(note)}{note}")
+        note, when = shown(shown_note(e.note)), clock_phrase(e.stamp_ns, time.time_ns())
+        say(f"  seen {when} from x {e.pose.x:.2f} m, y {e.pose.y:.2f} m ({_place(e)}){': ' * bool(note)}{note}")
     r = answer.receipt
     privileged = f"; privileged: {', '.join(r.privileged)}" if r.privileged else ""
     money = f", {r.money:.4g} by its prices" if r.money else ""

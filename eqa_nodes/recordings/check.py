@@ -137,7 +137,7 @@ def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> It
         return
     slow = time.longest_s > max(_GAP_S, 5 * time.period_s)
     remedies = ["what happened in the gap is not seen: look at the recorder's disk and the camera's connection"] * slow
-    remedies += ["nothing is missing where the recording was paused; let clocks be set before a recording begins"] * bool(
+    remedies += ["nothing is missing where the recording was paused; set clocks before a recording begins"] * bool(
         time.breaks_s)
     yield Finding(f"rate of {role}", "warning" if remedies else "ok", f"{1 / time.period_s:.2f} Hz (median), longest "
                   f"gap {time.longest_s:.2f} s{f'; beside it {time}' if time.breaks_s else ''}", "; ".join(remedies))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ def rhythm_of(stamps_ns: Iterable[int]) -> Rhythm:
     steps = np.concatenate([np.diff(line) for line in lines]) / 1e9
     period_s = float(np.median(steps)) if len(steps) else 0.0
     paused = steps > max(_PAUSE_S, _PAUSE_PERIODS * period_s)
-    back = [float(after[0] - before[-1]) / 1e9 for before, after in zip(lines, lines[1:], strict=False)]
+    back = [float(after[0] - before[-1]) / 1e9 for before, after in pairwise(lines)]
     breaks, usual = (*map(float, steps[paused]), *back), steps[~paused]
     missing = int((np.rint(usual / period_s) - 1).clip(0).sum()) if period_s else 0
     return Rhythm(period_s, float(usual.sum()) + period_s * len(breaks), float(usual.max(initial=0.0)), missing, breaks)
