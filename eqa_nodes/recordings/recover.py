@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.storage.names import by_number
 from eqa_nodes.recordings.mcap_file import FileFacts, read_facts, seal
 from eqa_nodes.recordings.writer import BagTopic, metadata, write_metadata
 from eqa_nodes.ros.graph import Qos
@@ -31,7 +31,7 @@ def recover(folder: Path) -> int:
 
 
 def _recovered(folder: Path) -> int:
-    paths = sorted(folder.glob("*.mcap"), key=_number)
+    paths = sorted(folder.glob("*.mcap"), key=lambda path: by_number(path.name))
     closed = (folder / "metadata.yaml").is_file()
     if not paths and not closed:
         raise StorageError(f"{folder} holds no .mcap file: nothing to recover")
@@ -58,12 +58,6 @@ def _facts(path: Path) -> tuple[FileFacts, dict[str, BagTopic]]:
     facts, topics = found
     return facts, {name: BagTopic(schema.name, _qos(channel.metadata), schema.data.decode())
                    for name, (schema, channel) in topics.items()}
-
-
-def _number(path: Path) -> tuple[int, str]:
-    """Order as recorded: NAME_9 before NAME_10."""
-    number = re.search(r"_(\d+)\.mcap$", path.name)
-    return int(number[1]) if number else 0, path.name
 
 
 def _qos(channel: dict[str, str]) -> Qos:

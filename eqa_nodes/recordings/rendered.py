@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, StorageError
+from eqa_nodes.core.storage.names import by_number
 from eqa_nodes.core.types.axes import transform_from_habitat
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
@@ -122,8 +123,9 @@ def read_states(folder: Path, scene: str = "", simulator: str = "habitat", robot
 
 
 def _states(folder: Path) -> list[Path]:
-    """Return the states of a folder in the order of their names, as OpenEQA's script takes them."""
-    return sorted(p for p in folder.glob("*.pkl") if p.is_file()) if folder.is_dir() else []
+    """Return the states of a folder in the order of their numbers."""
+    files = [p for p in folder.glob("*.pkl") if p.is_file()] if folder.is_dir() else []
+    return sorted(files, key=lambda p: by_number(p.name))
 
 
 def _scene_of(state: AgentState, file: Path, simulator: str) -> str:

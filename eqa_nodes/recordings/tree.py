@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.storage.names import by_number
 from eqa_nodes.recordings.files import read_bounded
 
 _MAX_BYTES = 1 << 27  # of one image or table
@@ -34,14 +35,14 @@ class Tree:
         self._root = root or ""
 
     def names(self, folder: str, suffix: str) -> Mapping[str, str]:
-        """Return stem -> name of the files of a folder with a suffix such as .png, in the order of their stems."""
+        """Return stem -> name of the files of a folder with a suffix such as .png, in the order of their numbers."""
         if self._zip is None:
             found = [f"{folder}/{p.name}" for p in (self.path / folder).glob(f"*{suffix}")]
         else:
             below = f"{self._root}{folder}/"
             found = [n[len(self._root):] for n in self._zip.namelist()
                      if n.startswith(below) and n.endswith(suffix) and "/" not in n[len(below):]]
-        return {PurePosixPath(name).stem: name for name in sorted(found)}
+        return {PurePosixPath(name).stem: name for name in sorted(found, key=by_number)}
 
     def read(self, name: str, limit: int = _MAX_BYTES) -> bytes:
         """Return a file. Raises BadFrame when it is absent, damaged, or larger than `limit` bytes."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.rgbd import View, shrunk_camera, shrunk_depth
+from eqa_nodes.core.reconstruction.rgbd import shrunk_camera, shrunk_depth
+from eqa_nodes.core.types.views import Intrinsics
 
 FLOOR, CAMERA = "floor plane", "camera"
 _TILT = math.cos(math.radians(50.0))  # the mean camera is held less askew than this
@@ -44,10 +45,13 @@ class Ground(NamedTuple):
         return self.how == FLOOR and self.points >= 5 * _LEAST and not self.walls_deg > 3.0
 
 
-def levelled(views: Sequence[View], poses: Sequence[np.ndarray]) -> Ground:
-    """Return the map frame of views with poses (4, 4), common_from_camera; the first view is the first camera's."""
+def levelled(views: Sequence[tuple[np.ndarray, Intrinsics]], poses: Sequence[np.ndarray]) -> Ground:
+    """Return the map frame of depth images, some 160 pixels wide, with poses (4, 4), common_from_camera.
+
+    views: (h, w) float32 metres, 0 = no return, and their camera; the first is the first camera's.
+    """
     every = max(1, math.ceil(len(views) / _MOST_VIEWS))
-    surfaces = [_surface(view, pose) for view, pose in zip(views[::every], poses[::every], strict=True)]
+    surfaces = [_surface(*view, pose) for view, pose in zip(views[::every], poses[::every], strict=True)]
     points, normals = (np.concatenate(part) for part in zip(*surfaces, strict=True))
     held = -np.mean([pose[:3, 1] for pose in poses], axis=0)
     held /= np.linalg.norm(held)
@@ -79,9 +83,9 @@ def _frame(up: np.ndarray, floor_m: float, first: np.ndarray) -> np.ndarray:
     return frame
 
 
-def _surface(view: View, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _surface(depth_m: np.ndarray, camera: Intrinsics, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return points (n, 3) and unit normals (n, 3), towards the camera, of a view, in the common frame."""
-    k, z = shrunk_camera(view.small, _COARSER), shrunk_depth(view.depth_m, _COARSER)
+    k, z = shrunk_camera(camera, _COARSER), shrunk_depth(depth_m, _COARSER)
     v, u = np.mgrid[:z.shape[0], :z.shape[1]]
     points = np.stack([(u + 0.5 - k.cx) / k.fx * z, (v + 0.5 - k.cy) / k.fy * z, z], 2)
     right, down = points[1:-1, 2:] - points[1:-1, :-2], points[2:, 1:-1] - points[:-2, 1:-1]

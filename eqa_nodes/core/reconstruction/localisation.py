@@ -66,7 +66,7 @@ def localised(track: Track, config: LocalisationConfig = LocalisationConfig(),
         if config.loops:
             inside += close_loops(anchors, poses, config, tried, partial(_further, progress, offset))
         poses, kept = optimised(poses, inside)
-    ground = levelled([anchor.view for anchor in anchors], poses)
+    ground = levelled([(anchor.view.depth_m, anchor.view.small) for anchor in anchors], poses)
     found = {frame.number: ground.map_from_common @ poses[place[frame.anchor]] @ frame.anchor_from_camera
              for frame in frames}
     loops = [link for link in inside if link.loop]

@@ -1,4 +1,4 @@
-"""Safe paths from untrusted names: ids of questions and episodes, histories of data sets, files of a run.
+"""Safe paths from untrusted names: ids of questions and episodes, histories of data sets, files of a run; their order.
 
 The only place that decides what such a name may be; tests/unit/core/storage/test_names.py holds all users to it.
 """
@@ -15,6 +15,8 @@ from eqa_nodes.core.storage.text import printable
 
 _LENGTH = 100  # characters; with suffixes and numbers it stays below what file systems take
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?<!\.)")
+_NUMBER = re.compile(r"\d+", re.ASCII)
+_DIGITS = 20  # more than a stamp in nanoseconds has
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # are no files on Windows
 
 
@@ -26,6 +28,12 @@ def file_name(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9_-]+", "_", name[:_LENGTH - 20]).strip("-")
     return f"{readable or '_'}-{digest}"
+
+
+def by_number(name: str) -> tuple[str, str]:
+    """Return what sorts file names by the numbers in them: 2.png comes before 10.png, and img_2.png before img_10.png.
+    """
+    return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), name), name
 
 
 def shown_name(path: Path) -> str:

@@ -1,0 +1,69 @@
+"""Finds the map frame of a recording whose world may be tilted: its floor stands for gravity, as for `localise`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.reconstruction.levelling import FLOOR, Ground, levelled
+from eqa_nodes.core.reconstruction.rgbd import shrunk_camera, shrunk_depth
+from eqa_nodes.core.types.views import Intrinsics, clean_depth
+
+_LOOKED_AT = 24  # images of a recording
+_WIDTH, _RANGE_M = 160, 5.0  # of the images in which the floor is looked for
+_LEANS_DEG, _OFF_M = 5.0, 0.3  # a world with z up and its floor at 0 is believed as far as this
+
+DepthView = tuple[np.ndarray, Intrinsics, np.ndarray]  # (H, W) metres, its camera, world_from_camera (4, 4)
+
+
+class MapFrame(NamedTuple):
+    """map_from_world: (4, 4), z up, floor at 0; note: how up was found, a sentence for people."""
+
+    map_from_world: np.ndarray
+    note: str
+
+
+def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z_up: bool = False) -> MapFrame:
+    """Return the map frame of `count` images: level by their floor, with its origin there below the first camera.
+
+    z_up: the world is said to have z up and its floor at 0, and stays as it is where the floor does not contradict it.
+    Where no floor is seen, up is the mean camera's, unless z_up. Raises StorageError when no image can be used.
+    """
+    views, poses, reason = [], [], "there is none"
+    for index in range(0, count, math.ceil(count / _LOOKED_AT) or 1):
+        try:
+            depth_m, k, pose = read(index)
+        except BadFrame as error:
+            reason = str(error)
+            continue
+        factor = max(1, round(k.width / _WIDTH))
+        views.append((shrunk_depth(clean_depth(depth_m, _RANGE_M)[0], factor), shrunk_camera(k, factor)))
+        poses.append(pose)
+    if not views:
+        raise StorageError(f"{name}: no image can be used to find the floor: {reason}")
+    ground = levelled(views, poses)
+    return _believed(ground, poses[0]) if z_up else MapFrame(ground.map_from_common, _told(ground))
+
+
+def _believed(ground: Ground, first: np.ndarray) -> MapFrame:
+    """Return the world itself where the floor that was found does not contradict it."""
+    x, y, z, height = ground.map_from_common[2]
+    leans, off = math.degrees(math.acos(min(1.0, z))), abs(float(x * first[0, 3] + y * first[1, 3] + height))
+    if not ground.sure:
+        return MapFrame(np.eye(4), "not enough floor was seen to check that z is up: how far the map leans is unknown")
+    if leans <= _LEANS_DEG and off <= _OFF_M:
+        return MapFrame(np.eye(4), f"z is up: the floor leans by {leans:.1f} degrees to it")
+    return MapFrame(ground.map_from_common, f"{_told(ground)}; the recorded z leans by {leans:.1f} degrees, and the "
+                                            f"floor lies {off:.2f} m from its 0")
+
+
+def _told(ground: Ground) -> str:
+    if ground.how != FLOOR:
+        return "no floor was seen: up is that of the mean camera, and how far the map leans is unknown"
+    walls = "" if math.isnan(ground.walls_deg) else f", walls lean by {ground.walls_deg:.1f} degrees (median)"
+    return (f"levelled by the floor: {ground.points} points, rms {ground.rms_m * 100:.1f} cm{walls}"
+            f"{'' if ground.sure else '; not sure'}")
