@@ -12,8 +12,10 @@ from eqa_nodes.recordings.episode_history import EpisodeHistory
 
 @contextmanager
 def frames_bar(history: EpisodeHistory) -> Iterator[Callable[[int], None]]:
-    """Show a bar over the frames of a history; yields a callback for the number of frames done."""
+    """Print a history's notes, and show a bar over its frames; yields a callback for the number of frames done."""
     with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("frames"),
                   transient=True) as bar:
+        for note in history.notes:
+            bar.console.print(note, soft_wrap=True, markup=False, highlight=False)
         task = bar.add_task("", total=len(history) or None)
         yield lambda done: bar.update(task, completed=done)

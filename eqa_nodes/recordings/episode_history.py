@@ -47,6 +47,10 @@ class EpisodeHistory(Protocol):
     def labels(self) -> Mapping[int, Label]:
         """Return what the ids in Frame.labels are (privileged); empty where nothing labels."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return what people should know of its map frame and cameras, such as intrinsics that are assumed."""
+
     def __len__(self) -> int:
         """Return how many images were recorded: an iteration yields as many frames, less the dropped ones.
 
@@ -61,7 +65,9 @@ class EpisodeHistory(Protocol):
 
 
 class FramesAlone(ABC):
-    """Gives a history its iteration: the frames of `recorded` without their places."""
+    """Gives a history its iteration: the frames of `recorded` without their places; it has nothing to note."""
+
+    notes: Sequence[str] = ()
 
     @abstractmethod
     def recorded(self) -> Iterator[RecordedFrame]:
@@ -88,8 +94,9 @@ class RecordedHistory(FramesAlone):
 
     def __init__(self, name: str, recording: PosedFrames, first: int = 0) -> None:
         """first: only images whose number is below it, 0 = all. A recording with gaps has `numbers`, else they count
-        from 0."""
+        from 0; one that has to say something has `notes`."""
         self.name, self.recording = name, recording
+        self.notes = getattr(recording, "notes", ())
         numbers: Sequence[int] = getattr(recording, "numbers", range(len(recording)))
         self._wanted: Sequence[int] = (
             [i for i, number in enumerate(numbers) if number < first] if first else range(len(recording)))

@@ -1,22 +1,28 @@
-"""Folders of RGB-D images with a trajectory (the Redwood layout: color/, depth/, trajectory.log), and depth formats."""
+"""Folders of RGB-D images and their cameras, depth formats, and the Redwood layout (color/, depth/, trajectory.log)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.storage.names import by_number
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from eqa_nodes.recordings.cameras import FARTHEST_M, base_below, heights, mount
+from eqa_nodes.recordings.cameras import FARTHEST_M, base_below, mount, onto_color, pinhole, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import read_bounded, read_raw_depth, read_rgb
+from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb
+from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
 PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
-_LEVEL = np.cos(np.radians(20.0))  # a first camera that is tilted less has one of the world's axes for its vertical
+COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
+_CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
+_NO_RETURN = 65535  # what 7-Scenes and some cameras write for it
 
 
 class RedwoodFormat:
@@ -32,12 +38,12 @@ class RedwoodFormat:
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
         """Return its history. Raises StorageError."""
-        return RecordedHistory(path.name, RgbdFolder(path))
+        return RecordedHistory(path.name, read_redwood(path))
 
 
 def _millimetres(raw: np.ndarray) -> np.ndarray:
-    """Metres of millimetres: Redwood, ScanNet, most cameras."""
-    return raw / 1000.0
+    """Metres of millimetres: Redwood, ScanNet, 7-Scenes, most cameras."""
+    return np.where(raw == _NO_RETURN, 0, raw) / 1000.0
 
 
 def _tum(raw: np.ndarray) -> np.ndarray:
@@ -79,61 +85,123 @@ def read_trajectory(path: Path) -> np.ndarray:
     return poses
 
 
-class RgbdFolder:
-    """The frames of a folder, in the map frame: z up, x where the first camera looks, origin on the floor below it.
+class FolderCamera:
+    """The camera of a folder's images: what is given, else a file beside them (Open3D's JSON), else an assumed one.
 
-    Up is the world's axis that the first camera's own up is nearest to; where none is within 20 degrees, the first
-    camera is taken to be level. The floor is where the lowest points of the first frame lie (their 2nd percentile).
+    assumed: why, "" where nothing is.
     """
 
-    def __init__(self, folder: Path, intrinsics: Intrinsics = PRIMESENSE, depth_format: str = "mm",
-                 rate_hz: float = 30.0) -> None:
-        """Raises StorageError when the folder does not hold as many images of each kind as poses."""
-        self.folder, self._intrinsics, self._format = Path(folder), intrinsics, depth_format
-        self._period_ns = round(1e9 / rate_hz)
-        self._colors, self._depths = (sorted((self.folder / kind).glob("*.*")) for kind in ("color", "depth"))
-        self._poses = read_trajectory(self.folder / "trajectory.log")
-        if not len(self._colors) == len(self._depths) == len(self._poses) > 0:
-            raise StorageError(f"{folder} holds {len(self._colors)} colour and {len(self._depths)} depth images for "
-                               f"{len(self._poses)} poses: wanted as many of each, at least one")
-        self._map_from_world = self._align()
+    def __init__(self, folder: Path, assumed: Intrinsics = PRIMESENSE, source: str = "a PrimeSense's",
+                 given: tuple[float, ...] = ()) -> None:
+        """given: fx, fy, cx, cy, from the centre of the first pixel. Raises StorageError for a file that is none."""
+        self._assumed, self._matrix = assumed, _matrix_of(folder, given)
+        self.assumed = "" if self._matrix is not None else (
+            f"the intrinsics are assumed: {source}, fx {assumed.fx:g}, fy {assumed.fy:g}, cx {assumed.cx - 0.5:g}, cy "
+            f"{assumed.cy - 0.5:g} (a file {_CAMERA_FILES[0]} beside the images would give the right ones)")
+
+    def of(self, image: np.ndarray) -> Intrinsics:
+        """Return the intrinsics of an image. Raises BadFrame when they belong to another size, or are not known."""
+        if self._matrix is not None:
+            return pinhole(self._matrix, image.shape, 0.0)
+        if image.shape[:2] != (self._assumed.height, self._assumed.width):
+            raise BadFrame(f"the camera of images of {image.shape[1]}x{image.shape[0]} is not known: put a file "
+                           f"{_CAMERA_FILES[0]} beside them, as Open3D writes it (or, for `eqa history localise`, give "
+                           "--camera fx,fy,cx,cy)")
+        return self._assumed
+
+
+def _matrix_of(folder: Path, given: tuple[float, ...]) -> np.ndarray | None:
+    """Return the (3, 3) camera matrix that is given or in a file, None where neither is there."""
+    if given:
+        fx, fy, cx, cy = given
+        return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]])
+    path = next((folder / name for name in _CAMERA_FILES if (folder / name).is_file()), None)
+    if path is None:
+        return None
+    try:
+        columns = json.loads(read_bounded(path, 1 << 16))["intrinsic_matrix"]
+        return np.array(columns, np.float64).reshape(3, 3).T
+    except (ValueError, KeyError, TypeError, BadPose) as error:
+        raise StorageError(f"{path} is not the camera file that Open3D writes (intrinsic_matrix, by columns): "
+                           f"{error}") from error
+
+
+class Moment(NamedTuple):
+    """Images of one time. pose: world_from_camera (4, 4), or the text file that holds it; None where it is missing."""
+
+    stamp_ns: int
+    color: Path
+    depth: Path | None
+    pose: np.ndarray | Path | None
+
+
+class RgbdFolder:
+    """The frames of a folder, in the map frame that `find_map_frame` finds: its floor stands for gravity.
+
+    notes: how up was found, and whether the intrinsics are assumed.
+    """
+
+    def __init__(self, name: object, moments: Sequence[Moment], color: FolderCamera, depth: FolderCamera | None = None,
+                 depth_format: str = "mm", z_up: bool = False) -> None:
+        """depth: None where depth is registered to colour. Raises StorageError when no image can be used."""
+        self._moments, self._format = moments, depth_format
+        self._color, self._depth = color, depth or color
+        found = find_map_frame(name, len(moments), self._seen, z_up)
+        self._map_from_world = found.map_from_world
+        assumed = dict.fromkeys((self._color.assumed, self._depth.assumed))
+        self.notes = (found.note, *(note for note in assumed if note))
 
     def __len__(self) -> int:
-        return len(self._poses)
+        return len(self._moments)
 
     def __iter__(self) -> Iterator[Frame]:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: int) -> Frame:
-        """Return one frame; stamps begin at one period."""
+        """Return one frame. Raises BadFrame when it is incomplete or cannot be read."""
         if not 0 <= index < len(self):
             raise IndexError(index)
-        map_from_camera = self._map_from_world @ self._poses[index]
+        moment = self._moments[index]
+        depth_m, depth_k, world_from_camera = self._seen(index)
+        rgb = read_rgb(moment.color)
+        if rgb.shape[:2] != depth_m.shape:
+            raise BadFrame(f"{moment.depth} is {depth_m.shape}, its colour image {rgb.shape[:2]}: wanted depth of the "
+                           "size of colour")
+        k, map_from_camera = self._color.of(rgb), self._map_from_world @ world_from_camera
         map_from_base = base_below(map_from_camera, 0.0)
-        rgb, depth_m = read_rgb(self._colors[index]), read_depth(self._depths[index], self._format)
-        return Frame((index + 1) * self._period_ns, rgb, depth_m, self._intrinsics, map_from_base,
+        return Frame(moment.stamp_ns, rgb, onto_color(depth_m, depth_k, k), k, map_from_base,
                      mount(map_from_base, map_from_camera))
 
-    def _align(self) -> np.ndarray:
-        """Return map_from_world."""
-        first = self._poses[0]
-        up = -first[:3, 1]  # the camera's y axis points down
-        nearest = int(np.argmax(np.abs(up)))
-        if abs(up[nearest]) > _LEVEL:
-            up = np.eye(3)[nearest] * np.sign(up[nearest])
-        forward = first[:3, 2] - up * (up @ first[:3, 2])
-        forward /= np.linalg.norm(forward)
-        rotation = np.stack([forward, np.cross(up, forward), up])
-        aligned = np.eye(4)
-        aligned[:3, :3] = rotation
-        aligned[:3, 3] = -rotation @ first[:3, 3]
-        aligned[2, 3] -= self._lowest(aligned @ first)
-        return aligned
+    def _seen(self, index: int) -> DepthView:
+        _, _, depth, pose = self._moments[index]
+        if depth is None or pose is None:
+            raise BadFrame("no depth image" if depth is None else "no pose")
+        depth_m = read_depth(depth, self._format)
+        return depth_m, self._depth.of(depth_m), rigid(read_matrix(pose) if isinstance(pose, Path) else pose, pose)
 
-    def _lowest(self, map_from_camera: np.ndarray) -> float:
-        """Return the height of the floor in the first frame."""
-        found = heights(read_depth(self._depths[0], self._format), self._intrinsics, map_from_camera)
-        if not len(found):
-            raise BadFrame(f"{self._depths[0]} holds no depth at all")
-        return float(np.percentile(found, 2))
 
+def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
+    """Return the frames of Redwood's layout; stamps begin at one period.
+
+    Raises StorageError when the folder does not hold as many images of each kind as poses.
+    """
+    colors, depths = images_in(folder, COLOURS), images_in(folder, DEPTHS)
+    poses = read_trajectory(folder / "trajectory.log")
+    if not len(colors) == len(depths) == len(poses) > 0:
+        raise StorageError(f"{folder} holds {len(colors)} colour and {len(depths)} depth images for {len(poses)} "
+                           "poses: wanted as many of each, at least one")
+    moments = [Moment(round((i + 1) * 1e9 / rate_hz), *each)
+               for i, each in enumerate(zip(colors, depths, poses, strict=True))]
+    return RgbdFolder(folder, moments, FolderCamera(folder))
+
+
+def images_in(folder: Path, names: Sequence[str]) -> list[Path]:
+    """Return the images of the first of these folders that is there, in the order of their numbers."""
+    found = [p for name in names if (folder / name).is_dir() for p in (folder / name).iterdir()
+             if p.suffix.lower() in (".png", ".jpg", ".jpeg", ".pgm", ".ppm")]
+    return sorted(found, key=lambda path: by_number(path.name))
+
+
+def holds_rgbd(folder: Path) -> bool:
+    """Return whether a folder has folders of colour and of depth images."""
+    return any((folder / name).is_dir() for name in COLOURS) and any((folder / name).is_dir() for name in DEPTHS)

@@ -3,7 +3,6 @@ left out."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,19 +11,23 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
+from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.reconstruction.rgbd import RgbdImage
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.recordings.cameras import pinhole
-from eqa_nodes.recordings.files import read_bounded, read_rgb
+from eqa_nodes.recordings.files import read_rgb
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagHistory, BagOptions
 from eqa_nodes.recordings.reader import Bag, Recorded, is_bag
-from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, PRIMESENSE, read_depth
+from eqa_nodes.recordings.rgbd_folder import (
+    COLOURS,
+    DEPTH_FORMATS,
+    DEPTHS,
+    FolderCamera,
+    holds_rgbd,
+    images_in,
+    read_depth,
+)
 
-COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
-_CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
 _SECONDS = re.compile(r"\d+\.\d+")  # names of the TUM RGB-D benchmark
 _TOGETHER_S = 0.02  # between the stamps of colour and depth of one moment
 
@@ -67,9 +70,9 @@ class UnposedFolder:
         if len(options.camera) not in (0, 4) or options.rate_hz <= 0:
             raise ConfigError(f"camera {options.camera} at {options.rate_hz:g} Hz: wanted fx,fy,cx,cy and a rate above "
                               "0")
-        colours, depths = _files(Path(folder), COLOURS), _files(Path(folder), DEPTHS)
+        colours, depths = images_in(Path(folder), COLOURS), images_in(Path(folder), DEPTHS)
         self._pairs = _paired(Path(folder), colours, depths, options.rate_hz)
-        self._matrix = _camera(Path(folder), options)
+        self._camera = FolderCamera(Path(folder), given=options.camera)
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -87,18 +90,9 @@ class UnposedFolder:
                 if rgb.shape[:2] != depth_m.shape:
                     raise BadFrame(f"{depth} is {depth_m.shape}, its colour image {rgb.shape[:2]}: wanted depth that "
                                    "is registered to colour, of one size")
-                yield RgbdImage(index, stamp_ns, rgb, depth_m, self._intrinsics(rgb))
+                yield RgbdImage(index, stamp_ns, rgb, depth_m, self._camera.of(rgb))
             except BadFrame as error:
                 self._dropped[str(error)] += 1
-
-    def _intrinsics(self, rgb: np.ndarray) -> Intrinsics:
-        """Return the camera for an image. Raises BadFrame when it belongs to another size, or is not known."""
-        if self._matrix is not None:
-            return pinhole(self._matrix, rgb.shape, 0.0)
-        if rgb.shape[:2] != (PRIMESENSE.height, PRIMESENSE.width):
-            raise BadFrame(f"the camera of images of {rgb.shape[1]}x{rgb.shape[0]} is not known: give --camera "
-                           f"fx,fy,cx,cy, or a file {_CAMERA_FILES[0]}")
-        return PRIMESENSE
 
 
 class UnposedHistory:
@@ -158,14 +152,9 @@ def open_unposed(path: Path, folder: FolderOptions = FolderOptions(), bag: BagOp
         raise StorageError(f"there is no {path}: wanted a bag, or a folder with color/ (or rgb/) and depth/")
     if is_bag(path):
         return UnposedHistory(_UnposedBag(path, "", bag))
-    if any((path / name).is_dir() for name in COLOURS) and (path / DEPTHS[0]).is_dir():
+    if holds_rgbd(path):
         return UnposedFolder(path, folder)
     return UnposedHistory(open_history(path))
-
-
-def _files(folder: Path, names: tuple[str, ...]) -> list[Path]:
-    return next((sorted(p for p in (folder / name).iterdir() if p.suffix.lower() in (".png", ".jpg", ".jpeg"))
-                 for name in names if (folder / name).is_dir()), [])
 
 
 def _paired(folder: Path, colours: list[Path], depths: list[Path], rate_hz: float) -> list[tuple[int, Path, Path]]:
@@ -185,19 +174,3 @@ def _paired(folder: Path, colours: list[Path], depths: list[Path], rate_hz: floa
         raise StorageError(f"{folder} holds {len(colours)} colour and {len(depths)} depth images: wanted as many of "
                            "each, or names that are stamps in seconds")
     return [(round((i + 1) * 1e9 / rate_hz), c, d) for i, (c, d) in enumerate(zip(colours, depths, strict=True))]
-
-
-def _camera(folder: Path, options: FolderOptions) -> np.ndarray | None:
-    """Return the (3, 3) camera matrix of the options or of a file (Open3D's JSON), None where neither says it."""
-    if options.camera:
-        fx, fy, cx, cy = options.camera
-        return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]])
-    path = next((folder / name for name in _CAMERA_FILES if (folder / name).is_file()), None)
-    if path is None:
-        return None
-    try:
-        columns = json.loads(read_bounded(path, 1 << 16))["intrinsic_matrix"]
-        return np.array(columns, np.float64).reshape(3, 3).T
-    except (ValueError, KeyError, TypeError, BadPose) as error:
-        raise StorageError(f"{path} is not the camera file that Open3D writes (intrinsic_matrix, by columns): "
-                           f"{error}") from error

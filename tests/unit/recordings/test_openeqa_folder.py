@@ -17,7 +17,7 @@ from eqa_nodes.core.types.axes import pose_from_habitat
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import _square_pixels, write_openeqa
-from eqa_nodes.recordings.rgbd_folder import RgbdFolder
+from eqa_nodes.recordings.rgbd_folder import read_redwood
 from tests.fixtures.data import shared_data
 from tests.fixtures.frames import frame
 from tests.fixtures.histories import COLOR_K, DEPTH_K, looking, png, room, walk
@@ -60,7 +60,7 @@ def test_a_second_generation_is_the_first(tmp_path: Path) -> None:
 
 def test_a_real_sequence_comes_back(tmp_path: Path) -> None:
     source = shared_data("rgbd-real")
-    write_openeqa(RgbdFolder(source), tmp_path / "out")
+    write_openeqa(read_redwood(source), tmp_path / "out")
     read = list(open_history(tmp_path / "out"))
     assert len(read) == 5
     for a, b in zip(read, open_history(source), strict=True):

@@ -23,14 +23,14 @@ from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.recordings.files import read_raw_depth
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
-from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, RgbdFolder, read_depth, read_trajectory
+from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, read_depth, read_redwood, read_trajectory
 from tests.fixtures.data import shared_data
 from tests.fixtures.foreign_bags import depth_png, inverse_depth_png
 
 
 @pytest.fixture(scope="module")
 def frames() -> list[Frame]:
-    return list(RgbdFolder(shared_data("rgbd-real")))
+    return list(read_redwood(shared_data("rgbd-real")))
 
 
 def _points(frame: Frame) -> np.ndarray:
@@ -150,7 +150,7 @@ def _image(encoding: str, pixels: np.ndarray, big: bool = False) -> Any:
 def _compressed(encoding: str, data: bytes) -> Any:
     return SimpleNamespace(format=f"{encoding}; compressedDepth png", data=data)
 @pytest.mark.parametrize(("depth_format", "raw", "metres"), [
-    ("mm", 1, 0.001), ("mm", 65535, 65.535), ("tum", 5000, 1.0), ("tum", 65535, 13.107),
+    ("mm", 1, 0.001), ("mm", 65535, 0.0), ("mm", 65534, 65.534), ("tum", 5000, 1.0), ("tum", 65535, 13.107),
     ("sun", 1000 << 3, 1.0), ("sun", (8192 & 0x1FFF) << 3 | 8192 >> 13, 8.192),  # the top bits come round below
     ("nyu", 0x3402, 351.3 / (1092.5 - 0x234)),  # bytes swapped: the disparity is 0x0234
     ("nyu", 0xFF07, 0.0), ("mm", 0, 0.0), ("tum", 0, 0.0), ("sun", 0, 0.0)])  # 0x07ff: no return
@@ -179,10 +179,10 @@ def test_a_folder_that_does_not_fit_together_is_named(tmp_path: Path) -> None:
         shutil.copyfile(image, tmp_path / name / image.name)
     shutil.copyfile(source / "trajectory.log", tmp_path / "trajectory.log")
     with pytest.raises(StorageError, match="1 colour and 1 depth images for 5 poses"):
-        RgbdFolder(tmp_path)
+        read_redwood(tmp_path)
     (tmp_path / "trajectory.log").write_text("0 0 1\n" + "2 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")
     with pytest.raises(StorageError, match="not a rigid transform"):
-        RgbdFolder(tmp_path)
+        read_redwood(tmp_path)
     (tmp_path / "trajectory.log").write_text("0 0 1\n1 0 0\n")
     with pytest.raises(StorageError, match="cannot be read"):
         read_trajectory(tmp_path / "trajectory.log")
