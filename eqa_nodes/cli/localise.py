@@ -28,9 +28,10 @@ class LocaliseHistory:
     out: Path = option(Path("localised"), "output folder: a history in OpenEQA's format, and localisation.json",
                        metavar="DIR", writes=FOLDER)
     camera: str = option("", "fx,fy,cx,cy of a folder's images in pixels, principal point from the centre of the first "
-                         "pixel (default: a file intrinsic.json in it; a PrimeSense's for 640x480)",
+                         "pixel (default: a file intrinsic.json in it; a Kinect's for 640x480)",
                          metavar="FX,FY,CX,CY")
-    depth_format: str = option("mm", "depth images of a folder: mm, tum, sun, nyu",
+    depth_format: str = option("", "depth images of a folder: mm, tum, sun, nyu (default: tum for names as in that "
+                              "benchmark, else mm)",
                                complete=lambda: ("mm", "tum", "sun", "nyu"))
     rate: float = option(30.0, "frames a second of a folder whose names are no stamps", metavar="HZ")
     range: float = option(5.0, "maximum depth that is used, metres", metavar="M")
@@ -44,6 +45,8 @@ class LocaliseHistory:
         from eqa_nodes.recordings.unposed import open_unposed
 
         recording = open_unposed(self.path, self._folder(), self.bag.chosen())
+        for note in recording.notes:
+            _print(note)
         with _bars(len(recording)) as show:
             report = localise(recording, self.out, LocalisationConfig(range_m=self.range, loops=self.loops), show)
         for line in lines(report):

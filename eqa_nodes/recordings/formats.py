@@ -11,6 +11,7 @@ from eqa_nodes.core.traits import HistoryTraits
 
 _HERE = "eqa_nodes.recordings"
 HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
+    "7scenes": f"{_HERE}.seven_scenes:SevenScenesFormat",
     "bag": f"{_HERE}.history:BagFormat",
     "coda": f"{_HERE}.coda:CodaFormat",
     "images": f"{_HERE}.pictures:ImagesFormat",
@@ -22,4 +23,6 @@ HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
     "scannet": f"{_HERE}.scannet:ScanNetFormat",
     "sens": f"{_HERE}.scannet:SensFormat",
     "stray": f"{_HERE}.stray_scanner:StrayFormat",
+    "tum": f"{_HERE}.tum:TumFormat",
+    "video": f"{_HERE}.video_file:VideoFormat",
 }, HistoryTraits())

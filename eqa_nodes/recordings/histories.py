@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.formats import HISTORIES
+from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, depth_format_of, holds_rgbd
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.history import BagOptions
@@ -30,7 +31,7 @@ def open_history(path: Path, format: str = "", options: BagOptions | None = None
             raise StorageError(f"{path} is neither a folder nor a file")
         name = format or format_of(path)
         if not name:
-            raise StorageError(f"{path} holds no episode history: looked for {_wanted()}")
+            raise StorageError(f"{path} holds no episode history: {_unposed(path)}looked for {_wanted()}")
         if HISTORIES.traits(name).topics:
             opened: EpisodeHistory = HISTORIES[name].open(path, options)
         elif options is not None:
@@ -74,6 +75,13 @@ def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHis
         raise StorageError(f"the history {history.name} has no image between {start_s:.1f} and {end_s:.1f} s: it is "
                            "another sequence, or not all of it is there")
     return clip
+
+
+def _unposed(path: Path) -> str:
+    """Return what to do with colour and depth images without poses."""
+    return (f"it has colour and depth images, but nothing says where the camera was; `eqa history localise {path} "
+            f"--depth-format {depth_format_of(path)} --out DIR` finds the poses (formats of depth images: "
+            f"{', '.join(DEPTH_FORMATS)}). " if holds_rgbd(path) else "")
 
 
 def _wanted() -> str:

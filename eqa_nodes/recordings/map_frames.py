@@ -27,11 +27,15 @@ class MapFrame(NamedTuple):
     note: str
 
 
+_UNCHECKED = MapFrame(np.eye(4), "not enough floor was seen to check that z is up: how far the map leans is unknown")
+
+
 def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z_up: bool = False) -> MapFrame:
     """Return the map frame of `count` images: level by their floor, with its origin there below the first camera.
 
     z_up: the world is said to have z up and its floor at 0, and stays as it is where the floor does not contradict it.
-    Where no floor is seen, up is the mean camera's, unless z_up. Raises StorageError when no image can be used.
+    Where no floor is seen, up is the mean camera's, unless z_up. Raises StorageError when no image can be
+    used for that.
     """
     views, poses, reason = [], [], "there is none"
     for index in range(0, count, math.ceil(count / _LOOKED_AT) or 1):
@@ -43,6 +47,8 @@ def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z
         factor = max(1, round(k.width / _WIDTH))
         views.append((shrunk_depth(clean_depth(depth_m, _RANGE_M)[0], factor), shrunk_camera(k, factor)))
         poses.append(pose)
+    if not views and z_up:
+        return _UNCHECKED
     if not views:
         raise StorageError(f"{name}: no image can be used to find the floor: {reason}")
     ground = levelled(views, poses)
@@ -54,7 +60,7 @@ def _believed(ground: Ground, first: np.ndarray) -> MapFrame:
     x, y, z, height = ground.map_from_common[2]
     leans, off = math.degrees(math.acos(min(1.0, z))), abs(float(x * first[0, 3] + y * first[1, 3] + height))
     if not ground.sure:
-        return MapFrame(np.eye(4), "not enough floor was seen to check that z is up: how far the map leans is unknown")
+        return _UNCHECKED
     if leans <= _LEANS_DEG and off <= _OFF_M:
         return MapFrame(np.eye(4), f"z is up: the floor leans by {leans:.1f} degrees to it")
     return MapFrame(ground.map_from_common, f"{_told(ground)}; the recorded z leans by {leans:.1f} degrees, and the "

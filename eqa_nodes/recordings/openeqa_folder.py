@@ -30,6 +30,7 @@ from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, pinhole, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb
+from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.pictures import colour_alone, read_pictures
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered, read_cameras
 
@@ -80,21 +81,21 @@ class OpenEqaFolder:
         if self._rows is not None and self._rows.keys() != self._colors.keys():
             raise StorageError(f"{folder} holds {len(self._colors)} frames and {len(self._rows)} lines of {SIDECAR}: "
                                "an export was cut short, or files were removed; export again, or remove that file")
-        self._of_scannet = (self.folder / "extrinsic_color.txt").exists()
+        self._of_scannet, self.notes = (self.folder / "extrinsic_color.txt").exists(), tuple[str, ...]()
+        if self._of_scannet:
+            self._map_from_world, note = find_map_frame(folder, len(self), self._depth_view, z_up=True)
+            self.notes = (note,)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def __getitem__(self, index: int) -> Frame:
         """Return one frame. Raises BadFrame when it is incomplete or cannot be used."""
-        number = self.numbers[index]
-        if number not in self._depths or number not in self._poses:
-            raise BadFrame("no depth image" if number in self._poses else "no pose")
-        matrix = rigid(read_matrix(self._poses[number]), self._poses[number])
-        rgb, raw = read_rgb(self._colors[number]), read_raw_depth(self._depths[number])
+        number, (raw, matrix) = self.numbers[index], self._stored(index)
+        rgb = read_rgb(self._colors[number])
         stamp_ns = round((number + 1) * 1e9 / RATE_HZ)
         if self._of_scannet:
-            return self._cameras.frame(stamp_ns, rgb, raw, matrix)
+            return self._cameras.frame(stamp_ns, rgb, raw, self._map_from_world @ matrix)
         if raw.shape != rgb.shape[:2]:
             raise BadFrame(f"{self._depths[number]} is {raw.shape}, its colour image {rgb.shape[:2]}: wanted one size")
         map_from_camera = MAP_FROM_GL @ matrix @ GL_FROM_OPTICAL
@@ -104,6 +105,16 @@ class OpenEqaFolder:
             row = _Row(stamp_ns, base_below(map_from_camera, map_from_camera[2, 3] - CAMERA_HEIGHT_M))
             k = _square_pixels(k)
         return Frame(row.stamp_ns, rgb, depth_m, k, row.map_from_base, mount(row.map_from_base, map_from_camera))
+
+    def _stored(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the depth image and the pose as they are stored. Raises BadFrame."""
+        number = self.numbers[index]
+        if number not in self._depths or number not in self._poses:
+            raise BadFrame("no depth image" if number in self._poses else "no pose")
+        return read_raw_depth(self._depths[number]), rigid(read_matrix(self._poses[number]), self._poses[number])
+
+    def _depth_view(self, index: int) -> DepthView:
+        return self._cameras.depth_view(*self._stored(index))
 
 
 def _square_pixels(k: Intrinsics) -> Intrinsics:

@@ -97,9 +97,9 @@ class ColourHistory(FramesAlone):
     def lacking(self) -> str:
         """What is missing here, and what to do about it."""
         return (f"the history {self.name} holds colour images without depth: agents that look at evenly "
-                "spaced images can use it (blind, socratic-captions, multi-frame, --frames uniform or none). For "
-                "all others let OpenEQA's extract-frames.py write depth and poses too (without --rgb-only), or render "
-                "its agent states with `eqa history render`")
+                "spaced images can use it (blind, socratic-captions, multi-frame, --frames uniform or none). All "
+                "others need a recording with depth and poses; of OpenEQA's frames, let its extract-frames.py write "
+                "depth and poses too (without --rgb-only), or render its agent states with `eqa history render`")
 
 
 def read_pictures(folder: Path, ending: str) -> ColourHistory:

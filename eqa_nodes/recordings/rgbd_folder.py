@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
 COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
 _CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
+SECONDS = re.compile(r"\d+\.\d+")  # names of images in the TUM RGB-D benchmark
 _NO_RETURN = 65535  # what 7-Scenes and some cameras write for it
 
 
@@ -65,6 +67,12 @@ def _nyu(raw: np.ndarray) -> np.ndarray:
 # raw: (H, W) uint32 as stored -> metres, 0 = no return.
 DEPTH_FORMATS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "mm": _millimetres, "tum": _tum, "sun": _sun, "nyu": _nyu}
+
+
+def depth_format_of(folder: Path) -> str:
+    """Return which of DEPTH_FORMATS a folder's images probably have: TUM's where it has TUM's names, else mm."""
+    names = (p.stem for p in images_in(folder, DEPTHS)[:1])
+    return "tum" if (folder / "depth.txt").is_file() or any(SECONDS.fullmatch(name) for name in names) else "mm"
 
 
 def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:

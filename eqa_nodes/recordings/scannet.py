@@ -1,7 +1,8 @@
 """ScanNet's recordings: .sens files, and the folders that ScanNet's tools export from them.
 
 ScanNet (Dai et al., CVPR 2017). Its world has z up and its floor at z = 0, as the reconstruction was aligned to it:
-the map frame is that world, and the base stands at z = 0 under the camera, heading where it looks. A frame has the
+the map frame is that world where the floor agrees, else it is levelled, and the base stands on the floor under the
+camera, heading where it looks. A frame has the
 size of the colour image (as OpenEQA shows it); depth is taken over pixel by pixel from the nearest measurement. The
 few centimetres between the two cameras are left out, as is usual with this data. Matrices count pixel centres from 0.
 """
@@ -24,6 +25,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.cameras import base_below, mount, onto_color, pinhole, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import MAX_PIXELS, read_matrix, read_raw_depth, read_rgb, rgb_pixels
+from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 
 RATE_HZ = 30.0  # of the sensor; exported folders hold no times
 DEPTH_UNIT = 1000.0  # of exported folders, per metre
@@ -85,6 +87,11 @@ class Cameras(NamedTuple):
         map_from_base = base_below(rigid(map_from_camera, "the camera's pose"), 0.0)
         return Frame(stamp_ns, rgb, depth_m, color_k, map_from_base, mount(map_from_base, map_from_camera))
 
+    def depth_view(self, raw_depth: np.ndarray, world_from_camera: np.ndarray) -> DepthView:
+        """Return what the depth camera saw. Raises BadFrame as `frame` does."""
+        depth_m = np.divide(raw_depth, np.float32(self.unit), dtype=np.float32)
+        return depth_m, pinhole(self.depth, raw_depth.shape, 0.0), rigid(world_from_camera, "the camera's pose")
+
 
 class SensFile:
     """The frames of a .sens file (version 4), read by index; a file of any size takes no more memory than one frame.
@@ -99,22 +106,32 @@ class SensFile:
             self._size = self.path.stat().st_size
             count = self._read_header(file)
             self._offsets, self._stamps = self._index(file, count)
+        self._map_from_world, note = find_map_frame(path, len(self), self._depth_view, z_up=True)
+        self.notes = (note,)
 
     def __len__(self) -> int:
         return len(self._offsets)
 
     def __getitem__(self, index: int) -> Frame:
         """Return one frame. Raises BadFrame when an image is damaged or the pose was lost."""
-        with self._open() as file:
-            file.seek(self._offsets[index])
-            *pose, _, _, n_color, n_depth = _FRAME.unpack(self._take(file, _FRAME.size, index))
-            map_from_camera = rigid(np.array(pose).reshape(4, 4), f"pose of frame {index} of {self.path}")
-            color, depth = self._take(file, n_color, index), self._take(file, n_depth, index)
+        world_from_camera, color, depth = self._stored(index)
         what = f"{index} of {self.path}"
         rgb, raw = rgb_pixels(color, what), self._depth(depth, what)
         if rgb.shape[:2] != self._color_shape:
             raise BadFrame(f"colour image {what} is {rgb.shape[:2]}, the file says {self._color_shape}")
-        return self._cameras.frame(self._stamps[index], rgb, raw, map_from_camera)
+        return self._cameras.frame(self._stamps[index], rgb, raw, self._map_from_world @ world_from_camera)
+
+    def _stored(self, index: int) -> tuple[np.ndarray, bytes, bytes]:
+        """Return the pose of a frame, its colour and its depth as they are stored. Raises BadFrame for a lost pose."""
+        with self._open() as file:
+            file.seek(self._offsets[index])
+            *pose, _, _, n_color, n_depth = _FRAME.unpack(self._take(file, _FRAME.size, index))
+            world_from_camera = rigid(np.array(pose).reshape(4, 4), f"pose of frame {index} of {self.path}")
+            return world_from_camera, self._take(file, n_color, index), self._take(file, n_depth, index)
+
+    def _depth_view(self, index: int) -> DepthView:
+        world_from_camera, _, depth = self._stored(index)
+        return self._cameras.depth_view(self._depth(depth, f"{index} of {self.path}"), world_from_camera)
 
     def _read_header(self, file: IO[bytes]) -> int:
         """Return the number of frames that the header claims."""
@@ -195,18 +212,27 @@ class ScanNetFolder:
                                "poses, but no frame with all three")
         self.numbers, self._colors, self._depths, self._poses = sorted(color), color, depth, pose
         self._cameras = read_cameras(self.folder / "intrinsic")
+        self._map_from_world, note = find_map_frame(folder, len(self), self._depth_view, z_up=True)
+        self.notes = (note,)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def __getitem__(self, index: int) -> Frame:
         """Return one frame. Raises BadFrame when it is incomplete, cannot be read or the pose was lost."""
+        number, (raw, world_from_camera) = self.numbers[index], self._stored(index)
+        return self._cameras.frame(round((number + 1) * 1e9 / RATE_HZ), read_rgb(self._colors[number]), raw,
+                                   self._map_from_world @ world_from_camera)
+
+    def _stored(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the depth image as it is stored, and the pose. Raises BadFrame."""
         number = self.numbers[index]
         if number not in self._depths or number not in self._poses:
             raise BadFrame("no depth image" if number in self._poses else "no pose")
-        map_from_camera = rigid(read_matrix(self._poses[number]), self._poses[number])
-        return self._cameras.frame(round((number + 1) * 1e9 / RATE_HZ), read_rgb(self._colors[number]),
-                                   read_raw_depth(self._depths[number]), map_from_camera)
+        return read_raw_depth(self._depths[number]), rigid(read_matrix(self._poses[number]), self._poses[number])
+
+    def _depth_view(self, index: int) -> DepthView:
+        return self._cameras.depth_view(*self._stored(index))
 
 
 def read_cameras(folder: Path) -> Cameras:
@@ -217,7 +243,7 @@ def read_cameras(folder: Path) -> Cameras:
         raise StorageError(str(error)) from error
 
 
-def numbered(folder: Path, ending: str = "") -> dict[int, Path]:
+def numbered(folder: Path, ending: str = "", beginning: str = "") -> dict[int, Path]:
     """Return the files of a folder that are named by a number (and an ending, before the suffix), by number."""
-    pattern = re.compile(rf"(\d{{1,9}}){re.escape(ending)}\.(?:jpe?g|png|txt)", re.ASCII)
+    pattern = re.compile(rf"{re.escape(beginning)}(\d{{1,9}}){re.escape(ending)}\.(?:jpe?g|png|txt)", re.ASCII)
     return {int(match[1]): path for path in sorted(folder.glob("*")) if (match := pattern.fullmatch(path.name))}

@@ -8,22 +8,21 @@ already right, down, forward. The video is HEVC: it is decoded with PyAV.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadFrame, MissingExtra, StorageError
+from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.cameras import MAP_FROM_GL, camera_pose, pinhole
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import MAX_PIXELS
 from eqa_nodes.recordings.hand_held import HandHeldRecording, sure_depth
 from eqa_nodes.recordings.tree import Tree, holds
+from eqa_nodes.recordings.video_file import VideoImages
 
 VIDEO, POSES, CAMERA = "rgb.mp4", "odometry.csv", "camera_matrix.csv"
 _COLUMNS = ("timestamp", "frame", "x", "y", "z", "qx", "qy", "qz", "qw")
@@ -61,7 +60,7 @@ class StrayRecording(HandHeldRecording):
     def __init__(self, path: Path) -> None:
         """Raises StorageError naming the file that cannot be read, MissingExtra without PyAV."""
         self._tree = Tree(path, VIDEO)
-        self._video = _Video(self._tree)
+        self._video = VideoImages(f"{path}/{VIDEO}", lambda: self._tree.opened(VIDEO), remedy=_AGAIN)
         self._depths, self._sure = (self._tree.names(kind, ".png") for kind in ("depth", "confidence"))
         if not self._depths:
             raise StorageError(f"{path} holds no depth/*.png: {_AGAIN}; a device without LiDAR has no depth")
@@ -82,7 +81,7 @@ class StrayRecording(HandHeldRecording):
 
     def rgb(self, index: int) -> np.ndarray:
         """As in HandHeldRecording."""
-        return self._video.frame(self._lines[index].number)
+        return self._video.image(self._lines[index].number)
 
     def depth(self, index: int) -> np.ndarray:
         """As in HandHeldRecording; what ARKit is not sure of (confidence low) is no return."""
@@ -112,43 +111,6 @@ class StrayRecording(HandHeldRecording):
         except (BadFrame, ValueError) as error:
             raise StorageError(f"{self._tree.path}/{CAMERA} is no 3x3 matrix ({error}): it is written when a recording "
                                f"ends; {_AGAIN}") from error
-
-
-class _Video:
-    """The images of the video by their number. Raises StorageError, MissingExtra when it is opened."""
-
-    def __init__(self, tree: Tree) -> None:
-        try:
-            import av
-        except ImportError as error:
-            raise MissingExtra("PyAV (av)", "video") from error
-        self._av, self._tree = av, tree
-        self._next, self._images = 0, self._decoded()
-        try:
-            with tree.opened(VIDEO) as file, av.open(file) as container:
-                stream = container.streams.video[0]
-                self.shape = stream.codec_context.height, stream.codec_context.width
-        except (BadFrame, OSError, IndexError, av.FFmpegError) as error:
-            raise StorageError(f"{tree.path}/{VIDEO} cannot be read as a video ({error}): {_AGAIN}") from error
-        if not 0 < self.shape[0] * self.shape[1] <= MAX_PIXELS:
-            raise StorageError(f"{tree.path}/{VIDEO} has images of {self.shape[1]}x{self.shape[0]}: {_AGAIN}")
-
-    def frame(self, number: int) -> np.ndarray:
-        """Return an image, (H, W, 3) uint8. Raises BadFrame where the video ends before it, or is damaged."""
-        if number < self._next:
-            self._next, self._images = 0, self._decoded()
-        try:
-            for image in self._images:
-                self._next += 1
-                if self._next > number:
-                    return np.asarray(image.to_ndarray(format="rgb24"))
-        except (BadFrame, OSError, self._av.FFmpegError) as error:
-            raise BadFrame(f"{VIDEO} is damaged after image {self._next}: {error}") from error
-        raise BadFrame(f"{VIDEO} ends before the last pose")
-
-    def _decoded(self) -> Iterator[Any]:
-        with self._tree.opened(VIDEO) as file, self._av.open(file) as container:
-            yield from container.decode(video=0)
 
 
 def _line(fields: dict[str, str]) -> _Line:

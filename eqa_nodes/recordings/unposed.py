@@ -3,13 +3,10 @@ left out."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-
-import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.reconstruction.rgbd import RgbdImage
@@ -22,23 +19,22 @@ from eqa_nodes.recordings.rgbd_folder import (
     COLOURS,
     DEPTH_FORMATS,
     DEPTHS,
-    FolderCamera,
+    SECONDS,
+    depth_format_of,
     holds_rgbd,
     images_in,
     read_depth,
 )
-
-_SECONDS = re.compile(r"\d+\.\d+")  # names of the TUM RGB-D benchmark
-_TOGETHER_S = 0.02  # between the stamps of colour and depth of one moment
+from eqa_nodes.recordings.tum import camera_of, nearest
 
 
 class FolderOptions(NamedTuple):
     """How to read an RGB-D folder. camera: fx, fy, cx, cy in pixels, principal point from the centre of the first
-    pixel; empty: of a file beside the images, else a PrimeSense's for images of 640x480; depth_format: one of
-    DEPTH_FORMATS; rate_hz: where names hold no stamps."""
+    pixel; empty: of a file beside the images, else a Kinect's for images of 640x480; depth_format: one of
+    DEPTH_FORMATS, empty: "tum" for names as in that benchmark, else "mm"; rate_hz: where names hold no stamps."""
 
     camera: tuple[float, ...] = ()
-    depth_format: str = "mm"
+    depth_format: str = ""
     rate_hz: float = 30.0
 
 
@@ -46,6 +42,10 @@ class Unposed(Protocol):
     """A recording without poses; each iteration reads it again."""
 
     name: str
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What people should know of its cameras."""
 
     @property
     def dropped(self) -> Counter[str]:
@@ -63,16 +63,18 @@ class UnposedFolder:
 
     def __init__(self, folder: Path, options: FolderOptions = FolderOptions()) -> None:
         """Raises StorageError without such images, ConfigError for wrong options."""
-        self.name, self._options = Path(folder).name, options
+        self.name = Path(folder).name
         self._dropped: Counter[str] = Counter()
-        if options.depth_format not in DEPTH_FORMATS:
-            raise ConfigError(unknown("depth format", options.depth_format, DEPTH_FORMATS))
+        self._format = options.depth_format or depth_format_of(Path(folder))
+        if self._format not in DEPTH_FORMATS:
+            raise ConfigError(unknown("depth format", self._format, DEPTH_FORMATS))
         if len(options.camera) not in (0, 4) or options.rate_hz <= 0:
             raise ConfigError(f"camera {options.camera} at {options.rate_hz:g} Hz: wanted fx,fy,cx,cy and a rate above "
                               "0")
         colours, depths = images_in(Path(folder), COLOURS), images_in(Path(folder), DEPTHS)
         self._pairs = _paired(Path(folder), colours, depths, options.rate_hz)
-        self._camera = FolderCamera(Path(folder), given=options.camera)
+        self._camera = camera_of(Path(folder), options.camera)
+        self.notes = (self._camera.assumed,) if self._camera.assumed else ()
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -86,7 +88,7 @@ class UnposedFolder:
         self._dropped = Counter()
         for index, (stamp_ns, colour, depth) in enumerate(self._pairs):
             try:
-                rgb, depth_m = read_rgb(colour), read_depth(depth, self._options.depth_format)
+                rgb, depth_m = read_rgb(colour), read_depth(depth, self._format)
                 if rgb.shape[:2] != depth_m.shape:
                     raise BadFrame(f"{depth} is {depth_m.shape}, its colour image {rgb.shape[:2]}: wanted depth that "
                                    "is registered to colour, of one size")
@@ -99,7 +101,7 @@ class UnposedHistory:
     """A history or a bag, whose poses are left out."""
 
     def __init__(self, history: Any) -> None:
-        self.name, self._history = history.name, history
+        self.name, self._history, self.notes = history.name, history, history.notes
 
     @property
     def dropped(self) -> Counter[str]:
@@ -162,13 +164,12 @@ def _paired(folder: Path, colours: list[Path], depths: list[Path], rate_hz: floa
     if not colours or not depths:
         raise StorageError(f"{folder} holds {len(colours)} colour and {len(depths)} depth images: poses are found from "
                            "both")
-    if all(_SECONDS.fullmatch(p.stem) for p in (*colours, *depths)):
-        stamps = np.array([float(p.stem) for p in depths])
-        nearest = [int(np.argmin(abs(stamps - float(p.stem)))) for p in colours]
-        pairs = [(round(float(c.stem) * 1e9), c, depths[n]) for c, n in zip(colours, nearest, strict=True)
-                 if abs(stamps[n] - float(c.stem)) <= _TOGETHER_S]
+    if all(SECONDS.fullmatch(p.stem) for p in (*colours, *depths)):
+        stamped = sorted((float(p.stem), p) for p in colours)
+        near = nearest([stamp for stamp, _ in stamped], [float(p.stem) for p in depths])
+        pairs = [(round(stamp * 1e9), c, depths[n]) for (stamp, c), n in zip(stamped, near, strict=True) if n >= 0]
         if not pairs:
-            raise StorageError(f"{folder}: no colour image has a depth image within {_TOGETHER_S:g} s of it")
+            raise StorageError(f"{folder}: no colour image has a depth image within 20 ms of it")
         return pairs
     if len(colours) != len(depths):
         raise StorageError(f"{folder} holds {len(colours)} colour and {len(depths)} depth images: wanted as many of "

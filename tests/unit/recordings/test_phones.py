@@ -227,7 +227,7 @@ def test_a_video_that_ends_early_is_counted(tmp_path: Path) -> None:
     write_stray(tmp_path / "short", shots(2))
     shutil.copy(tmp_path / "short" / "rgb.mp4", folder / "rgb.mp4")
     history = open_history(folder)
-    assert len(list(history)) == 2 and history.dropped == {"rgb.mp4 ends before the last pose": 1}
+    assert len(list(history)) == 2 and history.dropped == {f"{folder}/rgb.mp4 ends before the last image": 1}
 
 
 def test_stray_scanner_without_depth(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import EM, Sample, check_samples
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
-from eqa_nodes.core.storage.names import file_name, inside
+from eqa_nodes.core.storage.names import by_number, file_name, inside
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
@@ -146,3 +146,9 @@ def test_a_hostile_scene_is_unknown(scene: str) -> None:
     with pytest.raises(EqaError) as found, closing(open_simulator(scene)) as simulator:
         simulator.reset(EpisodeSetup(scene, "e", None, 0, RobotModel()))
     assert isinstance(found.value, UnknownScene)
+
+
+def test_files_are_sorted_by_their_numbers() -> None:
+    names = ["10.png", "2.png", "img_10.png", "img_9.png", "1.png", "01.png", f"{'9' * 200}.png", "a.png"]
+    assert sorted(names, key=by_number) == ["01.png", "1.png", "2.png", "10.png", f"{'9' * 200}.png",
+                                            "a.png", "img_9.png", "img_10.png"]
