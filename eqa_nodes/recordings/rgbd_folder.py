@@ -134,7 +134,7 @@ def _matrix_of(folder: Path, given: tuple[float, ...]) -> np.ndarray | None:
                            f"{error}") from error
 
 
-class Moment(NamedTuple):
+class RgbdFiles(NamedTuple):
     """Images of one time. pose: world_from_camera (4, 4), or the text file that holds it; None where it is missing."""
 
     stamp_ns: int
@@ -149,8 +149,8 @@ class RgbdFolder:
     notes: how up was found, and whether the intrinsics are assumed.
     """
 
-    def __init__(self, name: object, moments: Sequence[Moment], color: FolderCamera, depth: FolderCamera | None = None,
-                 depth_format: str = "mm", z_up: bool = False) -> None:
+    def __init__(self, name: object, moments: Sequence[RgbdFiles], color: FolderCamera,
+                 depth: FolderCamera | None = None, depth_format: str = "mm", z_up: bool = False) -> None:
         """depth: None where depth is registered to colour. Raises StorageError when no image can be used."""
         self._moments, self._format = moments, depth_format
         self._color, self._depth = color, depth or color
@@ -198,7 +198,7 @@ def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
     if not len(colors) == len(depths) == len(poses) > 0:
         raise StorageError(f"{folder} holds {len(colors)} colour and {len(depths)} depth images for {len(poses)} "
                            "poses: wanted as many of each, at least one")
-    moments = [Moment(round((i + 1) * 1e9 / rate_hz), *each)
+    moments = [RgbdFiles(round((i + 1) * 1e9 / rate_hz), *each)
                for i, each in enumerate(zip(colors, depths, poses, strict=True))]
     return RgbdFolder(folder, moments, FolderCamera(folder))
 

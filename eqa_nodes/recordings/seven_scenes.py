@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.rgbd_folder import PRIMESENSE, FolderCamera, Moment, RgbdFolder
+from eqa_nodes.recordings.rgbd_folder import PRIMESENSE, FolderCamera, RgbdFiles, RgbdFolder
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered
 
 _DEPTH = Intrinsics(640, 480, 585.0, 585.0, 320.0, 240.0)
@@ -41,6 +41,6 @@ def read_seven_scenes(folder: Path) -> RgbdFolder:
     if not color.keys() & depth.keys() & pose.keys():
         raise StorageError(f"{folder} holds {len(color)} colour images, {len(depth)} depth images and {len(pose)} "
                            "poses, but no frame with all three")
-    moments = [Moment(round((n + 1) * 1e9 / RATE_HZ), color[n], depth.get(n), pose.get(n)) for n in sorted(color)]
+    moments = [RgbdFiles(round((n + 1) * 1e9 / RATE_HZ), color[n], depth.get(n), pose.get(n)) for n in sorted(color)]
     return RgbdFolder(folder, moments, FolderCamera(folder, PRIMESENSE, "the Kinect's usual ones for colour"),
                       FolderCamera(folder, _DEPTH, "those of 7-Scenes for depth"))

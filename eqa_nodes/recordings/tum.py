@@ -21,7 +21,7 @@ from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.cameras import camera_pose
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import read_bounded
-from eqa_nodes.recordings.rgbd_folder import FolderCamera, Moment, RgbdFolder
+from eqa_nodes.recordings.rgbd_folder import FolderCamera, RgbdFiles, RgbdFolder
 
 COLOURS, DEPTHS, POSES = "rgb.txt", "depth.txt", "groundtruth.txt"
 _TOGETHER_S = 0.02  # at most between the stamps of one moment, as in the benchmark's associate.py
@@ -53,7 +53,7 @@ def read_tum(folder: Path) -> RgbdFolder:
     colors, depths, poses = (list(_lines(folder / name)) for name in (COLOURS, DEPTHS, POSES))
     stamps = [stamp for stamp, _ in colors]
     at_depth, at_pose = (nearest(stamps, [stamp for stamp, _ in found]) for found in (depths, poses))
-    moments = [Moment(round(stamp * 1e9), inside(folder, words[0]),
+    moments = [RgbdFiles(round(stamp * 1e9), inside(folder, words[0]),
                       None if d < 0 else inside(folder, depths[d][1][0]),
                       None if p < 0 else _pose(folder, poses[p][1]))
                for (stamp, words), d, p in zip(colors, at_depth, at_pose, strict=True)]

@@ -27,6 +27,7 @@ from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, needs_messages, recor
 from tests.fixtures.data import shared_data
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import LOST, looking, sens_bytes, walk, write_redwood, write_scannet
+from tests.fixtures.tilted import seven_scenes, tour, tum
 
 
 def _bag(folder: Path) -> Path:
@@ -53,7 +54,9 @@ def _sens(folder: Path) -> Path:
 MAKERS: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "bag": ("bag", _bag), "mcap": ("bag", _mcap), "openeqa": ("openeqa", _openeqa), "sens": ("sens", _sens),
     "scannet": ("scannet", lambda folder: write_scannet(folder / "tour", {i: looking(i, 0) for i in range(3)})),
-    "redwood": ("redwood", lambda folder: write_redwood(folder / "tour", 3))}
+    "redwood": ("redwood", lambda folder: write_redwood(folder / "tour", 3)),
+    "7scenes": ("7scenes", lambda folder: seven_scenes(folder / "tour", tour(3))),
+    "tum": ("tum", lambda folder: tum(folder / "tour", tour(3)))}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=needs_messages if name in ("bag", "mcap") else ())
@@ -190,12 +193,12 @@ def test_exported_bags_have_the_installed_types(name: str) -> None:
 
 
 def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"holds no episode history: looked for bag: a rosbag2 folder.*openeqa: "
-                                           r"a folder with NNNNN-rgb.png.*\.sens file"):
+    with pytest.raises(StorageError, match=r"holds no episode history: looked for 7scenes: .*bag: a rosbag2 "
+                                           r"folder.*openeqa: a folder with NNNNN-rgb.png.*\.sens file"):
         open_history(tmp_path)
     with pytest.raises(StorageError, match="there is no .*nowhere"):
         open_history(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are bag, coda, images"):
+    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are 7scenes, bag, coda"):
         open_history(tmp_path, "bags")
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):

@@ -20,8 +20,7 @@ from tests.fixtures.tilted import LAYOUTS, seven_scenes, tilted_by, tour, tum
 
 
 def write(layout: str, folder: Path, degrees: float = 0.0, count: int = 24) -> Path:
-    frames = tour()[:count]
-    return LAYOUTS[layout](folder / "tour", frames, [tilted_by(degrees) @ f.map_from_camera() for f in frames])
+    return LAYOUTS[layout](folder / "tour", tour(count), tilted_by(degrees))
 
 
 @pytest.mark.parametrize("degrees", [0.0, 25.0])
@@ -128,14 +127,12 @@ def test_lines_of_tum_that_cannot_be_read_are_named(file: str, line: str, said: 
 
 
 def test_frames_that_lack_something_are_counted(tmp_path: Path) -> None:
-    frames = tour()
-    poses = [f.map_from_camera() for f in frames]
-    path = seven_scenes(tmp_path / "seq-01", frames, poses)
+    path = seven_scenes(tmp_path / "seq-01", tour())
     (path / "frame-000003.depth.png").unlink()
     (path / "frame-000004.pose.txt").write_text("nan " * 16)
     history = open_history(path)
     assert len(list(history)) == 22 and history.dropped == {"no depth image": 1, "the pose was lost": 1}
-    path = tum(tmp_path / "tum", frames, poses)
+    path = tum(tmp_path / "tum", tour())
     lines = (path / "groundtruth.txt").read_text().splitlines()
     (path / "groundtruth.txt").write_text("\n".join(lines[:-2]))  # the truth ends 0.1 s before the images
     history = open_history(path)
