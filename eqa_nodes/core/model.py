@@ -21,6 +21,8 @@ from eqa_nodes.core.storage.text import plain, printable
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
+CONTEXT = "context"  # the finish_reason of a reply that ended because the model's context was full
+MORE_CONTEXT = ("show fewer pictures (max_images) or smaller ones (--image-side), or serve the model with more context")
 WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
 MOST_TOKENS = 10_000_000  # that one call can have read or written: no model takes more
 _MAX_DIGITS = 18  # of a whole number in a reply
@@ -74,7 +76,7 @@ def images_in(messages: Sequence[Message]) -> int:
 
 
 class Completion(NamedTuple):
-    """What a model wrote. finish_reason: "stop", or "length" when it was cut off at the token limit."""
+    """What a model wrote. finish_reason: "stop", "length" when it was cut off at the token limit, or CONTEXT."""
 
     text: str
     tokens_in: int = 0
@@ -256,8 +258,11 @@ def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str]
         try:
             return read(reply.text)
         except ValueError as error:
+            if reply.finish_reason == CONTEXT:
+                raise ModelError(f"too long: {reply.tokens_in} tokens of the request and {reply.tokens_out} of the "
+                                 f"reply fill the context of {backend.model}: {MORE_CONTEXT}") from error
             cut = reply.finish_reason == "length"
-            wrong = f"cut off at {max_tokens} tokens" if cut else str(error)
+            wrong = f"cut off at {reply.tokens_out or max_tokens} tokens" if cut else str(error)
             anew = cut or not reply.text.strip() or isinstance(error, NothingRead)
         turns = _asked_again(messages, reply.text, wrong, form, anew)
     raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}; ask "

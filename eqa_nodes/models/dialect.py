@@ -14,6 +14,7 @@ from eqa_nodes.models.refusals import LARGE, MANY, Refusal
 log = logging.getLogger(__name__)
 
 STRICT, PLAIN, OBJECT, NONE = "json_schema, strict", "json_schema", "json_object", "no"  # forms, the best first
+ROLES = "roles"  # among what is refused: messages of the system, and two of one role in a row
 TOKENS = ("max_tokens", "max_completion_tokens")
 _FORMS = (STRICT, PLAIN, OBJECT, NONE)
 _OPTIONAL = ("temperature", "seed", "stream_options", "logprobs", "top_logprobs", "response_format")
@@ -125,8 +126,14 @@ def lesson_from(refusal: Refusal, dialect: Dialect, body: Mapping[str, Any], lon
         return _smaller(refusal, longest_px)
     if kind:
         return None
-    return (_tokens(refusal, body) or _without(refusal, body) or _detail(refusal, dialect)
-            or _other_form(refusal, dialect, body))
+    return (_roles(refusal, dialect, body) or _tokens(refusal, body) or _without(refusal, body)
+            or _detail(refusal, dialect) or _other_form(refusal, dialect, body))
+
+
+def _roles(refusal: Refusal, dialect: Dialect, body: Mapping[str, Any]) -> Lesson | None:
+    if ROLES in dialect.refused or not refusal.about_roles() or body["messages"][0]["role"] != "system":
+        return None
+    return Lesson("takes no message of the system; its text is sent as the user's", {"refused": frozenset({ROLES})})
 
 
 def _fewer(refusal: Refusal) -> Lesson | None:

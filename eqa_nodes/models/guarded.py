@@ -25,9 +25,11 @@ async def _anywhere(url: str) -> None:
 
 
 def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _anywhere,
-                   reply_mb: float = BODY_BYTES / 1e6, **options: Any) -> Any:
+                   reply_mb: float = BODY_BYTES / 1e6, is_final: Callable[[int, str], bool] = lambda *_: False,
+                   **options: Any) -> Any:
     """Return an asynchronous HTTP client. base: the openai library's DefaultAsyncHttpxClient, whose HTTP library is
-    httpx or httpx2, by its version. check: raises ModelError for a URL to which nothing may be sent."""
+    httpx or httpx2, by its version. check: raises ModelError for a URL to which nothing may be sent. is_final: says by
+    status and text of a failure that it would come again, so that the openai library does not repeat the request."""
     body_bytes = round(reply_mb * 1e6)
     http = sys.modules[next(c for c in base.__mro__ if c.__name__ == "AsyncClient").__module__.partition(".")[0]]
 
@@ -58,8 +60,10 @@ def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _a
                 response.stream = Bounded(response.stream, unpacker(response.headers.pop("Content-Encoding", "")),
                                           ERROR_BYTES if failed else body_bytes, failed)
                 response.encoding = "utf-8"  # a charset of the server's choice may be a decompressor, or take for ever
-                if not stream:
+                if failed or not stream:
                     await response.aread()
+                if failed and is_final(response.status_code, response.text):
+                    response.headers["x-should-retry"] = "false"
             except BaseException:
                 await response.aclose()
                 raise

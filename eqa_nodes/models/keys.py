@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import urlsplit
 
 from eqa_nodes.core.errors import ConfigError
@@ -30,6 +31,12 @@ def check_url(url: str) -> None:
         urlsplit(url).port  # noqa: B018 - raises for what is none
     except ValueError as error:
         raise ConfigError(f"base URL {url!r} cannot be used ({error}): set EQA_VLM_BASE_URL") from error
+
+
+def usual_url(url: str) -> str:
+    """Return a base URL in the form that most servers have: without the name of a method, and with a version."""
+    base = re.sub(r"(?:/chat)?(?:/completions)?/*$", "", url)
+    return base if re.search(r"/v\d|/openai\b", base) else f"{base.removesuffix('/api')}/v1"
 
 
 def hidden(text: str, key: str) -> str:

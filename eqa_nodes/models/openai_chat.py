@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from eqa_nodes.core.agent.spending import repeats
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import (
+    CONTEXT,
     LETTERS,
     Choice,
     Completion,
@@ -28,10 +30,10 @@ from eqa_nodes.core.model import (
 from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.attempts import Attempts
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.dialect import memory_of
+from eqa_nodes.models.dialect import TOKENS, memory_of
 from eqa_nodes.models.endpoint import EndpointPolicy
 from eqa_nodes.models.guarded import guarded_client
-from eqa_nodes.models.keys import check_url, checked_key, hidden
+from eqa_nodes.models.keys import check_url, checked_key, hidden, usual_url
 from eqa_nodes.models.meter import RateLimit, UsageMeter
 from eqa_nodes.models.openai_request import Ask, body_of
 from eqa_nodes.models.openai_wire import (
@@ -39,6 +41,7 @@ from eqa_nodes.models.openai_wire import (
     SERVER_SAID,
     cached_tokens,
     content_of,
+    fills_context,
     finish_reason,
     first_choice,
     joined,
@@ -47,12 +50,13 @@ from eqa_nodes.models.openai_wire import (
     parse,
     tokens_of,
 )
-from eqa_nodes.models.refusals import REMEDIES, Refusal, read_refusal
+from eqa_nodes.models.refusals import LOADING, REMEDIES, Refusal, is_final, read_refusal
 
+log = logging.getLogger(__name__)
 _GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
 _TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
-_CHECK_S = 20.0  # that a check of the endpoint may take
-_HOPELESS = ("no connection", "not authorised", "not found", "timed out", "not a chat model")  # how a ModelError begins
+_LOADING_S = 1.0  # between requests to a server that still loads its model
+_HOPELESS = ("no connection", "not authorised", "not found", "timed out", "not a chat model", "no quota", LOADING)
 _SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
 
 
@@ -104,7 +108,7 @@ class OpenAIChat:
         self._thread.start()
         self._client = openai.AsyncOpenAI(
             base_url=self._url, api_key=self._key, timeout=config.timeout_s, max_retries=config.max_retries,
-            http_client=guarded_client(openai.DefaultAsyncHttpxClient, self._policy.check, config.reply_mb,
+            http_client=guarded_client(openai.DefaultAsyncHttpxClient, self._policy.check, config.reply_mb, is_final,
                                        event_hooks={"request": [self._count]}))
 
     @staticmethod
@@ -114,9 +118,8 @@ class OpenAIChat:
         Its list of models costs nothing. Where that lacks the name (some servers know others, too) or there is no list,
         the model is asked for one word. Raises ConfigError, MissingExtra as the constructor.
         """
-        seconds = min(config.timeout_s, _CHECK_S), min(config.deadline_s, _CHECK_S)
         chat = OpenAIChat(replace(config, cassette="", budget_calls=0, budget_tokens=0, budget_money=0.0, rate_calls=0,
-                                  rate_tokens=0, max_retries=0, timeout_s=seconds[0], deadline_s=seconds[1]))
+                                  rate_tokens=0, max_retries=0))
         try:
             if chat.model not in (listed := chat.models()):
                 chat._ask_for_a_word(listed)
@@ -190,7 +193,7 @@ class OpenAIChat:
             _, choice = self._complete(Ask(messages, 1, seed, logprobs=True))
         except ModelError as error:
             refusal = self._refusal(error, 0)
-            if refusal is None or not (refusal.status in (400, 422) or refusal.names("logprobs")):
+            if refusal is None or refusal.kind() or not (refusal.status in (400, 422) or refusal.names("logprobs")):
                 raise
             self._logprobs = False  # this server refuses the parameter: never ask again
             return None
@@ -212,6 +215,8 @@ class OpenAIChat:
             except ModelError as error:
                 refusal = self._refusal(error, pictures)
                 if refusal is None or not attempts.again(refusal, dialect, body):
+                    if refusal is not None and "unexpected endpoint" in refusal.words:
+                        raise ModelError(f"not found: {error}{self._elsewhere()}") from error
                     raise
                 continue
             if not attempts.again_for_thoughts(done, dialect, self.usage):
@@ -227,6 +232,8 @@ class OpenAIChat:
         self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
         reason = finish_reason(choice)
+        if reason == "length" and fills_context(*tokens, max(body.get(name, 0) for name in TOKENS)):
+            reason = CONTEXT
         if streams and not reason:
             raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
         if "response_format" in body:
@@ -247,16 +254,36 @@ class OpenAIChat:
         time.sleep(self._rate.reserve(deadline))
         send = self._stream if self._config.stream else self._post
         left = max(deadline - (time.monotonic() - began), 0.0)
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(send(client, body), left), self._loop)
+        waited = list[str]()
+        asked = self._loaded(lambda: send(client, body), waited)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, left), self._loop)
         try:
             return hidden(future.result(left + _GRACE_S), self._key)
         except _TIMEOUTS as error:
-            raise ModelError(f"timed out: no complete reply from {self._url} within {deadline:g} s: raise "
-                             "model.deadline_s (--deadline) for a model that takes longer") from error
+            what = waited[0] if waited else f"timed out: no complete reply from {self._url}"
+            raise ModelError(f"{what} within {deadline:g} s: raise model.deadline_s (--deadline) for a model that "
+                             "takes longer") from error
         except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
             raise ModelError(hidden(self._explain(error, _pictured(body)), self._key)) from error
         finally:
             future.cancel()
+
+    async def _loaded(self, send: Callable[[], Coroutine[Any, Any, str]], waited: list[str]) -> str:
+        """Send, and again while the server says that it still loads its model. What it refused for that is no call.
+
+        waited: takes what was waited for.
+        """
+        while True:
+            try:
+                return await send()
+            except self._openai.APIStatusError as error:
+                if read_refusal(error.status_code, error.response.text, 0).kind() != LOADING:
+                    raise
+            self._meter.add(-1)
+            if not waited:
+                log.warning("%s loads %s; it is asked again until the deadline", self._url, self.model)
+                waited.append(f"{LOADING}: {self._url} has not loaded {self.model}")
+            await asyncio.sleep(_LOADING_S)
 
     async def _post(self, client: Any, body: dict[str, Any]) -> str:
         _SENT.set([])
@@ -286,6 +313,11 @@ class OpenAIChat:
                                  f"{type(error).__name__} {hidden(str(error), self._key):.200}") from error
         return b"".join(text).decode("utf-8", "replace")
 
+    def _elsewhere(self) -> str:
+        """Return where the server probably is to be asked instead; "" where the base URL looks as it should."""
+        usual = usual_url(self._url)
+        return "" if usual == self._url.rstrip("/") else f"; most servers are asked at {usual}: set --base-url to it"
+
     async def _count(self, request: object) -> None:
         self._meter.add(1)
         sent = _SENT.get()
@@ -310,8 +342,11 @@ class OpenAIChat:
             kind = {401: "not authorised (EQA_VLM_API_KEY)", 403: "not authorised (EQA_VLM_API_KEY)",
                     404: "not found (EQA_VLM_BASE_URL, EQA_VLM_MODEL)", 429: "rate limited"}.get(
                         error.status_code, "server error" if error.status_code >= 500 else "rejected")
-            text = hidden(error.response.text, self._key)[:200]
-            if named := read_refusal(error.status_code, text, pictures).kind():
-                return f"{named}: {self.model} at {self._url} refuses the request ({text!r}): {REMEDIES[named]}"
-            return f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text!r}"
+            text = hidden(error.response.text, self._key)
+            refusal = read_refusal(error.status_code, text, pictures)
+            if named := refusal.kind():
+                said = f"{refusal.code}: {text[:200]!r}" if refusal.code else f"{text[:200]!r}"
+                return f"{named}: {self.model} at {self._url} refuses the request ({said}): {REMEDIES[named]}"
+            return (f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text[:200]!r}"
+                    f"{self._elsewhere() if error.status_code in (404, 405) else ''}")
         return f"failed: {self._url}: {type(error).__name__} {hidden(str(error), self._key)[:200]}"

@@ -16,6 +16,7 @@ from eqa_nodes.core.storage.text import stored
 
 END_OF_STREAM = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
 SERVER_SAID = "server error: the reply for"  # how the error of a reply begins that is a report of a failure
+_FILTERED = re.compile(r"content_?filter|safety|prohibited|recitation|blocklist|spii|refusal|guardrail|sensitive", re.I)
 _CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens")  # names of servers for "length"
 _LONGEST_REASON = 40  # characters of a finish_reason
 _MOST_LOGPROBS = 64  # entries of a token; the interface gives 20
@@ -138,9 +139,10 @@ def content_of(choice: Mapping[str, Any], model: str) -> str:
     message = choice["message"] if isinstance(choice.get("message"), dict) else {}
     content, refusal = _joined_parts(message.get("content"), model), message.get("refusal")
     reason = finish_reason(choice)
-    if refusal or reason == "content_filter":
-        raise ModelError(f"refused: {model} declined to answer: {_begin(refusal or content)}; ask in other words, "
-                         "or choose another model")
+    if refusal or _FILTERED.search(reason):
+        said = _begin(refusal or content) if refusal or content else "it said nothing"
+        raise ModelError(f"refused: {model} declined to answer: {said} ({reason or 'no reason given'}); ask in other "
+                         "words, or choose another model")
     if content:
         return stored(_said(content))
     if reason == "length":
@@ -177,9 +179,26 @@ def _said(content: str) -> str:
 
 
 def tokens_of(data: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the input and output tokens of a reply, 0 where they are missing or not a count."""
+    """Return the input and output tokens of a reply, 0 where they are missing or not a count.
+
+    Gemini counts thoughts, which are paid as output, in the sum alone, and gives no details.
+    """
     spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
-    return count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
+    read, written = count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
+    if read and written and "completion_tokens_details" not in spent:
+        written = max(written, count_of(spent, "total_tokens") - read)
+    return read, written
+
+
+def fills_context(tokens_in: int, tokens_out: int, most: int) -> bool:
+    """Return whether a reply was cut off because request and reply fill the context, and not at a limit of its own.
+
+    most: what the reply was allowed. A context is a multiple of 256 or 1000 tokens, of which some servers keep one;
+    a server's own limit of a reply is a round number.
+    """
+    total = tokens_in + tokens_out
+    return (tokens_in > 0 and tokens_out < most and (tokens_out % 128 > 0 or not tokens_out)
+            and any((total + kept) % size == 0 for size in (256, 1000) for kept in (0, 1)))
 
 
 def cached_tokens(data: Mapping[str, Any]) -> int:

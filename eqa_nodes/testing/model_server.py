@@ -41,6 +41,9 @@ class ServerReply(NamedTuple):
     endless: bool = False
 
 
+NOT_FOUND = ServerReply(b'{"detail": "Not Found"}', 404)
+
+
 def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), cached: int | None = None,
                **choice: Any) -> ServerReply:
     """Return a well-formed chat completion. cached: tokens of the prompt that it had; None = not said."""
@@ -139,14 +142,15 @@ class VlmServer:
 
     `requests` holds the bodies. port: 0 = any that is free; another one where a server has gone away and comes back.
     models: what it lists, None = it has no list, as some servers; a first reply that refuses the key refuses the list.
+    elsewhere: its reply to a request at another path than that of chat completions.
     """
 
     def __init__(self, replies: Sequence[ServerReply] | Callable[[dict[str, Any]], ServerReply], port: int = 0,
-                 models: Sequence[str] | None = ("scripted",)) -> None:
+                 models: Sequence[str] | None = ("scripted",), elsewhere: ServerReply = NOT_FOUND) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._replies = replies if callable(replies) else list(replies)
-        self._models = models
+        self._models, self._elsewhere = models, elsewhere
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._open: set[socket.socket] = set()
@@ -207,7 +211,7 @@ class VlmServer:
             self.requests.append(request)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
         if handler.path != _PATH:
-            reply = ServerReply(b'{"detail": "Not Found"}', 404)
+            reply = self._elsewhere
         elif why := refusal(request):
             reply = ServerReply(json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode(), 400)
         self._ended.wait(reply.delay_s)
@@ -216,7 +220,7 @@ class VlmServer:
 
     def _list(self, handler: BaseHTTPRequestHandler) -> None:
         listed = [{"id": name, "object": "model"} for name in self._models or ()]
-        reply = ServerReply(b'{"detail": "Not Found"}', 404) if self._models is None else ServerReply(
+        reply = NOT_FOUND if self._models is None else ServerReply(
             json.dumps({"object": "list", "data": listed}).encode())
         if not callable(self._replies) and self._replies and self._replies[0].status in (401, 403):
             reply = self._replies[0]

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.samples import Sample
 
+CLIPPED = "the judge said"  # how the note of a mark begins that was moved onto the scale
+
 
 class Mark(NamedTuple):
     """sigma: 1..5, None = unscored (the judge could not say). delta: grounding 0, 0.5 or 1, None = not judged."""
@@ -13,6 +15,12 @@ class Mark(NamedTuple):
     sigma: float | None
     delta: float | None = None
     note: str = ""
+
+
+def clipped(said: float) -> Mark:
+    """Return a mark moved onto the scale of 1 to 5, as OpenEQA's scorer does; the note has the original."""
+    sigma = min(max(said, 1), 5)
+    return Mark(sigma, None, "" if sigma == said else f"{CLIPPED} {said:g}")
 
 
 class Judge(Protocol):

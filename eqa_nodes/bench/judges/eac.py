@@ -6,7 +6,7 @@ from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.judges.llm_match import SAME, ModelJudge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in
-from eqa_nodes.bench.judges.replies import BOTH_FORM, MARK_FORM, clipped, read_both, read_mark
+from eqa_nodes.bench.judges.replies import BOTH_FORM, MARK_FORM, read_both, read_mark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.model import Backend
 
@@ -33,9 +33,9 @@ class EacJudge(ModelJudge):
             return SAME
         if view is None:
             said = self._ask(sample, text, None, read_mark, MARK_FORM, self._blind)
-            return said if isinstance(said, Mark) else Mark(*clipped(said))
+            return said if isinstance(said, Mark) else Mark(said)
         both = self._ask(sample, text, view, read_both, BOTH_FORM)
-        return both if isinstance(both, Mark) else Mark(*clipped(*both))
+        return both if isinstance(both, Mark) else Mark(*both)
 
     def _prompts(self) -> tuple[Prompt, ...]:
         return (*super()._prompts(), self._blind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import Mark, clipped
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.storage.codec import dumps
 
@@ -13,12 +13,12 @@ from eqa_nodes.core.storage.codec import dumps
 class GivenMarks:
     """Marks by question id. As in OpenEQA's scorer a number is clipped to 1..5: 0 stands there for no answer.
 
-    A Mark stays as it is, with its grounding.
+    The table counts the marks that were clipped. A Mark stays as it is, with its grounding.
     """
 
     def __init__(self, marks: Mapping[str, float | Mark], source: str) -> None:
         """source: names the file in tables."""
-        self._marks = {name: mark if isinstance(mark, Mark) else Mark(min(max(mark, 1.0), 5.0))
+        self._marks = {name: mark if isinstance(mark, Mark) else clipped(mark)
                        for name, mark in marks.items()}
         self.sees = any(mark.delta is not None for mark in self._marks.values())
         self.version = hashlib.sha256(dumps(sorted(self._marks.items())).encode()).hexdigest()

@@ -11,7 +11,7 @@ from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.choices import mark_choice
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
-from eqa_nodes.bench.judges.replies import MARK_FORM, clipped, read_mark
+from eqa_nodes.bench.judges.replies import MARK_FORM, read_mark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import says_nothing
 from eqa_nodes.core.errors import ConfigError, ModelError
@@ -73,7 +73,8 @@ class ModelJudge:
         """Return the sha256 over model, prompts and options; where the model runs and what it may cost do not count."""
         own = self._options
         return hashlib.sha256(dumps({
-            "judge": self.kind, "model": self._backend.model, "temperature": own.model.temperature,
+            "judge": self.kind, "off_scale": "unscored", "model": self._backend.model,
+            "temperature": own.model.temperature,
             "prompts": [list(prompt) for prompt in self._prompts()], "extra_answers": own.extra_answers,
             "until_last_full_stop": own.until_last_full_stop, "max_tokens": own.max_tokens,
             **({"seed": own.model.seed} if own.model.seed else {})}).encode()).hexdigest()
@@ -110,7 +111,8 @@ class ModelJudge:
 
 
 class LlmMatch(ModelJudge):
-    """As in OpenEQA's scorer sigma is clipped to 1..5 and no answer marks 1. Options are matched by rule, not asked.
+    """As in OpenEQA's scorer no answer marks 1; a mark off 1..5 is none, where that clips it. Options are matched
+    by rule, not asked.
 
     A text that is a right answer letter by letter costs no call either.
     """
@@ -126,7 +128,7 @@ class LlmMatch(ModelJudge):
         if self._same(sample, text):
             return SAME
         said = self._ask(sample, text, None, read_mark, MARK_FORM)
-        return said if isinstance(said, Mark) else Mark(*clipped(said))
+        return said if isinstance(said, Mark) else Mark(said)
 
 
 def _prompt(path: Path | None, name: str, options: JudgeOptions) -> Prompt:

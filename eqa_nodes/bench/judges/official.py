@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import Mark, clipped, drop_after_last_full_stop
 from eqa_nodes.bench.judges.prompts import PLACEHOLDERS, read_prompt
-from eqa_nodes.bench.judges.replies import clipped
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Backend, Message
@@ -115,7 +114,7 @@ class OfficialMatch(OfficialJudge):
             return Mark(1, None, "no answer")
         reply = self._said(self.messages(sample, answer_text))
         try:
-            return Mark(*clipped(read_official_mark(reply)))
+            return clipped(read_official_mark(reply))
         except ValueError as error:
             return Mark(None, None, f"the official parser refuses the reply {reply[:80]!r}: {error}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from eqa_nodes.core.answerers.letters import spoken, without_thoughts
 from eqa_nodes.core.model import json_object
@@ -30,24 +29,11 @@ _NAMED_GROUNDING = re.compile(rf"\bgrounding\b[^\n\d]{{0,24}}?{_GROUNDING}(?![\d
 _NAMED_MARK = re.compile(rf"\b(?:mark|accuracy)\b[^\n\d]{{0,24}}?{_MARK}", re.I)
 
 
-class Clipped(NamedTuple):
-    """A mark in 1..5 as the first fields of Mark."""
-
-    sigma: float
-    delta: float | None
-    note: str
-
-
-def clipped(said: int, delta: float | None = None) -> Clipped:
-    """Return the mark clipped to 1..5, as OpenEQA's scorer does; the note has the original."""
-    sigma = min(max(said, 1), 5)
-    return Clipped(sigma, delta, "" if sigma == said else f"the judge said {said}")
-
-
 def read_mark(text: str) -> int:
     """Return the mark of a reply: a number that is named as the mark, or is first or alone in a line, or JSON.
 
-    What is tagged as in the published prompts ("Your mark: 4") counts first; of several numbers none is chosen.
+    What is tagged as in the published prompts ("Your mark: 4") counts first; of several numbers none is chosen, and
+    none that is off the scale of 1 to 5 is moved onto it.
     """
     reply = without_thoughts(text)
     if "{" in reply and (said := _of_json(reply)) is not None:
@@ -59,7 +45,7 @@ def read_mark(text: str) -> int:
         if len(marks) > 1 or any(_DOUBT.match(plain, match.end()) for match in matches):
             raise ValueError(f"the reply {text[:80]!r} names several marks")
         if marks:
-            return marks.pop()
+            return _whole(marks.pop())
     raise ValueError(f"no mark in the reply {text[:80]!r}")
 
 
@@ -77,11 +63,8 @@ def read_both(text: str) -> tuple[int, float]:
         groundings, marks = ({match[1] for match in form.finditer(plain)} for form in (_NAMED_GROUNDING, _NAMED_MARK))
         if len(groundings) != 1 or len(marks) != 1:
             raise ValueError(f"no grounding and mark in the reply {text[:80]!r}")
-        return int(marks.pop()), _number(groundings.pop())
-    mark, delta = int(pair[2]), _number(pair[1])
-    if (mark, delta) == (0, 1.0):
-        raise ValueError("which of 1 and 0 is the grounding? The mark is 1 to 5")
-    return mark, delta
+        return _whole(int(marks.pop())), _number(groundings.pop())
+    return _whole(int(pair[2])), _number(pair[1])
 
 
 def _first(text: str) -> Iterator[re.Match[str]]:
@@ -101,7 +84,7 @@ def _number(text: str) -> float:
 
 
 def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer():
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in range(1, 6):
         raise ValueError(f"the mark must be a whole number from 1 to 5, not {value!r:.40}")
     return int(value)
 

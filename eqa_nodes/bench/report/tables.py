@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from eqa_nodes.bench.judges.base import CLIPPED
 from eqa_nodes.bench.metrics.formulas import shown
 from eqa_nodes.bench.metrics.scores import Row, Scores
 from eqa_nodes.bench.metrics.values import BLIND, LEAVE_OUT, LOWEST, METRICS
@@ -116,7 +117,9 @@ def others(scores: Scores) -> list[str]:
 def footnotes(scores: Scores) -> list[str]:
     """Return the footnotes of the table: judge, missing values, privileged parts."""
     row = scores.rows[0]
-    notes = [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
+    without = f"C is the mean over {row.metrics['openeqa_c'].n} of {row.questions} questions: "
+    notes = [without + _said(row.unscored, "answer has no mark", "answers have no mark")] if row.unscored else []
+    notes += [f"judge: {scores.judge} (sha256 {scores.judge_sha256[:12]}); n: questions in the mean of C / asked"]
     gain = row.metrics["gain_over_blind"]
     if gain.mean is not None:
         notes.append(f"C above blind: {shown(gain, 100, 1, '+')}, the same "
@@ -145,9 +148,9 @@ def footnotes(scores: Scores) -> list[str]:
                                                   for q in scores.questions)):
         notes.append(f"{_said(unknown, 'of them has no blind mark and is', 'of them have no blind mark and are')} in "
                      "no mean: --blind-marks FILE gives the marks of blind answers")
-    if row.unscored:
-        unscored = _said(row.unscored, "answer without a mark is", "answers without a mark are")
-        notes.append(f"{unscored} in no mean of marks")
+    if clipped := sum(q.note.startswith(CLIPPED) for q in scores.questions):
+        notes.append(f"{_said(clipped, 'mark off the scale of 1 to 5 was', 'marks off the scale of 1 to 5 were')} "
+                     "clipped, as OpenEQA's scorer does")
     limits = dict.fromkeys(q.limit for q in scores.questions if q.limit and not q.limit.endswith(" poses"))
     if limits:
         ended = sum(q.limit in limits for q in scores.questions)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.judges.given import GivenMarks
-from eqa_nodes.bench.metrics.scores import Row, score_run
+from eqa_nodes.bench.metrics.scores import Row, read_scores, score_run
 from eqa_nodes.bench.published import read_numbers, read_published, write_run
 from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.report.tables import footnotes
@@ -109,6 +109,7 @@ def test_a_question_without_a_given_mark_is_unscored(tmp_path: Path) -> None:
     write_run(tmp_path, "mine", SAMPLES, Published({"a": "a lamp", "b": "a bed"}), {}, "theirs")
     row = scored(tmp_path, marks={"a": 7})
     assert (row.unscored, row.metrics["openeqa_c"].mean) == (1, 1.0)  # 7 is clipped to 5
+    assert "1 mark off the scale of 1 to 5 was clipped, as OpenEQA's scorer does" in footnotes(read_scores(tmp_path))
 
 
 @pytest.mark.parametrize(("name", "text", "complaint"), [

@@ -12,8 +12,9 @@ from PIL import Image
 
 from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import LimitReached, ModelError
-from eqa_nodes.core.model import Message
-from eqa_nodes.models import dialect
+from eqa_nodes.core.model import Message, ask_json
+from eqa_nodes.models import dialect, openai_chat
+from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.dialect import forget_all
 from eqa_nodes.testing import model_manners as manners
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
@@ -134,8 +135,6 @@ def test_a_loose_schema_is_sent_again_unstrictly(connect: Callable[..., Any]) ->
 
 
 def test_anthropic_ignores_the_form_and_the_reply_is_read_nevertheless(connect: Callable[..., Any]) -> None:
-    from eqa_nodes.core.model import ask_json
-
     with VlmServer(manners.anthropic('{"answer": "red"}')) as server:
         backend = connect(server.url)
         assert ask_json(backend, ASK, lambda reply: reply["answer"], schema=SCHEMA) == "red"
@@ -227,15 +226,133 @@ NAMED = {
                                   "No endpoints found that support image input"}}),
         lambda _: manners.error(500, message="image input is not supported - hint: if this is unexpected, you may need "
                                 "to provide the mmproj", type="server_error"),
-        lambda _: manners.error(400, message="Invalid content type. image_url is only supported by certain models.")],
+        lambda _: manners.error(400, message="Invalid content type. image_url is only supported by certain models."),
+        lambda _: manners.error(500, message="Failed to create new sequence: failed to process inputs: this model is "
+                                "missing data required for image input", type="api_error")],
+    "refused": [
+        lambda _: manners.error(400, message="The response was filtered due to the prompt triggering Azure OpenAI's "
+                                "content management policy.", param="prompt", code="content_filter"),
+        lambda _: manners.json_error(403, {"error": {"code": 403, "message": "Your input was flagged"}}),
+        lambda _: manners.error(400, message="Content Exists Risk"),
+        lambda _: manners.error(400, message="Input data may contain inappropriate content.",
+                                code="data_inspection_failed")],
+    "no quota": [
+        lambda _: manners.error(429, message="You exceeded your current quota, please check your plan and billing "
+                                "details.", type="insufficient_quota", code="insufficient_quota"),
+        lambda _: manners.error(402, message="Insufficient Balance", code="invalid_request_error"),
+        lambda _: manners.error(400, message="Your credit balance is too low to access the Anthropic API.")],
 }
 
 
 @pytest.mark.parametrize(("kind", "manner"), [(kind, each) for kind, all_of in NAMED.items() for each in all_of])
 def test_what_cannot_be_mended_has_a_name_and_a_remedy(connect: Callable[..., Any], kind: str, manner: Any) -> None:
     with VlmServer(manner) as server, pytest.raises(ModelError, match=f"^{kind}: m at .*(choose|show)"):
-        connect(server.url, max_retries=0).generate(shown(jpeg()))
+        connect(server.url, max_retries=2).generate(shown(jpeg()))
     assert len(server.requests) == 1
+
+
+def test_the_code_of_a_content_filter_is_named(connect: Callable[..., Any]) -> None:
+    with VlmServer(NAMED["refused"][0]) as server, pytest.raises(ModelError, match=r"\(content_filter: "):
+        connect(server.url).choose(ASK, ("red", "blue"))
+    assert len(server.requests) == 1, "the probabilities are not what was refused"
+
+
+def test_a_quota_of_the_minute_is_asked_again(connect: Callable[..., Any]) -> None:
+    minute = manners.json_error(429, [{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded "
+                                "your current quota, please check your plan. Please retry in 0.1s."}}])
+    with VlmServer([minute, RED]) as server:
+        assert connect(server.url, max_retries=1).generate(ASK).text
+
+
+@pytest.mark.parametrize(("status", "message", "param"), [
+    (400, "Conversation roles must alternate user/assistant/user/assistant/...", None),
+    (400, 'Error rendering prompt with jinja template: "System role not supported".', None),
+    (500, "Value is not callable: null at row 1: Only user and assistant roles are supported!", None),
+    (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "messages[0].role"),
+    (400, "Developer instruction is not enabled for models/gemma-3-27b-it", None),
+    (400, "Unexpected role 'system'; expected 'user'", None)])
+def test_roles_alternate_without_the_system_where_a_model_wants_that(connect: Callable[..., Any], status: int,
+                                                                     message: str, param: str | None) -> None:
+    def serve(body: dict[str, Any]) -> ServerReply:
+        roles = [turn["role"] for turn in body["messages"]]
+        if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
+            return manners.error(status, message=message, param=param)
+        return RED
+
+    turns = (Message("system", ("Look.",)), Message("user", ("Here:", jpeg())), Message("assistant", ("Yes?",)),
+             Message("user", ("What",)), Message("user", ("color?",)))
+    done, requests = generated(connect, serve, turns)
+    assert done.text == '{"answer": "red"}' and len(requests) == 3
+    sent = requests[-1]["messages"]
+    assert [part.get("text") for part in sent[0]["content"]] == ["Look.", "Here:", None]
+    assert sent[2]["content"] == "What\ncolor?"
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_server_that_loads_its_model_is_waited_for(connect: Callable[..., Any], streams: bool,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_chat, "_LOADING_S", 0.01)
+    loading = manners.json_error(503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}})
+    with VlmServer([*[loading] * 5, RED]) as server:
+        backend = connect(server.url, stream=streams)
+        assert backend.generate(ASK).text and backend.usage.calls == 1
+    assert len(server.requests) == 6
+    with VlmServer([loading]) as server, pytest.raises(ModelError, match="^loading: .*--deadline"):
+        connect(server.url, deadline_s=0.3).generate(ASK)
+
+
+def test_an_endpoint_is_checked_as_long_as_a_call_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[ModelConfig] = []
+
+    class Listed:
+        model = "m"
+
+        def __init__(self, config: ModelConfig) -> None:
+            asked.append(config)
+
+        def models(self) -> list[str]:
+            return ["m"]
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    check = openai_chat.OpenAIChat.check
+    monkeypatch.setattr(openai_chat, "OpenAIChat", Listed)
+    check(ModelConfig(timeout_s=90.0, deadline_s=300.0))
+    assert [(config.timeout_s, config.deadline_s) for config in asked] == [(90.0, 300.0)]
+
+
+@pytest.mark.parametrize(("path", "usual"), [("", "/v1"), ("/", "/v1"), ("/api", "/v1"), ("/v2", ""),
+                                             ("/v1beta/openai", ""), ("/proxy", "/proxy/v1"),
+                                             ("/v1/chat/completions", "/v1")])
+@pytest.mark.parametrize("refused", [ServerReply(b"404 page not found", 404, "text/plain"), ServerReply(
+    b'{"error": "Unexpected endpoint or method. (POST /chat/completions)"}')], ids=["a status", "a reply"])
+def test_a_wrong_base_url_is_named_with_the_right_one(connect: Callable[..., Any], path: str, usual: str,
+                                                      refused: ServerReply) -> None:
+    with VlmServer([RED], elsewhere=refused) as server, pytest.raises(ModelError, match="^not found") as caught:
+        connect(server.url.removesuffix("/v1") + path).generate(ASK)
+    named = f"asked at {server.url.removesuffix('/v1')}{usual}: set --base-url"
+    assert (named in str(caught.value)) == bool(usual) and ("asked at" in str(caught.value)) == bool(usual)
+
+
+@pytest.mark.parametrize(("read", "written", "wrong"), [
+    (4076, 20, "^too long: 4076 tokens of the request and 20 of the reply fill the context of m"),
+    (8100, 91, "^too long: "), (4000, 500, "cut off at 500 tokens"), (3584, 512, "cut off at 512 tokens"),
+    (100, 2048, "cut off at 2048 tokens")])
+def test_a_full_context_is_not_called_the_limit_of_the_reply(connect: Callable[..., Any], read: int, written: int,
+                                                             wrong: str) -> None:
+    with VlmServer([completion('{"answer": "r', "length", (read, written))]) as server, pytest.raises(
+            ModelError, match=wrong):
+        ask_json(connect(server.url), ASK, lambda reply: reply["answer"], 2048)
+    assert len(server.requests) == (1 if wrong.startswith("^too long") else 2), "a shorter reply does not fit either"
+
+
+def test_thoughts_that_only_the_sum_counts_are_paid_and_no_full_context(connect: Callable[..., Any]) -> None:
+    usage = {"prompt_tokens": 2000, "completion_tokens": 48, "total_tokens": 4048}
+    reply = {**json.loads(completion('{"answer": "r', "length").body), "usage": usage}
+    with VlmServer([ServerReply(json.dumps(reply).encode())]) as server:
+        done = connect(server.url).generate(ASK, 2048)
+    assert (done.tokens_out, done.finish_reason) == (2048, "length")
 
 
 def test_a_lesson_that_does_not_help_is_dropped(connect: Callable[..., Any]) -> None:

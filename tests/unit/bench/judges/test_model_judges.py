@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.judges.eac import EacJudge
 from eqa_nodes.bench.judges.llm_match import LlmMatch
 from eqa_nodes.bench.judges.opening import open_judge
@@ -39,7 +38,7 @@ def prompt_of(backend: ScriptedBackend, call: int = -1) -> str:
 
 @pytest.mark.parametrize(("reply", "sigma"), [
     ("4", 4), (" 5\n", 5), ("3.", 3), ("**2**", 2), ("Your mark: 4", 4), ("4/5", 4), ('{"mark": 3}', 3),
-    ('```json\n{"mark": 2.0}\n```', 2), ("7", 5), ("0", 1), ("-3", 1), ("Your mark: 4\nBecause it is on a desk.", 4),
+    ('```json\n{"mark": 2.0}\n```', 2), ("Your mark: 4\nBecause it is on a desk.", 4),
     ("Your mark: 4\n\nIt names 2 or 3 things.", 4), ("Your mark: 5 (Correct answer.)", 5), ("Mark: 4/5", 4),
     ("**Your mark:** 3", 3), ("Your mark: **3**", 3), ("4 - because the room is right", 4), ("4: the room is right", 4),
     ("4. The room is right.", 4), ("4, as the room is right", 4), ("4 because the room is right", 4), ("4\nBecause", 4),
@@ -53,10 +52,6 @@ def test_a_reply_is_read(reply: str, sigma: int) -> None:
     assert backend.usage.calls == 1
 
 
-def test_what_was_off_the_scale_is_clipped_and_said() -> None:
-    assert match("7")[0].judge(CUP, "on a desk") == Mark(5, None, "the judge said 7")
-
-
 @pytest.mark.parametrize("rubbish", ["good", "4.5", "", "between 3 and 4", '{"mark": "high"}', '{"mark": true}', "4 5",
                                      '{"score": 4}', '{"mark": NaN}', "[4]", '{"mark": 4.5}', "٤", "N/A", "NaN", "inf",
                                      "4 or 5", "4-5", "3 to 4", "4, or maybe 5", "8/10", "8 out of 10", "80%", "4½",
@@ -65,6 +60,8 @@ def test_what_was_off_the_scale_is_clipped_and_said() -> None:
                                      "4\n5",
                                      "2 chairs are there", "Your mark:", "Your mark: four", "<think>4", "10/10",
                                      "Mark: 4/50",
+                                     "85", "98989", "0", "7", "6", "-3", "7/10", '{"mark": 85}', "Your mark: 0",
+                                     "Score: 85",
                                      "Marks go from 1 to 5.", "I cannot mark this.", "4" * 12, '{"mark": "4"}', "4⁄5"])
 def test_rubbish_is_asked_again_once(rubbish: str) -> None:
     judge, backend = match(rubbish, "2")
@@ -223,8 +220,7 @@ def test_eac_gives_both_marks_in_one_call() -> None:
     ("Your mark: 0.5, 4", 4, 0.5), ("Your mark: 1, 2\nBecause", 2, 1.0), ("(0.5, 4)", 4, 0.5), ("**0, 2**", 2, 0.0),
     ("0.5/1, 4/5", 4, 0.5), ("1/2, 4", 4, 0.5), ("0.5; 4", 4, 0.5), ("0.5\n4", 4, 0.5), ("1, 1", 1, 1.0),
     ("0.5, 4.", 4, 0.5), ("0.5, 4 because the desk is seen", 4, 0.5), ("<think>1, 5?</think>0, 3", 3, 0.0),
-    ("Grounding: 0.5\nAccuracy: 4", 4, 0.5), ("Accuracy: 4, grounding: 0.5", 4, 0.5), ("0, 0", 1, 0.0), ("1, 6",
-    5, 1.0)])
+    ("Grounding: 0.5\nAccuracy: 4", 4, 0.5), ("Accuracy: 4, grounding: 0.5", 4, 0.5)])
 def test_eac_reads_the_published_form_grounding_first(reply: str, sigma: int, delta: float) -> None:
     judge = EacJudge(ScriptedBackend([reply]), JudgeOptions())
     assert judge.judge(CUP, "on a desk", VIEW)[:2] == (sigma, delta)
@@ -235,7 +231,8 @@ def test_eac_reads_the_published_form_grounding_first(reply: str, sigma: int, de
                                      "0,5, 4", "0.5, 4.5", "0.5, 4, 3", "0.5", "N/A, N/A", "nan, 4", "-1, 4",
                                      "0.5, 4 or 5",
                                      "grounding: 1", "0.5 and 4 or 5", "Grounding: 1. Grounding: 0. Accuracy: 3",
-                                     "1, 4/10"])
+                                     "1, 4/10", "0, 0", "1, 6", "1, 85", "Grounding: 1\nAccuracy: 85",
+                                     '{"mark": 0, "grounding": 0}'])
 def test_eac_refuses_other_groundings(rubbish: str) -> None:
     judge = EacJudge(ScriptedBackend([rubbish, rubbish]), JudgeOptions())
     assert judge.judge(CUP, "on a desk", VIEW).sigma is None

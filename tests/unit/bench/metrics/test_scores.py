@@ -157,7 +157,7 @@ def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_ma
         None if text == "a mug" else 5 if text else 1, None, ""))
     notes = tables.footnotes(score_run(tmp_path, OfflineJudge()))
     assert "1 failed question is in no mean; with mark 1 for each, C is 33.3 %" in notes
-    assert "1 answer without a mark is in no mean of marks" in notes
+    assert notes[0] == "C is the mean over 2 of 4 questions: 1 answer has no mark"
     assert "2 searches were ended by a limit: 5 model calls" in notes
 
 
