@@ -54,7 +54,6 @@ class Asking:
     keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
     explore: bool = flag("answer from memory only", "--no-explore", default=True)
     show: bool = flag("drive to the best evidence after the answer")
-    namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
     reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
     drive: str = option("", DRIVE, choices=DRIVE_MODES)
     area: str = option("", AREA, metavar="CORNERS")
@@ -164,8 +163,8 @@ class Asking:
         if self.reconstruct and (self.attach or recorded):
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "
                               "launched with reconstruct:=true, and eqa scan makes the surfaces of a recording")
-        remap = () if recorded else self.recording.bag.remap
-        check_attached(self.attach, self.namespace, remap)
+        if not recorded:
+            check_attached(self.attach, self.recording.bag.namespace, self.recording.bag.remap)
 
     def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
@@ -209,7 +208,8 @@ class Asking:
         question = Question(text, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
         with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, told_to(show),
-                         namespace=self.namespace, remap=remapping(self.recording.bag.remap)) as client:
+                         namespace=self.recording.bag.namespace,
+                         remap=remapping(self.recording.bag.remap)) as client:
             person.reply = client.reply
             if self.scene:
                 client.reset(self.scene, "question", None, 0, self.keep_memory)
@@ -236,7 +236,8 @@ def check_attached(attach: bool, namespace: str, remap: tuple[str, ...]) -> None
     from eqa_nodes.core.errors import ConfigError
 
     if not attach and (namespace or remap):
-        raise ConfigError("--namespace and --remap are of a graph that runs already: they need --attach")
+        raise ConfigError("--namespace and --remap are of a graph that runs already or of a recording: they need "
+                          "--attach or --history")
 
 
 def _write_evidence(result: EpisodeResult, folder: Path) -> Iterator[Path]:

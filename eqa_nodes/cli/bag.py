@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import BagReading
-from eqa_nodes.cli.options import argument, flag, group, option
+from eqa_nodes.cli.options import argument, flag, group
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.check import BagReport
@@ -20,14 +20,13 @@ class Check:
 
     bag: Path = argument("folder, .mcap or .db3 file", metavar="BAG")
     how: BagReading = group(BagReading)
-    namespace: str = option("", "namespace of the robot, where the bag has several (default: none)")
     json: bool = flag("print JSON")
 
     def run(self) -> int:
         """Check and print; 1 when an error was found."""
         from eqa_nodes.recordings.check import check_bag
 
-        report = check_bag(self.bag, self.namespace, self.how.options())
+        report = check_bag(self.bag, self.how.options())
         if self.json:
             print(json.dumps({"bag": report.bag, "usable": report.usable,
                               "findings": [finding._asdict() for finding in report.findings],

@@ -129,8 +129,8 @@ class ServeConsole:
         from eqa_nodes.cli.groups import BagReading
 
         own = self.robot
-        return self.recording.source(BagReading(remap=own.remap, map_frame=own.map_frame,
-                                                base_frame=own.base_frame).chosen())
+        return self.recording.source(BagReading(remap=own.remap, namespace=own.namespace,
+                                                map_frame=own.map_frame, base_frame=own.base_frame).chosen())
 
     def _recorded(self, stack: ExitStack, feed: Feed) -> WatchedRobot:
         from eqa_nodes.cli.paths import check_folder

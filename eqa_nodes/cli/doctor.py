@@ -24,7 +24,6 @@ class Doctor:
     robot: bool = flag("check a robot or simulator that runs in this ROS_DOMAIN_ID", alone="what")
     bag: Path | None = option(None, "check a recording of any robot: folder, .mcap or .db3 file (default: none)",
                               alone="what", metavar="BAG")
-    namespace: str = option("", "namespace of the robot (default: none)")
     seconds: float = option(5.0, "how long to listen to the robot, seconds", metavar="S")
     wait: float = option(10.0, "maximum time for its topics to appear, seconds", metavar="S")
     strict: bool = flag("treat warnings as failures")
@@ -61,7 +60,7 @@ class Doctor:
         if self.bag:
             from eqa_nodes.doctor.judge import bag_findings
 
-            return bag_findings(self.bag, self.namespace, options)
+            return bag_findings(self.bag, options)
         if self.robot:
             return self._of_robot()
         from eqa_nodes.doctor.machine import machine_findings
@@ -86,7 +85,7 @@ class Doctor:
         if self.params or self.driver:
             options = options._replace(map_frame=options.map_frame or node.tf.map_frame,
                                        base_frame=options.base_frame or node.tf.base_frame)
-        how = Listening(self.namespace, options.remap, self.seconds, self.wait, options, node.camera)
+        how = Listening(self.how.namespace, options.remap, self.seconds, self.wait, options, node.camera)
         with Console(stderr=True).status(f"listening for {self.seconds:g} s"):
             return robot_findings(how)
 

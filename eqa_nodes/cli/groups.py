@@ -248,6 +248,8 @@ class BagReading:
     remap: tuple[str, ...] = option((), "topics of a bag or a robot: color, depth, camera_info, tf, tf_static, odom "
                                     "(default: found); of a running graph: any topic or service",
                                     metavar="ROLE:=TOPIC")
+    namespace: str = option("", "namespace of the robot, where a bag has several robots, or of the nodes of a running "
+                            "graph (default: none; of a bag: found)", metavar="NS")
     map_frame: str = option("", "map frame of the bag (default: map, odom or world)", metavar="FRAME")
     base_frame: str = option("", "base frame of the bag (default: base_link, base_footprint or base)", metavar="FRAME")
     tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S")
@@ -256,7 +258,7 @@ class BagReading:
         """Return how the bag is read, as parameters. Raises ConfigError."""
         from eqa_nodes.recordings.options import ReadingConfig
 
-        return ReadingConfig(self.remap, self.map_frame, self.base_frame, self.tolerance)
+        return ReadingConfig(self.remap, self.namespace, self.map_frame, self.base_frame, self.tolerance)
 
     def options(self) -> BagOptions:
         """Return how the bag is read. Raises ConfigError."""

@@ -74,7 +74,7 @@ class View:
             raise ConfigError("--rerun and --clip write different files: name one of them")
         if self.out is not None:
             check_kind(self.out)
-        name, trace = trace_in(self.path, self.episode)
+        name, trace = trace_in(self.path, self.episode, self.bag.namespace)
         out = self.out or Path(f"{file_name(name)}.gif")
         check_file(out)
         images = write_clip(out, trace)

@@ -28,7 +28,8 @@ class WatchedOptions:
     scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("use the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
     keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
-    namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
+    namespace: str = option("", "namespace of the nodes of the graph of --attach, or of the robot in a bag that is "
+                            "asked (default: none; of a bag: found)", metavar="NS")
     remap: tuple[str, ...] = option((), "with --attach: topics and services that have other names there, such as "
                                     "color:=/front/image_raw (default: none)", metavar="KEY:=NAME")
     driver: str = option("", "with --attach: camera or robot of docs/robot.md, as driver:= of robot.launch.py "

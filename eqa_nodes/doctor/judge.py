@@ -23,10 +23,10 @@ _WIDE_DEG = (20.0, 130.0)
 _OF_ANOTHER = "is it the matrix of another resolution, or of the image before it was cropped? calibrate the camera"
 
 
-def bag_findings(path: Path, namespace: str, options: BagOptions) -> list[Finding]:
+def bag_findings(path: Path, options: BagOptions) -> list[Finding]:
     """Check a bag in one pass. Raises StorageError when it cannot be opened, ConfigError for an unknown role."""
     facts = RobotFacts()
-    report = check_bag(path, namespace, options, facts.take, ALSO)
+    report = check_bag(path, options, facts.take, ALSO)
     facts.move_by_odometry()
     return [*report.findings, *judge(facts, report.measured, options, live=False)]
 

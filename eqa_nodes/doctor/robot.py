@@ -87,7 +87,8 @@ def robot_findings(how: Listening) -> list[Finding]:
     with Tap() as tap:
         listener = _found(tap, how)
         _listen(tap, listener, how)
-        bag = listener.bag = listener.messages.bag(how.namespace, _there(how, listener.messages.types))
+        bag = listener.bag = listener.messages.bag(
+            how.namespace, {role: topic for role, topic in listener.bag.topics.items() if role in ROLES})
         navigation = look_at_navigation(tap, how.namespace, "" if bag.count("map") else how.topic("map"))
         ends = _ends(tap.node)
         domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
@@ -120,9 +121,8 @@ def _foreign(how: Listening) -> set[str]:
 
 
 def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
-    """Return the known topics: where the graph uses compressed images, a driver's raw images are not among them."""
-    named = {**how.remap, **{role: how.topic(role) for role in STAMPED if packed(role, how.camera)}}
-    return {role: topic for role, topic in named.items() if types.get(topic) in ROLES[role]}
+    """Return the topics that the graph subscribes to, as far as they are there."""
+    return {role: how.topic(role) for role in ROLES if types.get(how.topic(role)) in ROLES[role]}
 
 
 def _found(tap: Tap, how: Listening) -> _Received:

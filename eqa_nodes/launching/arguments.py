@@ -101,8 +101,9 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "source": Argument(None, "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"),
         "rate": Argument("0.0", "times real time, by the recorded stamps; 0 = lock-step: as fast as the nodes take the "
                                 "frames in"),
-        **{key: Argument("", f"topic of the bag: {' or '.join(ROLES[key])}; empty: found by name and type")
+        **{key: Argument("", f"topic of the bag: {' or '.join(ROLES[key])}; empty: found by type, count and name")
            for key in REMAPPED},
+        "bag_namespace": Argument("", "namespace of the robot, where the bag has several; empty: found"),
         **{name: Argument("", f"frame of the bag's transforms; empty: {usual}") for name, usual in BAG_FRAMES.items()},
         "record": Argument("false", "record what is shown and what the graph makes of it", YES_NO),
         **_common("", "sim.yaml"), **_RVIZ},

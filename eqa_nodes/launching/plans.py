@@ -126,7 +126,7 @@ def replay(chosen: Chosen, files: Path) -> LaunchPlan:
     """
     source = Path(chosen["source"]).resolve()
     reading = ReadingConfig(tuple(f"{key}:={chosen[key]}" for key in REMAPPED if chosen[key]),
-                            chosen["map_frame"], chosen["base_frame"])
+                            chosen["bag_namespace"], chosen["map_frame"], chosen["base_frame"])
     labels = bool(open_history(source, options=BagOptions.of(reading)).labels)
     replayed = Replayed(labels, _yes(chosen, "record"), _number(chosen, "rate"), reading)
     config = replace(_config(chosen, REPLAY), replayed=replayed)

@@ -28,8 +28,9 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.library.replying import Reply, replying
 from eqa_nodes.library.shown import Asked, View
 from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.runners.function import Environment
-from eqa_nodes.runners.history import file_source
+from eqa_nodes.runners.history import HistorySource, file_source
 from eqa_nodes.runners.opening import open_history_runner, open_runner
 from eqa_nodes.runners.ready import check_answerer, check_chain
 from eqa_nodes.runners.sources import cache_folder
@@ -99,20 +100,24 @@ class History:
 
     path: Path
     config: RunConfig = field(repr=False)
+    bag: BagOptions | None = None
 
     def ask(self, question: str) -> Asked:
         """Answer from the recording. Raises EqaError."""
         check_question(question)
-        source = file_source(self.path)
+        source = self._source()
         with closing(open_history_runner(self.config, lambda sample: source, cache_folder(None))) as runner:
             result = runner.run(Sample("question", question, ""))
         return Asked(question, result.answer, result.trace or EpisodeTrace(question, answer=result.answer))
 
     def __iter__(self) -> Iterator[Frame]:
-        return iter(file_source(self.path).open())
+        return iter(self._source().open())
 
     def __len__(self) -> int:
-        return len(file_source(self.path).open())
+        return len(self._source().open())
+
+    def _source(self) -> HistorySource:
+        return file_source(self.path, options=self.bag)
 
 
 class _Closing:
@@ -226,14 +231,15 @@ def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", m
 
 
 def history(path: Path | str, *, agent: str = "", answerer: str = "", model: ModelConfig = ModelConfig(),
-            **more: Any) -> History:
+            bag: BagOptions | None = None, **more: Any) -> History:
     """Return a recording: a ROS bag, an OpenEQA, ScanNet or Redwood folder, a .sens file. Raises ConfigError.
 
-    agent, answerer, model: as the options of `eqa ask --history`; more: further fields of RunConfig.
+    agent, answerer, model: as the options of `eqa ask --history`; bag: how the topics of a bag are found, such as
+    BagOptions({"depth": "/cam/depth"}, namespace="r1"); more: further fields of RunConfig.
     """
     config = RunConfig(agent=agent, answerer=answerer, model=model, **more)
     check_answerer(config)
-    return History(Path(path), config)
+    return History(Path(path), config, bag)
 
 
 def memory(path: Path | str) -> Memory:

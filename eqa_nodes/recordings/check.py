@@ -54,7 +54,7 @@ class BagReport(NamedTuple):
         return not failed(self.findings)
 
 
-def check_bag(path: Path, namespace: str = "", options: BagOptions | None = None,
+def check_bag(path: Path, options: BagOptions | None = None,
               watch: Callable[[Recorded], None] | None = None, also: tuple[str, ...] = ()) -> BagReport:
     """Check a bag in one pass; watch and also: as of `measure`.
 
@@ -62,7 +62,7 @@ def check_bag(path: Path, namespace: str = "", options: BagOptions | None = None
     """
     path, options = Path(path), options or BagOptions()
     findings = [_closed(path)]
-    with open_bag(_storage(path), namespace, options.remap) as bag:
+    with open_bag(_storage(path), options.namespace, options.remap) as bag:
         findings += [_topic(bag, role) for role in STAMPED]
         measured = measure(bag, options, watch, also)
         findings += judged(bag, measured, options)

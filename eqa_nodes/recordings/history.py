@@ -28,13 +28,15 @@ _HOLD_BYTES = 256 << 20  # of waiting images; the oldest then does with what is 
 
 
 class BagOptions(NamedTuple):
-    """How to read another robot's bag. remap: role -> topic, found by name and type where not given.
+    """How to read another robot's bag. remap: role -> topic, found by type, count and name where not given; namespace:
+    of the robot, where the bag has several.
 
     map_frame: what stands for the map (empty: map, odom or world); base_frame: empty: base_link, base_footprint, base,
     else a point on the ground below the camera; tolerance_s: between color and depth of one moment.
     """
 
     remap: Mapping[str, str] = MappingProxyType({})
+    namespace: str = ""
     map_frame: str = ""
     base_frame: str = ""
     tolerance_s: float = 0.02
@@ -44,7 +46,8 @@ class BagOptions(NamedTuple):
         """Return the options that parameters say, None where all of them are the usual ones."""
         if config == ReadingConfig():
             return None
-        return BagOptions(renamed(config.topics), config.map_frame, config.base_frame, config.tolerance_s)
+        return BagOptions(renamed(config.topics), config.namespace, config.map_frame, config.base_frame,
+                          config.tolerance_s)
 
 
 class BagFormat:
@@ -70,9 +73,9 @@ class BagHistory(FramesAlone):
     dropped: what the last iteration could not use, by reason.
     """
 
-    def __init__(self, bag: Path, namespace: str = "", options: BagOptions | None = None) -> None:
+    def __init__(self, bag: Path, options: BagOptions | None = None) -> None:
         """Raises StorageError when the bag cannot be read or lacks images or poses, BadFrame for an unknown lens."""
-        self.path, self._namespace, self._options = Path(bag), namespace, options or BagOptions()
+        self.path, self._options = Path(bag), options or BagOptions()
         self.name = self.path.stem
         self.dropped: Counter[str] = Counter()
         with self._opened() as opened:
@@ -100,21 +103,23 @@ class BagHistory(FramesAlone):
                 except (BadFrame, BadPose) as error:
                     self.dropped[str(error)] += 1
         self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
+        self.dropped.update(f"the file {name} of the bag is missing" for name in opened.lost)
 
     def _where(self, opened: Bag) -> Poses:
         """Return the poses of the bag. Raises StorageError when there is none."""
         return Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
 
     def _opened(self) -> Any:
-        return open_bag(self.path, self._namespace, self._options.remap)
+        return open_bag(self.path, self._options.namespace, self._options.remap)
 
     def _check_topics(self, bag: Bag) -> None:
-        missing = sorted({"color", "depth", "camera_info"} - bag.keys)
-        unclear = "".join(f"; {role} may be {' or '.join(bag.unclear[role])}: say which (remap)"
-                          for role in missing if role in bag.unclear)
+        missing = [role for role in ("color", "depth", "camera_info") if role not in bag.keys]
+        if unclear := [role for role in missing if role in bag.unclear]:
+            raise StorageError(f"bag {self.path}: {bag.missing(unclear[0])}")  # the others follow from it
         if missing:
+            why = "".join(f"; {why}" for role in missing if (why := bag.missing(role)))
             raise StorageError(f"bag {self.path} has no topic for {', '.join(missing)}: an episode history needs "
-                               f"images{unclear}")
+                               f"images{why}; eqa bag check lists its topics")
 
     def _frame(self, parts: dict[str, Any], where: Poses) -> Frame:
         color, depth, stamp = parts["color"], parts["depth"], messages.stamp_of(parts["color"])
@@ -270,6 +275,6 @@ def _size(message: Any) -> int:
     return len(message.data) if hasattr(message, "data") else 0
 
 
-def read_history(bag: Path, namespace: str = "", options: BagOptions | None = None) -> BagHistory:
+def read_history(bag: Path, options: BagOptions | None = None) -> BagHistory:
     """Return the episode history of a bag (folder, MCAP or sqlite3 file). Raises StorageError."""
-    return BagHistory(bag, namespace, options)
+    return BagHistory(bag, options)

@@ -18,8 +18,9 @@ class ReadingConfig:
     """How a bag of another robot is read."""
 
     topics: tuple[str, ...] = setting((),
-        "Topics that a bag has under other names, as ROLE:=TOPIC, such as depth:=/cam/depth; others are found by name "
-        "and type.")
+        "Topics of the bag for roles, as ROLE:=TOPIC, such as depth:=/cam/depth; other roles are found by type, number "
+        "of messages and name.")
+    namespace: str = setting("", 'Namespace of the robot, where the bag has several robots; "" finds it.')
     map_frame: str = setting("", 'Map frame of the bag; "" finds map, odom or world.')
     base_frame: str = setting("", 'Base frame of the bag; "" finds base_link, base_footprint or base.')
     tolerance_s: Positive = setting(0.02, "Maximum difference between the stamps of colour and depth in seconds.")

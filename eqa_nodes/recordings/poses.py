@@ -100,10 +100,12 @@ class Poses:
         self.fixed = self.fixed or next((name for name in FIXED if name in above), "")
         if self.fixed not in parents:
             roots = ", ".join(sorted(parents - set(self._parents)))
+            why = bag.missing("odom")
             raise StorageError(f"bag {bag.path} does not say where the robot was: it has no transforms from "
                                f"{self.fixed or 'map, odom or world'}" + (
                                    f" (its frames begin at {roots}: name the one that stands for the map)" if roots
-                                   else " and no odometry; record /tf, /tf_static and odom"))
+                                   else "" if why else " and no odometry; record /tf, /tf_static and odom")
+                               + (f"; {why}" if why else ""))
 
     def _above(self, frame: str) -> list[str]:
         """Return the frames that a frame hangs from."""

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, Protocol
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag1 import Reader as Ros1Reader
-from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
 from eqa_nodes.core.storage.codec import loads
-from eqa_nodes.recordings.bounded import check_storage, leave_packed, unpack_message
-from eqa_nodes.recordings.roles import ROLES, guess
+from eqa_nodes.recordings.bag_files import BagFiles
+from eqa_nodes.recordings.bounded import unpack_message
+from eqa_nodes.recordings.roles import ROLES, Head, TopicChoice, head_of, types_of
 from eqa_nodes.recordings.ros1_bag import SUFFIX, Ros1Decoder, open_ros1
 from eqa_nodes.recordings.writer import KEYS
 from eqa_nodes.ros.graph import TOPICS
@@ -51,6 +51,9 @@ class Messages(Protocol):
 
     def last(self, key: str) -> Any | None:
         """Return the last message of a topic, None where there is none."""
+
+    def missing(self, key: str) -> str:
+        """Return why there is no topic for a key, as half a sentence; "" where there is no candidate at all."""
 
 
 class MessageSource(Protocol):
@@ -93,9 +96,10 @@ class CdrDecoder:
 
 
 class Bag:
-    """An open bag; topics are found by their names in the graph, under any one namespace, or by name and type.
+    """An open bag; its topics are chosen by type, count and name (`TopicChoice`), unless they are given.
 
-    topics: key -> topic; unclear: role -> topics of which none is more likely than the others.
+    topics: key -> topic; unclear: role -> topics of which none is more likely than the others; lost: names of its files
+    that are missing.
     """
 
     def __init__(self, path: Path, reader: MessageSource, namespace: str = "", remap: Mapping[str, str] | None = None,
@@ -107,16 +111,15 @@ class Bag:
         Raises ConfigError for an unknown role, StorageError for no topic.
         """
         self.path = path
+        self.lost: tuple[str, ...] = getattr(reader, "lost", ())
         self._reader, self._packed = reader, packed
         self._decode = decode or CdrDecoder()
         self.types = {c.topic: c.msgtype for c in reader.connections}
-        self._counts = Counter[str]()
+        self.counts = Counter[str]()
         for c in reader.connections:
-            self._counts[c.topic] += c.msgcount
-        named = {key: found for key, topic in TOPICS.items()
-                 if (found := known.get(key) or self._find(topic.name.lstrip("/"), namespace.strip("/")))}
-        mine = {t: kind for t, kind in self.types.items() if t.startswith(f"/{namespace.strip('/')}".rstrip("/") + "/")}
-        guessed = guess(mine, {**named, **self._remapped(remap or {})})
+            self.counts[c.topic] += c.msgcount
+        self._choice = TopicChoice(self.types, self.counts, cache(self._head), namespace.strip("/"))
+        guessed = self._choice.guess({**known, **self._remapped(remap or {})})
         self.topics, self.unclear = guessed.topics, guessed.unclear
         self.keys = frozenset(self.topics)
 
@@ -127,13 +130,26 @@ class Bag:
 
     def count(self, key: str) -> int:
         """Return how many messages of a topic there are."""
-        return self._counts[self.topics.get(key, "")]
+        return self.counts[self.topics.get(key, "")]
+
+    def missing(self, key: str) -> str:
+        """Return why no topic was chosen for a key, as half a sentence; "" where there is no candidate at all."""
+        if key in self.unclear:
+            named = f" or the topic with --remap {key}:=TOPIC" if key in ROLES else ""
+            return f"{key} may be {' or '.join(self.unclear[key])}: name the robot with --namespace{named}"
+        if wrong := {} if key in self.topics else self._choice.wrong(key):
+            return (f"{' and '.join(f'{topic} is {kind}' for topic, kind in wrong.items())}, and {key} is read from "
+                    f"{' or '.join(types_of(key))}: record or convert it to that")
+        return ""
 
     def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
         """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage.
 
-        from_ns: leave out what was recorded before.
+        from_ns: leave out what was recorded before. Raises StorageError for a key whose topic is not clear, other than
+        odometry, which only a bag without transforms of the base needs.
         """
+        if unclear := [self.missing(key) for key in keys if key in self.unclear and key != "odom"]:
+            raise StorageError(f"bag {self.path}: {'; '.join(unclear)}")
         wanted = [c for key in keys for c in self._connections(key)]
         key_of = {self.topics[key]: key for key in keys if key in self.topics}
         if not wanted:
@@ -157,15 +173,19 @@ class Bag:
     def _connections(self, key: str) -> list[Connection]:
         return [c for c in self._reader.connections if c.topic == self.topics.get(key)]
 
-    def _find(self, name: str, namespace: str) -> str:
-        """Return a topic of the graph: in the namespace, else outside of any, else in the only one there is."""
-        for wanted in ([f"/{namespace}/{name}"] if namespace else []) + [f"/{name}"]:
-            if wanted in self.types:
-                return wanted
-        topics = sorted(t for t in self.types if not namespace and t.endswith(f"/{name}"))
-        if len(topics) > 1:
-            raise StorageError(f"bag {self.path} has {' and '.join(topics)}: say which namespace is meant")
-        return topics[0] if topics else ""
+    def _head(self, topic: str) -> Head:
+        """Return what the first message of a topic says; nothing where there is none, or it cannot be read."""
+        if not self.counts[topic]:
+            return Head()
+        connections = [c for c in self._reader.connections if c.topic == topic]
+        try:
+            with _readable(self.path):
+                for connection, _, data in self._reader.messages(connections):
+                    data = unpack_message(data) if self._packed else data
+                    return head_of(self._decode(connection, data))
+        except StorageError:
+            pass  # whoever reads this topic is told: it may be none that is used
+        return Head()
 
     def _remapped(self, remap: Mapping[str, str]) -> dict[str, str]:
         for role, topic in remap.items():
@@ -175,6 +195,8 @@ class Bag:
                 has = sorted(t for t, type_name in self.types.items() if type_name in ROLES[role])
                 raise StorageError(f"bag {self.path} has no topic {topic!r} of {' or '.join(ROLES[role])} for {role}: "
                                    f"it has {', '.join(has) or 'none'}")
+        if twice := [topic for topic, n in Counter(remap.values()).items() if n > 1]:
+            raise ConfigError(f"--remap gives {' and '.join(twice)} to several roles: a topic has one role")
         return dict(remap)
 
 
@@ -193,46 +215,53 @@ def is_bag(path: Path) -> bool:
 
 @contextmanager
 def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = None) -> Iterator[Bag]:
-    """Open a bag folder, a single MCAP or sqlite3 file, or a bag of ROS 1.
+    """Open a bag folder, a single MCAP or sqlite3 file, or a bag of ROS 1; of a bag that lost files, what is left.
 
-    Raises StorageError when it is absent, damaged or was never closed, or lacks a topic that `remap` names.
+    Raises StorageError when it is absent, no bag, damaged or was never closed, or lacks a topic that `remap` names or
+    the namespace.
     """
     path = Path(path)
+    if path.exists() and not is_bag(path):
+        raise StorageError(f"{path} is not a bag: a bag is a rosbag2 folder with metadata.yaml, a .mcap or .db3 file, "
+                           "or a .bag file of ROS 1")
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         help_ = (f"name its file {file}, or run `ros2 bag reindex`" if (file := next(path.glob("*.db3"), None)) else
                  f"when nobody records it, run `python -m eqa_nodes.recordings.recover {path}`")
         raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
     with _readable(path):
-        reader = open_ros1(path) if path.suffix == SUFFIX else _open_ros2(path)
+        reader = open_ros1(path) if path.suffix == SUFFIX else BagFiles(path)
         reader.open()
     try:
         with _readable(path):
             bag = Bag(path, reader, namespace, remap, *_reading(reader))
+        _check_namespace(bag, namespace.strip("/"))
         yield bag
     finally:
         reader.close()
 
 
-def _open_ros2(path: Path) -> Reader:
-    check_storage(path)
-    return Reader(path)
-
-
-def _reading(reader: Reader | Ros1Reader) -> tuple[bool, Mapping[str, str], Callable[[Connection, bytes], Any]]:
+def _reading(reader: BagFiles | Ros1Reader) -> tuple[bool, Mapping[str, str], Callable[[Connection, bytes], Any]]:
     """Return what a Bag is told of an open reader: packed, known, decode."""
     if isinstance(reader, Ros1Reader):
         return False, {}, Ros1Decoder()
-    return leave_packed(reader), _known(reader), CdrDecoder()
+    return reader.packed, _known(reader), CdrDecoder()
 
 
-def _known(reader: Reader) -> dict[str, str]:
-    """Return the topics of the graph that a recorder named in the bag, as far as they are there."""
-    metadata: Any = reader.storage.metadata
-    said = loads((metadata.custom or {}).get(KEYS) or "{}")
+def _known(reader: BagFiles) -> dict[str, str]:
+    """Return the topics of the graph that a recorder named in the bag, as far as they are there with its types."""
+    said = loads(reader.custom.get(KEYS) or "{}")
     types = {c.topic: c.msgtype for c in reader.connections}
     if not isinstance(said, dict) or not all(isinstance(topic, str) for topic in said.values()):
         raise StorageError(f"{KEYS} in its custom_data is no object of keys and topics: remove it")
-    return {key: topic for key, topic in said.items() if key in TOPICS and topic in types}
+    return {key: topic for key, topic in said.items() if key in TOPICS and types.get(topic) in types_of(key)}
+
+
+def _check_namespace(bag: Bag, namespace: str) -> None:
+    """Raise StorageError for a namespace that no topic is in."""
+    if namespace and not any(topic.startswith(f"/{namespace}/") for topic in bag.types):
+        first = sorted({topic.split("/")[1] for topic in bag.types if topic.count("/") > 1})
+        raise StorageError(f"bag {bag.path} has no topic in the namespace {namespace!r}: its topics are in "
+                           f"{', '.join(first) or 'none'}")
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from eqa_nodes.recordings.reader import Messages, open_bag
 from eqa_nodes.ros import messages
 
 T = TypeVar("T")
-FORMER = "std_msgs/msg/String"
 KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", *PARTS)
 
 

@@ -153,7 +153,7 @@ def open_unposed(path: Path, folder: FolderOptions = FolderOptions(), bag: BagOp
     if not path.exists():
         raise StorageError(f"there is no {path}: wanted a bag, or a folder with color/ (or rgb/) and depth/")
     if is_bag(path):
-        return UnposedHistory(_UnposedBag(path, "", bag))
+        return UnposedHistory(_UnposedBag(path, bag))
     if holds_rgbd(path):
         return UnposedFolder(path, folder)
     return UnposedHistory(open_history(path))

@@ -16,9 +16,8 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.reader import Bag, Recorded
-from eqa_nodes.recordings.trace import FORMER, answer_in, decision_in, parsed
+from eqa_nodes.recordings.trace import answer_in, decision_in, parsed
 from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.viewing import layout, words
 from eqa_nodes.viewing.frames import Steps
 from eqa_nodes.viewing.library import rerun
@@ -43,8 +42,7 @@ class EventWriter:
 
     def write(self) -> None:
         """Write all events that the bag has. Raises StorageError for a message that cannot be read."""
-        keys = tuple(key for key in self._takes if self._bag.types.get(self._bag.topics.get(key, ""))
-                     in (TOPICS[key].type, *[FORMER] * (key in ("answer", "decision"))))
+        keys = tuple(key for key in self._takes if key in self._bag.keys)
         if not keys:
             return
         for recorded in self._bag.read((*keys, *_CLOCKS)):

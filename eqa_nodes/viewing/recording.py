@@ -56,7 +56,7 @@ def write_recording(episode: Episode, history: EpisodeHistory, out: Path, *, vox
         file.lay_out(layout(*frames.extent()))
         shown, events = surface.write(file), Counter[str]()
         if isinstance(history, BagHistory):
-            with open_bag(episode.history, remap=options.remap if options else None) as bag:
+            with open_bag(episode.history, *(options.namespace, options.remap) if options else ()) as bag:
                 writer = EventWriter(file, bag, frames.steps)
                 writer.write()
                 events = writer.written

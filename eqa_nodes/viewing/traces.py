@@ -12,15 +12,16 @@ from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.viewing.episodes import chosen
 
 
-def trace_in(path: Path, name: str = "") -> tuple[str, EpisodeTrace]:
-    """Return name and trace of an episode of a run directory, or of a bag. name: which one, where there are several.
+def trace_in(path: Path, name: str = "", namespace: str = "") -> tuple[str, EpisodeTrace]:
+    """Return name and trace of an episode of a run directory, or of a bag. name: which one, where there are several;
+    namespace: of the graph in the bag.
 
     Raises StorageError for none, none of that name, or several and no name.
     """
     if not (path / PREDICTIONS).is_file():
         from eqa_nodes.recordings.trace import trace_of
 
-        return path.resolve().name, trace_of(path)
+        return path.resolve().name, trace_of(path, namespace)
     kept = {p.id: p.trace for p in read_predictions(path).predictions.values() if p.trace}
     if not kept:
         raise StorageError(f"run {path} keeps no trace of an episode: none of its questions was asked, or all failed")

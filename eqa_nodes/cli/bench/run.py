@@ -39,15 +39,16 @@ class AttachOptions:
 
     attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID; agent, robot and model are those that it was "
                         "launched with")
-    namespace: str = option("", "with --attach: namespace of the graph's nodes (default: none)", metavar="NS")
 
-    def attached(self, config: RunConfig, chain: ChainOptions, workers: WorkerOptions, task: str) -> RunConfig:
+    def attached(self, config: RunConfig, chain: ChainOptions, workers: WorkerOptions, task: str,
+                 namespace: str) -> RunConfig:
         """Return the configuration of the running graph, or `config` without --attach. Raises ConfigError, NodeLost."""
         from eqa_nodes.core.errors import ConfigError
 
         if not self.attach:
-            if self.namespace:
-                raise ConfigError("--namespace is of a graph that runs already: it needs --attach")
+            if namespace and task == "active":
+                raise ConfigError("--namespace is of a graph that runs already or of bags: it needs --attach or "
+                                  "--task em")
             return config
         usual = ChainOptions()
         if (chain.chain, chain.detector, chain.model) != (usual.chain, usual.detector, usual.model):
@@ -62,7 +63,7 @@ class AttachOptions:
         ensure_ros()
         from eqa_nodes.runners.attached import attached_config
 
-        return attached_config(replace(config, namespace=self.namespace))
+        return attached_config(replace(config, namespace=namespace))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +107,7 @@ class Run:
         self.scans.set_environment()
         out, how, views = run_folder(self.out), self.how, self.em.views
         config = self.chain.config(dataset=self.dataset, folder=out, frames=views.frames, k=views.k)
-        config = self.graph.attached(config, self.chain, how, self.task)
+        config = self.graph.attached(config, self.chain, how, self.task, self.em.bag.namespace)
         run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, self.task, self.scans.simulator,
                            self.retry_failed, self.em.histories, views.cache, how.workers, how.engine, how.ray_address,
                            self.em.bag.chosen())

@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings import images
 from eqa_nodes.recordings.history import BagOptions, read_history
-from eqa_nodes.recordings.roles import guess
+from eqa_nodes.recordings.roles import TopicChoice
 from eqa_nodes.ros import messages
 from tests.fixtures.foreign_bags import (
     BEGIN,
@@ -87,9 +87,9 @@ def test_topics_of_another_robot_are_not_mixed_in(scene: Scene, tmp_path: Path) 
     rows = [row._replace(topic=f"/{robot}{row.topic}") for robot in ("r1", "r2") for row in scene.rows()
             if robot == "r1" or row.topic != DEPTH]
     folder = scene.cdr.write(tmp_path / "bag", rows)
-    assert len(list(read_history(folder, "r1"))) == scene.count
+    assert len(list(read_history(folder, options=BagOptions(namespace="r1")))) == scene.count
     with pytest.raises(StorageError, match="no topic for depth"):
-        read_history(folder, "r2")
+        read_history(folder, options=BagOptions(namespace="r2"))
 
 
 @pytest.mark.parametrize(("encoding", "padding"), [("rgb8", 0), ("bgr8", 0), ("bgr8", 5), ("rgba8", 0), ("bgra8", 3),
@@ -247,17 +247,19 @@ def test_odometry_tells_the_pose_where_no_transform_does(scene: Scene, tmp_path:
 
 def test_topics_can_be_named(scene: Scene, tmp_path: Path) -> None:
     scene.color, scene.depth, scene.info = "/a/image", "/b/image", "/c/info"
-    folder = scene.cdr.write(tmp_path / "bag", scene.rows())
-    with pytest.raises(StorageError, match="color may be /a/image or /b/image: say which"):
+    other = [row._replace(topic="/d/image") for row in scene.rows() if row.topic == scene.color]
+    folder = scene.cdr.write(tmp_path / "bag", [*scene.rows(), *other])
+    with pytest.raises(StorageError, match="color may be /a/image or /d/image: .* --remap color:=TOPIC"):
         read_history(folder)
-    named = BagOptions({"color": "/a/image", "depth": "/b/image"})
-    assert len(list(read_history(folder, options=named))) == scene.count
-    with pytest.raises(StorageError, match="no topic '/d' of .* for depth: it has /a/image, /b/image"):
+    assert len(list(read_history(folder, options=BagOptions({"color": "/a/image"})))) == scene.count
+    with pytest.raises(StorageError, match="no topic '/d' of .* for depth: it has /a/image, /b/image, /d/image"):
         read_history(folder, options=BagOptions({"depth": "/d"}))
     with pytest.raises(StorageError, match="for camera_info: it has /c/info"):
         read_history(folder, options=BagOptions({"camera_info": "/a/image"}))
     with pytest.raises(ConfigError, match="unknown role 'colour'"):
         read_history(folder, options=BagOptions({"colour": "/a/image"}))
+    with pytest.raises(ConfigError, match="/a/image to several roles"):
+        read_history(folder, options=BagOptions({"color": "/a/image", "depth": "/a/image"}))
 
 
 @pytest.mark.parametrize(("topics", "color", "depth", "info"), [
@@ -281,8 +283,8 @@ def test_topics_can_be_named(scene: Scene, tmp_path: Path) -> None:
 def test_topics_are_found_by_name_and_type(topics: tuple[str, ...], color: str, depth: str, info: str) -> None:
     types = {t: "sensor_msgs/msg/CameraInfo" if t.endswith("info") else COMPRESSED if "compressed" in t else IMAGE
              for t in topics}
-    assert guess(types, {}).topics == {"color": color, "depth": depth, "camera_info": info}
-    assert not guess(types, {}).unclear
+    found = TopicChoice(types).guess()
+    assert found.topics == {"color": color, "depth": depth, "camera_info": info} and not found.unclear
 
 
 def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from eqa_nodes.core.types.floor import Candidate, Frontier
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.history import BagOptions, read_history
 from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.recordings.recover import recover
-from eqa_nodes.recordings.trace import FORMER, trace_of
+from eqa_nodes.recordings.roles import FORMER
+from eqa_nodes.recordings.trace import trace_of
 from eqa_nodes.recordings.writer import BagTopic, BagWriter
 from tests.fixtures.bags import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
 from tests.fixtures.frames import LABELS, frame
@@ -56,13 +57,13 @@ def test_a_namespace_is_found_or_asked_for(cdr: Cdr, tmp_path: Path) -> None:
         images = ("/camera/color/image_raw", "/camera/depth/image_raw", "/camera/color/camera_info")
         topics = {f"/{r}{name}": BagTopic(TYPES[name]) for r in robots for name in images}
         writer = BagWriter(tmp_path / folder, {**topics, **topics_of("/tf", "/tf_static", "/odom")})
-        prefixed = _Prefixed(writer, "/r1", images)
-        record_frames(cdr, prefixed, 2)  # type: ignore[arg-type]
+        for robot in robots:
+            record_frames(cdr, _Prefixed(writer, f"/{robot}", images), 2)  # type: ignore[arg-type]
         writer.close()
     assert len(list(read_history(tmp_path / "one"))) == 2
-    with pytest.raises(StorageError, match="/r1/camera/color/image_raw and /r2/camera/color/image_raw"):
+    with pytest.raises(StorageError, match="/r1/camera/color/image_raw or /r2/camera/color/image_raw: .*--namespace"):
         read_history(tmp_path / "two")
-    assert len(list(read_history(tmp_path / "two", "r1"))) == 2
+    assert len(list(read_history(tmp_path / "two", options=BagOptions(namespace="r1")))) == 2
 
 
 class _Prefixed:
