@@ -80,7 +80,7 @@ class MemoryObjects:
                 state = "gone" if o.gone_ns else o.attributes.get("state", "")
                 at = f"{x:.2f}, {y:.2f}, {z:.2f}" if o.here else "in another map"
                 table.add_row(shown(name_of(o)), shown(place_of(o)), at,
-                              "once" if o.times == 1 else f"{o.times} times", time_phrase(o.last_ns, store.newest_ns),
+                              "once" if o.times == 1 else f"{o.times} times", time_phrase(o.last_ns, store.now_ns),
                               shown(state))
                 if self.save and (view := store.keyframe(o.keyframe_id)) is not None:
                     _save(self.save / file_name(o), crop_of(view.jpeg, o.bbox))
@@ -105,14 +105,17 @@ class Recall:
 
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.memory.times import time_phrase
+        from eqa_nodes.core.memory.windows import unclear_time
         from eqa_nodes.core.storage.text import stored
         from eqa_nodes.core.types.remembered import RecallQuery
 
         with self.file.opened() as store:
             table = Table("view", "score", "why", "when", "where", "shows")
             query = RecallQuery(stored(self.text), self.limit, near=_circle(self.near))
+            if unclear := unclear_time(query.text, store.now_ns):
+                _print(shown(unclear), style="yellow")
             for view, score, why in store.recall(query):
-                table.add_row(str(view.id), f"{score:.2f}", shown(why), time_phrase(view.stamp_ns, store.newest_ns),
+                table.add_row(str(view.id), f"{score:.2f}", shown(why), time_phrase(view.stamp_ns, store.now_ns),
                               f"{view.pose.x:.2f}, {view.pose.y:.2f} {shown(view.region)}".strip(),
                               shown(view.caption[:60]))
                 if self.save:
@@ -135,9 +138,12 @@ class AskMemory:
         from eqa_nodes.core.errors import BadQuestion
         from eqa_nodes.core.memory.recollect import about_past
         from eqa_nodes.core.memory.times import time_phrase
+        from eqa_nodes.core.memory.windows import unclear_time
 
         with self.file.opened() as store:
             said = store.recollect(check_question(self.question))
+            if said is None and about_past(self.question) and (unclear := unclear_time(self.question, store.now_ns)):
+                raise BadQuestion(unclear)
             if said is None and about_past(self.question) and not store.objects("", 1):
                 raise BadQuestion("this memory holds views and no objects, and only those answer questions about the "
                                   "past: a detector gives it their labels (detector:= of a launch, --detector), and "
@@ -151,7 +157,7 @@ class AskMemory:
                                   "robot")
             _print(f"{shown(said.text)}  ({said.confidence:.0%} sure)")
             for proof in said.evidence:
-                _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.newest_ns)}, at "
+                _print(f"  view {proof.keyframe_id}, {time_phrase(proof.stamp_ns, store.now_ns)}, at "
                        f"({proof.pose.x:.2f}, {proof.pose.y:.2f}): {shown(proof.note)}")
         return 0
 
@@ -163,8 +169,8 @@ class Forget:
     file: MemoryFile = group(MemoryFile)
     region: str = option("", 'views of a kind of room, such as "bedroom" (default: any)')
     kind: str = option("", "views that show a kind of object (default: any)")
-    when: str = option("", 'views of a time, such as "yesterday" or "in the last two hours" (default: any)',
-                       metavar="TIME")
+    when: str = option("", 'views of a time, such as "yesterday", "Monday between 9 and 11 am", "in the last two '
+                           'hours" or "before 1 November" (default: any)', metavar="TIME")
     everything: bool = flag("everything in memory")
     near: tuple[float, ...] | None = option(None, "views taken in this circle, metres, map frame (default: anywhere)",
                                             type=float, nargs=3, metavar=("X", "Y", "RADIUS"))
@@ -172,11 +178,15 @@ class Forget:
     def run(self) -> int:
         """Delete."""
         from eqa_nodes.core.memory.forgetting import ForgetSelection, within
+        from eqa_nodes.core.memory.times import span_phrase
 
         selection = ForgetSelection(self.region, self.kind, _circle(self.near), everything=self.everything)
         with self.file.opened(write=True) as store:
-            keyframes, objects = store.forget(within(selection, self.when, store.newest_ns))
-        _print(f"forgot {keyframes} views and {objects} objects. Bags are files of their own: delete those as well")
+            selection = within(selection, self.when, store.now_ns)
+            keyframes, objects = store.forget(selection)
+        span = f" {span_phrase(selection.after_ns, selection.before_ns)}" if self.when else ""
+        _print(f"forgot {keyframes} views and {objects} objects{span}. Bags are files of their own: delete those as "
+               "well")
         return 0
 
 

@@ -55,7 +55,8 @@ class Episode:
         if config.explore == NEWEST:  # such an agent never says that it does not know
             self.question = question = question._replace(force_guess=True)
         kind = {ASKING: ViewAssessments, NEWEST: NewestViews}.get(config.explore, UnassessedViews)
-        self.views = kind(ports.memory, ports.answerer, question, config, self.bounds, stop.calibration is not None)
+        self.views = kind(ports.memory, ports.answerer, question, config, self.bounds, stop.calibration is not None,
+                          lambda: ports.odometry.last()[0])
         self.answers = Answers(question, ports.answerer, self.views, stop, self.bounds, self._report)
         self.dialogue = Dialogue(question, ports.person, config.reply_s,
                                  lambda: left(question.limits.seconds, self.cost.receipt().seconds), canceled,

@@ -60,9 +60,9 @@ class Remembering:
         """Return the best matches, best first. Raises StorageError."""
         return self._sound().recall(query)
 
-    def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
-        """Ask memory about the past; now_ns: as MemoryStore.recollect. Raises StorageError."""
-        return self._sound().recollect(question, now_ns)
+    def recollect(self, question: str) -> Recollection | None:
+        """Ask memory about the past. Raises StorageError."""
+        return self._sound().recollect(question)
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the later keyframes of this episode, oldest first. Raises StorageError."""

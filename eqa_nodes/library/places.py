@@ -19,7 +19,8 @@ from eqa_nodes.core.agent.dialogue import Replies
 from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, StorageError
-from eqa_nodes.core.memory import open_file
+from eqa_nodes.core.memory import MemoryStore, open_file
+from eqa_nodes.core.memory.windows import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
@@ -140,24 +141,24 @@ class Memory(_Closing):
     def __init__(self, path: Path) -> None:
         """Raises StorageError for a file that is missing or something else."""
         self._store = open_file(path)
-        self._store.set_now(time.time_ns())
 
     def ask(self, question: str) -> Asked:
         """Answer a question about the past: "When did you last see the mug?", "What changed since yesterday?"
 
         Raises BadQuestion for other questions, and where nothing that is remembered fits.
         """
-        said = self._store.recollect(check_question(question))
+        store = self._at_this_time()
+        said = store.recollect(check_question(question))
         if said is None:
-            raise BadQuestion("memory itself answers questions about the past, about objects that it has seen; ask a "
-                              "scene, a history or the robot")
-        views = [self._store.keyframe(e.keyframe_id) for e in said.evidence]
+            raise BadQuestion(unclear_time(question, store.now_ns) or "memory itself answers questions about the past, "
+                              "about objects that it has seen; ask a scene, a history or the robot")
+        views = [store.keyframe(e.keyframe_id) for e in said.evidence]
         answer = Answer(said.text, said.confidence, evidence=said.evidence)
         return Asked(question, answer, EpisodeTrace(question, keyframes=[v for v in views if v], answer=answer))
 
     def recall(self, text: str = "", limit: int = 5) -> list[View]:
         """Return remembered views that fit a text, best first; "": spread over time."""
-        return [View(item.keyframe, item.why) for item in self._store.recall(RecallQuery(text, limit=limit))]
+        return [View(item.keyframe, item.why) for item in self._at_this_time().recall(RecallQuery(text, limit=limit))]
 
     def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
         """Return remembered objects: all, or those that a text is about. limit 0: all of them."""
@@ -166,6 +167,11 @@ class Memory(_Closing):
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         self._store.close()
+
+    def _at_this_time(self) -> MemoryStore:
+        """Return the store, which is told what time it is: a file may stay open for days."""
+        self._store.set_now(time.time_ns())
+        return self._store
 
 
 class Robot(_Closing):

@@ -11,7 +11,7 @@ from eqa_nodes.config.nodes import MemorySettings
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
-from eqa_nodes.core.memory.times import WALL_NS
+from eqa_nodes.core.memory.windows import WALL_NS
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
@@ -100,7 +100,6 @@ class MemoryNode(ObserverNode[MemorySettings]):
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         memory = self._remembering()
-        memory.store.set_now(self._clock_ns())
         keyframe = memory.take(frame, labels)
         self._believed_ns = frame.stamp_ns
         if keyframe is not None:
@@ -121,7 +120,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         return response
 
     def _recollect(self, request: Any, response: Any) -> Any:
-        recollection = self._remembering().recollect(request.question, self._now_ns())
+        recollection = self._remembering().recollect(request.question)
         if recollection is not None:
             response.found, response.text, response.confidence = True, recollection.text, recollection.confidence
             response.verify = recollection.verify
@@ -132,8 +131,9 @@ class MemoryNode(ObserverNode[MemorySettings]):
         near = (request.near.x, request.near.y, request.radius) if request.use_near else None
         selection = ForgetSelection(request.region, request.kind, near, messages.ns_of(request.after),
                                     messages.ns_of(request.before), request.everything)
-        self._remembering().relocaliser.drop()
-        forgotten = self._remembering().store.forget(within(selection, request.when, self._now_ns()))
+        memory = self._remembering()
+        memory.relocaliser.drop()
+        forgotten = memory.store.forget(within(selection, request.when, memory.store.now_ns))
         response.keyframes, response.objects = forgotten
         if response.keyframes:
             self.renew("keyframes")  # or late subscribers would be given what is forgotten
@@ -166,13 +166,11 @@ class MemoryNode(ObserverNode[MemorySettings]):
             return max(now_ns, self.starts_ns, self._believed_ns) if now_ns else 0
         return 0 if self.count_publishers(TOPICS["clock"].name) else time.time_ns()
 
-    def _now_ns(self) -> int:
-        """Return the newest stamp that is believed: of this episode's frames, before that of what is remembered."""
-        return self._believed_ns if self._believed_ns >= 0 else self._remembering().store.newest_ns
-
     def _remembering(self) -> Remembering:
+        """Return the episode's memory, which is told what time it is."""
         if self.memory is None:
             raise StorageError("no episode has begun: call reset_episode first")
+        self.memory.store.set_now(self._clock_ns())
         return self.memory
 
 

@@ -19,7 +19,7 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import EqaError, LimitReached
-from eqa_nodes.core.memory.times import WALL_NS
+from eqa_nodes.core.memory.windows import WALL_NS
 from eqa_nodes.ros import messages
 from eqa_nodes.ros.graph import KINDS, TOPICS, Topic
 from eqa_nodes.ros.interfaces import interface, qos

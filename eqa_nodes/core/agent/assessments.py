@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from eqa_nodes.core.agent.bounds import Bounds
@@ -28,10 +28,10 @@ class ViewAssessments:
     """
 
     def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig, bounds: Bounds,
-                 calibrated: bool) -> None:
-        """calibrated: how sure an answer is depends on what the views say that memory recalls."""
+                 calibrated: bool, now_ns: Callable[[], int]) -> None:
+        """calibrated: how sure an answer is depends on what the views say that memory recalls. now_ns: the time."""
         self._memory, self._answerer, self._question, self._config = memory, answerer, question, config
-        self._bounds, self._calibrated = bounds, calibrated
+        self._bounds, self._calibrated, self._now_ns = bounds, calibrated, now_ns
         self.promised: float | None = None
         self.judged_one_by_one = True
         self._newest = 0
@@ -145,6 +145,7 @@ class ViewAssessments:
             return self._memory.recall(RecallQuery(text, most))
         items = recall_diverse(self._memory.recall, text, most)
         now_ns = max((item.keyframe.stamp_ns for item in items), default=0)
+        now_ns = max(now_ns, self._now_ns())
         return dated(items, partial(time_phrase, now_ns=now_ns)) if about_time(text, now_ns) else items
 
     def _take(self, views: Sequence[Keyframe]) -> float:

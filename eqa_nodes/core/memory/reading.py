@@ -14,6 +14,7 @@ from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.relocalise import views_of_map
 from eqa_nodes.core.memory.trust import Trust
+from eqa_nodes.core.memory.windows import WALL_NS
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
 
@@ -50,7 +51,8 @@ class MemoryReader:
         if query.limit <= 0:
             return []
         with self._lock, self._db.storage("read"):
-            return [Recalled(self._get(match.id), match.score, match.why) for match in self.recaller.find(query)]
+            return [Recalled(self._get(match.id), match.score, match.why)
+                    for match in self.recaller.find(query, self.now_ns)]
 
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this session with a larger id, oldest first."""
@@ -87,13 +89,10 @@ class MemoryReader:
         with self._lock, self._db.storage("read"):
             return changes(self._db, self._maps, self.objects(), since_ns)
 
-    def recollect(self, question: str, now_ns: int = 0) -> Recollection | None:
-        """Return memory's own answer to a question about the past, None for other questions.
-
-        now_ns: what "yesterday" counts from; 0 = the newest stamp.
-        """
+    def recollect(self, question: str) -> Recollection | None:
+        """Return memory's own answer to a question about the past, None for other questions."""
         with self._lock, self._db.storage("read"):
-            return recollect(self, question, now_ns or self.newest_ns)
+            return recollect(self, question, self.now_ns)
 
     def known_before(self, object_id: int) -> bool:
         """Return whether an earlier session has seen an object."""
@@ -149,6 +148,16 @@ class MemoryReader:
             looked = self._db.value("SELECT max(max(last_ns * (last_ns <= ?), gone_ns * (gone_ns <= ?))) FROM objects",
                                     (until, until)) or 0
             return self._index.newest_ns(until, max(self._last_ns, int(looked)))
+
+    @property
+    def now_ns(self) -> int:
+        """Return the time that "yesterday" and "in the last hour" count from.
+
+        It is the clock that `set_now` was given. Where stamps are a simulator's, or the clock is unknown as for a
+        recording, it is the newest stamp: of this session, else of all.
+        """
+        newest = self._last_ns or self.newest_ns
+        return newest if not self._trust.now_ns or 0 < newest < WALL_NS else self._trust.now_ns
 
     def __len__(self) -> int:
         return len(self._index.rows)

@@ -26,7 +26,7 @@ from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
-from eqa_nodes.core.memory.times import FOR_EVER, TimeWindow, window_of
+from eqa_nodes.core.memory.windows import FOR_EVER, TimeWindow, unclear_time, window_of
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
@@ -54,6 +54,7 @@ class _Asked(NamedTuple):
     limit: int
     window: TimeWindow | None
     beside: tuple[str, float, float] | None
+    unclear: bool  # the text names a time that could not be read
 
 
 class Recaller:
@@ -69,18 +70,25 @@ class Recaller:
         if embedder is not None and made_by not in (None, embedder.name):
             self.embedder = None  # vectors of two models cannot be compared
 
-    def find(self, query: RecallQuery) -> list[Match]:
-        """Return the best matches, best first; equal scores: the older first."""
-        asked = self._understood(query)
-        if not asked.terms:
-            return self._by_place(asked)[:query.limit]
+    def find(self, query: RecallQuery, now_ns: int) -> list[Match]:
+        """Return the best matches, best first; equal scores: the older first. now_ns: what "yesterday" counts from.
+
+        The reason of the first one says where a time in the text was not understood.
+        """
+        asked = self._understood(query, now_ns)
+        found = self._found(asked) if asked.terms else self._by_place(asked)[:query.limit]
+        if asked.unclear and found:
+            found[0] = found[0]._replace(why=f"{found[0].why}, at any time: the time was not understood")
+        return found
+
+    def _found(self, asked: _Asked) -> list[Match]:
         found = self._by_text(asked)
         if asked.window is not None and asked.window.last and found:
             found = newest_first(found)
-        found = found[:query.limit]
+        found = found[:asked.limit]
         rest = self._index.ids[asked.allowed & (self._index.column("described") == 0)]
         return found + [Match(int(i), 0.0, f"not described: 1 of {len(rest)} views, spread in time")
-                        for i in spread(rest, query.limit - len(found))]
+                        for i in spread(rest, asked.limit - len(found))]
 
     def about(self, text: str, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
         """Return the objects that a text is about, the likest first: by words, or by meaning of their kind."""
@@ -104,17 +112,18 @@ class Recaller:
         near = self._near(vector, np.ones(len(self._index.rows), bool))
         return list(likeness(vector, self._columns("briefs", "vector", near)))[:count]
 
-    def _understood(self, query: RecallQuery) -> _Asked:
-        window, text = None, query.text
-        now = query.now_ns or self._index.newest_ns(self.until_ns)
+    def _understood(self, query: RecallQuery, now_ns: int) -> _Asked:
+        window, text, unclear = None, query.text, False
         if text and not (query.after_ns or query.before_ns):
-            window, text = window_of(text, now)
+            window, text = window_of(text, now_ns)
+            unclear = bool(unclear_time(query.text, now_ns))
         after, before = (window.after_ns, window.before_ns) if window else (query.after_ns, query.before_ns)
         before = min(before or FOR_EVER, self.until_ns)
         near = self._maps.circle(query.near)
         allowed = self._index.allowed(self._maps.root, after, before, near)
         terms = self._terms(text)
-        return _Asked(terms, self._embedded(terms), allowed, near, query.limit, window, self._beside(text))
+        return _Asked(terms, self._embedded(terms), allowed, near, query.limit, window, self._beside(text),
+                      unclear)
 
     def _terms(self, text: str) -> tuple[str, ...]:
         """Return the words that tell views apart: slips mended, and for "furniture" what memory holds of that."""

@@ -11,7 +11,8 @@ from eqa_nodes.core.language.naming import in_group
 from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
-from eqa_nodes.core.memory.times import WALL_NS, time_phrase, window_of
+from eqa_nodes.core.memory.times import time_phrase
+from eqa_nodes.core.memory.windows import WALL_NS, window_of
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.remembered import MemoryObject, Recollection
 
@@ -92,7 +93,7 @@ def _fitting(store: MemoryReader, obj: str) -> tuple[list[MemoryObject], float]:
 
     By likeness of meaning only the likest counts; nothing of another colour than that asked for does.
     """
-    _, text = window_of(obj, store.newest_ns)
+    _, text = window_of(obj, store.now_ns)
     text = spelled(normalise(text))
     wanted = set(content_words(text))
     found = [o for o in store.objects(text) if _colour_fits(o, wanted)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -255,8 +256,12 @@ class MemoryStore(MemoryReader):
 
 
 def open_file(path: Path, write: bool = False) -> MemoryStore:
-    """Open a memory file that is there. Raises StorageError for one that is missing, something else or being written.
+    """Open a memory file that is there; its times count from the computer's clock.
+
+    Raises StorageError for a file that is missing, something else or being written.
     """
     if not path.is_file():
         raise StorageError(f"no memory file {path}: name the file that the memory node wrote")
-    return MemoryStore(path, write=write)
+    store = MemoryStore(path, write=write)
+    store.set_now(time.time_ns())
+    return store

@@ -6,7 +6,7 @@ import json
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.times import FOR_EVER
+from eqa_nodes.core.memory.windows import FOR_EVER
 from eqa_nodes.core.types.remembered import MemoryObject
 
 

@@ -28,7 +28,6 @@ class RecallQuery(NamedTuple):
     after_ns: int = 0
     before_ns: int = 0  # 0 = now
     near: tuple[float, float, float] | None = None  # x, y, radius in metres, map frame
-    now_ns: int = 0  # what "yesterday" counts from; 0 = the newest stamp
 
 
 class MemoryObject(NamedTuple):

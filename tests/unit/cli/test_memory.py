@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.fixtures.frames import LABELS, frame
 SECOND = 10**9
 NOON = 1_794_830_400 * SECOND  # a stamp of 2026
 DAY = 86_400 * SECOND
+YESTERDAY = " to ".join(f"{datetime.fromtimestamp(s // SECOND):%Y-%m-%d} 00:00" for s in (NOON, NOON + DAY))
 VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you last see the kettle?"],
          "forget": ["--everything"], "align": ["a", "b", "0", "0", "0"]}
 
@@ -22,7 +24,7 @@ VERBS = {"info": [], "objects": [], "recall": ["kettle"], "ask": ["When did you 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOON + 9 * DAY)
+    monkeypatch.setattr("eqa_nodes.cli.memory.time.time_ns", lambda: NOON + DAY + 3600 * SECOND)
 
 
 @pytest.fixture
@@ -118,11 +120,35 @@ def test_a_memory_without_objects_says_where_they_come_from(tmp_path: Path, caps
 
 
 def test_forgetting_deletes_and_says_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "forget", home, "--when", "yesterday").startswith("forgot 1 views and 2 objects. Bags")
+    printed = said(capsys, "forget", home, "--when", "yesterday")
+    assert printed.startswith(f"forgot 1 views and 2 objects from {YESTERDAY}. Bags")
     assert "keyframes: 2" in said(capsys, "info", home)
     assert said(capsys, "forget", home, "--kind", "desks").startswith("forgot 1 views and 1 objects")
     assert said(capsys, "forget", home, "--region", "attic").startswith("forgot 0 views and 0 objects")
     assert said(capsys, "forget", home, "--everything").startswith("forgot 1 views and 1 objects")
+
+
+def test_times_in_words_count_from_the_clock_and_not_from_the_newest_view(
+        home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is two years old: its newest view was not taken in the last hour, nor today."""
+    monkeypatch.setattr("time.time_ns", lambda: NOON + 731 * DAY)
+    assert said(capsys, "forget", home, "--when", "in the last hour").startswith("forgot 0 views and 0 objects from")
+    assert "keyframes: 3" in said(capsys, "info", home)
+    assert said(capsys, "ask", home, "When did you last see the kettle?").startswith("on Monday 16 November 2026 at")
+    assert "kettle" in said(capsys, "recall", home, "kettle") and "today" not in said(capsys, "objects", home)
+    assert "kettle" not in said(capsys, "recall", home, "kettle yesterday")
+    assert said(capsys, "ask", home, "What changed since yesterday?").startswith("nothing that I have seen since yest")
+    assert said(capsys, "forget", home, "--when", "more than a year ago").startswith("forgot 3 views and 4 objects up")
+
+
+def test_a_time_that_is_not_understood_is_said(home: Path, capsys: pytest.CaptureFixture[str],
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    printed = said(capsys, "recall", home, "kettle at half past three")
+    assert printed.startswith("'at half past three' is not understood as a time: say yesterday evening, Monday at 3 pm")
+    assert "kettle in view" in printed and "at any time: the time was not understood" in printed
+    assert "'tomorrow' lies in the future" in said(capsys, "recall", home, "kettle tomorrow")
+    assert "'31 february' is not in the calendar" in refused(capsys, "ask", home, "What changed since 31 February?")
 
 
 def test_aligned_maps_are_one_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +174,15 @@ def test_a_file_that_is_something_else_is_named(verb: str, tmp_path: Path, capsy
 
 @pytest.mark.parametrize(("words", "complaint"), [
     (["forget"], "select what to forget"), (["forget", "--when", "the elephant"], "'the elephant' names no time"),
-    (["forget", "--when", "last time"], "names no time"), (["align", "attic", "home", 0, 0, 0], "has no map 'attic'"),
+    (["forget", "--when", "last time"], "names no time"),
+    (["forget", "--when", "at 9"], "'at 9' is not understood"),
+    (["forget", "--when", "until Monday"], "'until monday' is not understood"),
+    (["forget", "--when", "31 February"], "'31 february' is not in the calendar"),
+    (["forget", "--when", "next Monday"], "'next monday' lies in the future"),
+    (["forget", "--when", "5 May 2031"], "'5 may 2031' lies in the future"),
+    (["forget", "--when", "yesterday and Monday"], "'monday' is not understood"),
+    (["forget", "--when", "yesterday evening in Paris"], "names no time"),
+    (["align", "attic", "home", 0, 0, 0], "has no map 'attic'"),
     (["align", "home", "home", 1, 0, 0], "cannot lie in itself")])
 def test_a_refusal_changes_nothing(words: list[Any], complaint: str, home: Path,
                                    capsys: pytest.CaptureFixture[str]) -> None:

@@ -221,7 +221,7 @@ def test_with_a_real_memory_a_thing_that_was_moved_is_told_where_it_is_now(tmp_p
 
         def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
             self.calls.append("recollect")
-            return store.recollect(question, self.now_ns)
+            return store.recollect(question)
 
         def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
             if what == "drive":

@@ -10,7 +10,7 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.memory.times import FOR_EVER, window_of
+from eqa_nodes.core.memory.windows import FOR_EVER, window_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from tests.fixtures.frames import LABELS, frame
@@ -57,7 +57,7 @@ def test_things_are_as_the_views_show_them_that_are_believed(store: MemoryStore)
     assert (kettle.last_ns, kettle.attributes["state"], kettle.gone_ns) == (NOW - DAY, "on", 0)
     assert store.keyframe(kettle.keyframe_id).stamp_ns == NOW - DAY  # type: ignore[union-attr]
     assert not [o for o in store.objects() if o.kind == "desk"] and store.last_view(kettle.id) == 1
-    said = store.recollect("When did you last see the kettle?", NOW)
+    said = store.recollect("When did you last see the kettle?")
     assert said is not None and said.text.startswith("yesterday")
     assert {proof.stamp_ns for proof in said.evidence} == {NOW - DAY}
 
@@ -122,6 +122,20 @@ def test_the_commands_say_it_and_let_go_of_it(store: MemoryStore, monkeypatch: p
     assert "forgot 2 views and 1 objects" in capsys.readouterr().out
     assert main(["memory", "info", str(store.path)]) == 0
     assert "stamped after now" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("stamp_ns", "clock_ns", "now_ns"), [
+    (NOW - DAY, NOW, NOW),  # a calendar's stamps: the clock, though the newest view is of yesterday
+    (NOW - DAY, 0, NOW - DAY),  # a recording, whose clock nobody told
+    (90 * SECOND, NOW, 90 * SECOND)])  # a simulator's
+def test_now_is_the_clock_of_the_stamps(stamp_ns: int, clock_ns: int, now_ns: int, tmp_path: Path) -> None:
+    fresh = MemoryStore(tmp_path / "fresh.sqlite")
+    fresh.reset("first")
+    fresh.take(frame(stamp_ns), LABELS)
+    fresh.set_now(clock_ns)
+    assert fresh.now_ns == now_ns
+    assert len(fresh.recall(RecallQuery("kettle in the last hour"))) == int(now_ns == stamp_ns)
+    fresh.close()
 
 
 def test_the_future_is_a_time_in_words() -> None:

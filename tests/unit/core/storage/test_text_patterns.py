@@ -17,7 +17,7 @@ from eqa_nodes.core.answerers.common import MAX_QUESTION_CHARS, match_choice
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.memory.times import window_of
+from eqa_nodes.core.memory.windows import window_of
 from eqa_nodes.core.storage.text import printable
 
 _LONG = 150_000
