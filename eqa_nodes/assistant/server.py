@@ -18,14 +18,13 @@ from pydantic import BaseModel, Field
 
 from eqa_nodes import __version__
 from eqa_nodes.assistant.tools import Reply, RobotTools
-from eqa_nodes.console.access import ASK, LOCAL, LOOK, STOP, Visitor
-from eqa_nodes.console.guard import VISITOR
 from eqa_nodes.console.values import ENDED, Entry
 from eqa_nodes.core.errors import EqaError
 
 NEVER, CONFIRMED, FREE = "never", "confirmed", "free"  # whether a question may drive the robot
 DRIVING = (NEVER, CONFIRMED, FREE)
 WAIT_S, LONGEST_S, _POLL_S = 120.0, 3600.0, 0.25
+_STOPS = 4  # stops and cancels that are carried out at once
 _INSTRUCTIONS = (
     "A robot in a real or simulated place. Its answers come with the pictures that prove them: look at them before you "
     "repeat an answer, and say so when the robot answered that it does not know. Facts marked privileged come from a "
@@ -64,6 +63,7 @@ class RobotServer:
 
     def __init__(self, tools: RobotTools, driving: str) -> None:
         self._tools = tools
+        self._stopping: anyio.CapacityLimiter | None = None  # is of an event loop, which begins later
         self.mcp = MCPServer("eqa", title="A robot that answers questions about its place", version=__version__,
                              instructions=_INSTRUCTIONS, log_level="WARNING")
         asks: dict[str, Callable[..., Any]] = {NEVER: self.ask_memory, CONFIRMED: self.ask_confirmed, FREE: self.ask}
@@ -99,41 +99,45 @@ class RobotServer:
 
     async def result(self, number: Number, ctx: Context, wait_s: Seconds = 0.0) -> Blocks:
         """Return what became of a question: its state, and once it has ended the answer with its pictures."""
-        entry: Entry = await self._called(ctx, LOOK, partial(self._tools.entry, number))
+        entry: Entry = await _called(partial(self._tools.entry, number))
         await self._ended(ctx, entry, wait_s)
         return _blocks(self._tools.result(entry))
 
-    async def look(self, ctx: Context) -> Blocks:
+    async def look(self) -> Blocks:
         """Return what the robot's camera shows now, and where the robot is."""
-        return _blocks(await self._called(ctx, LOOK, self._tools.look))
+        return _blocks(await _called(self._tools.look))
 
-    async def map(self, ctx: Context) -> Blocks:
+    async def map(self) -> Blocks:
         """Return the robot's map as a picture, with its path and where it is."""
-        return _blocks(await self._called(ctx, LOOK, self._tools.map))
+        return _blocks(await _called(self._tools.map))
 
-    async def recall(self, ctx: Context, text: Text = "", limit: Annotated[int, Field(ge=1, le=12)] = 4) -> Blocks:
+    async def recall(self, text: Text = "", limit: Annotated[int, Field(ge=1, le=12)] = 4) -> Blocks:
         """Return remembered views that fit a text, with their pictures, times and places; "" = spread over time."""
-        return _blocks(await self._called(ctx, LOOK, partial(self._tools.recall, text, limit)))
+        return _blocks(await _called(partial(self._tools.recall, text, limit)))
 
-    async def objects(self, ctx: Context, text: Text = "") -> Blocks:
+    async def objects(self, text: Text = "") -> Blocks:
         """List remembered objects with centre and size in metres (map frame); text: only of views that fit it."""
-        return _blocks(await self._called(ctx, LOOK, partial(self._tools.objects, text)))
+        return _blocks(await _called(partial(self._tools.objects, text)))
 
-    async def status(self, ctx: Context) -> Blocks:
+    async def status(self) -> Blocks:
         """Return where the robot is, what it is doing, and the questions that wait, run or have ended."""
-        return _blocks(await self._called(ctx, LOOK, self._tools.status))
+        return _blocks(await _called(self._tools.status))
 
-    async def cancel(self, number: Number, ctx: Context) -> Blocks:
+    async def cancel(self, number: Number) -> Blocks:
         """Call one question off."""
-        return _blocks(await self._called(ctx, STOP, partial(self._tools.cancel, number)))
+        return await self._ending(partial(self._tools.cancel, number))
 
-    async def stop(self, ctx: Context) -> Blocks:
+    async def stop(self) -> Blocks:
         """Stop the robot: every question and the drive end, also those of other people."""
-        return _blocks(await self._called(ctx, STOP, self._tools.stop))
+        return await self._ending(self._tools.stop)
+
+    async def _ending(self, tool: Callable[[], Any]) -> Blocks:
+        """End something, in a thread that no other tool can use up."""
+        self._stopping = self._stopping or anyio.CapacityLimiter(_STOPS)
+        return _blocks(await _called(tool, self._stopping))
 
     async def _asked(self, ctx: Context, question: str, drive: bool, show: bool, wait_s: float) -> Blocks:
-        put = partial(self._tools.put, question, drive, show, _visitor(ctx).user)
-        entry: Entry = await self._called(ctx, ASK, put)
+        entry: Entry = await _called(partial(self._tools.put, question, drive, show))
         try:
             await self._ended(ctx, entry, wait_s)
         except anyio.get_cancelled_exc_class():  # the client gave up: nobody waits for the answer any more
@@ -151,24 +155,13 @@ class RobotServer:
                     await ctx.report_progress(now.steps, None, f"{now.phase}, {now.metres:.1f} m. {now.reason}")
                 await anyio.sleep(_POLL_S)
 
-    async def _called(self, ctx: Context, need: str, tool: Callable[[], Any]) -> Any:
-        """Call a tool in a thread. Raises ToolError where the caller may not, and for what the robot refuses."""
-        visitor = _visitor(ctx)
-        if not visitor.may(need):
-            raise ToolError(f"{visitor.user} has no token for this: it needs the role {need}")
-        try:
-            return await anyio.to_thread.run_sync(tool)
-        except EqaError as error:
-            raise ToolError(str(error)) from error
 
-
-def _visitor(ctx: Context) -> Visitor:
-    """Return who calls: over standard input and output the person who started the server, else whose token it is."""
-    request = ctx.request_context.request
-    if request is None:
-        return LOCAL
-    found: Visitor = request.scope[VISITOR]
-    return found
+async def _called(tool: Callable[[], Any], threads: anyio.CapacityLimiter | None = None) -> Any:
+    """Call a tool in a thread. Raises ToolError for what the robot refuses. threads: None = those of all tools."""
+    try:
+        return await anyio.to_thread.run_sync(tool, limiter=threads)
+    except EqaError as error:
+        raise ToolError(str(error)) from error
 
 
 def _blocks(reply: Reply) -> Blocks:

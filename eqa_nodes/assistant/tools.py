@@ -70,9 +70,9 @@ class RobotTools:
         return Reply({"place": self._robot.place, "robot": self._pose(), "question": live.trace().question,
                       "running": live.running, "questions": [_brief(e) for e in self._questions.entries()]})
 
-    def put(self, question: str, drive: bool, show: bool, user: str) -> Entry:
+    def put(self, question: str, drive: bool, show: bool) -> Entry:
         """Put a question into the robot's queue."""
-        return self._questions.put(question, may_explore=drive, show=show, user=user)
+        return self._questions.put(question, may_explore=drive, show=show)
 
     def entry(self, number: int) -> Entry:
         """Return a question by its number."""
@@ -110,4 +110,4 @@ def _view(item: Recalled) -> Mapping[str, Any]:
 
 def _brief(entry: Entry) -> Mapping[str, Any]:
     shown = shown_entry(entry)
-    return {key: shown[key] for key in ("id", "question", "state", "user", "answer", "error") if key in shown}
+    return {key: shown[key] for key in ("id", "question", "state", "answer", "error") if key in shown}

@@ -108,7 +108,7 @@ class ServeConsole:
             template = Question("", limits=self.config.limits, force_guess=self.config.force_guess)
             feed = Feed()
             questions = Questions(feed, Options(template, keeping(kept)))
-            page, server = self.page.serve(stack, kept.out, feed, questions, Past(self.runs, kept.out))
+            page, server = self.page.serve(stack, feed, questions, Past(self.runs, kept.out))
             terminal.print(f"open {server.url}\nCtrl-C ends it; what is asked is kept in {kept.out}", soft_wrap=True,
                            highlight=False, markup=False)
             robot = self._robot(stack, kept.out, feed, terminal)

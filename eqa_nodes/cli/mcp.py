@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,8 +37,6 @@ class ServeAssistant:
     http: bool = flag("serve over HTTP with a token, instead of standard input and output")
     host: str = option("127.0.0.1", "with --http: address to listen on")
     port: int = option(8091, "with --http: port to listen on, 0 = a free one")
-    tokens: Path | None = option(None, "with --http: file of the users' tokens, which eqa token add makes; their roles "
-                                 "hold here too (default: one token, made at the start and printed)", metavar="FILE")
     area: str = option("", AREA, metavar="CORNERS")
     out: Path | None = option(None, "run directory for the questions asked here (default: runs/<time>)", writes=FOLDER)
     chain: ChainOptions = group(ChainOptions)
@@ -84,17 +83,16 @@ class ServeAssistant:
             _say("ready: an assistant's client talks over standard input and output")
             server.mcp.run("stdio")
         else:
-            self._over_http(server, listener)
+            self._over_http(stack, server, listener)
 
-    def _over_http(self, server: RobotServer, listener: socket.socket) -> None:
-        from eqa_nodes.assistant.http import PATH, serve
-        from eqa_nodes.console.server import address, rules_for
-        from eqa_nodes.console.tokens import TokenFile
+    def _over_http(self, stack: ExitStack, server: RobotServer, listener: socket.socket) -> None:
+        from eqa_nodes.assistant.http import PATH, AssistantPage
+        from eqa_nodes.console.server import ConsoleServer, rules_for
 
-        rules = rules_for(self.host, True, tokens=None if self.tokens is None else TokenFile(self.tokens))
-        _say(f"ready: {address('http', self.host, listener).rstrip('/')}{PATH}\n"
-             + (f"header: Authorization: Bearer {rules.token}" if rules.token else "each user has a token"))
-        serve(server.mcp, rules, listener)
+        page = AssistantPage(server.mcp, rules_for(self.host, True))
+        served = stack.enter_context(closing(ConsoleServer(page, self.host, listener)))
+        _say(f"ready: {served.address.rstrip('/')}{PATH}\nheader: Authorization: Bearer {page.rules.token}")
+        threading.Event().wait()
 
 
 def _say(text: str) -> None:

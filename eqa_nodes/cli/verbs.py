@@ -31,10 +31,6 @@ VERBS = (
     Verb("listen", "ask one question by voice", "listen:Listen"),
     Verb("console", "serve a web page to ask questions, watch the robot, and replay episodes", "console:ServeConsole"),
     Verb("mcp", "serve the robot as tools of an assistant (Model Context Protocol)", "mcp:ServeAssistant"),
-    Verb("token", "make, list or revoke tokens of the console's users", verbs=(
-        Verb("add", "make a token for a user", "token:AddToken"),
-        Verb("list", "print all tokens", "token:ListTokens"),
-        Verb("revoke", "revoke a token, or all of a user", "token:RevokeToken"))),
     Verb("bench", "run or score a benchmark, or compare two runs", verbs=(
         Verb("run", "ask every question of a data set once; can be resumed", "bench.run:Run"),
         Verb("score", "mark the answers of a run and print the table", "bench.score:Score"),

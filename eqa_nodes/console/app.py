@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from eqa_nodes.console.access import LOOK
 from eqa_nodes.console.feed import Feed, Rendered
 from eqa_nodes.console.gate import Gate
-from eqa_nodes.console.guard import AccessRules, cookie_in, visitor_of
+from eqa_nodes.console.guard import AccessRules
 from eqa_nodes.console.past import Past
 from eqa_nodes.console.pictures import call_picture, map_picture
 from eqa_nodes.console.place import cloud_bytes, shown_place
 from eqa_nodes.console.questions import Questions
-from eqa_nodes.console.records import DETAILS
 from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
 from eqa_nodes.console.spoken import Spoken
@@ -32,27 +30,23 @@ from sim_bridge.registry import sample_questions
 
 _EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
 _BEAT = {"beat": "1"}
-_BEAT_S = 1.0  # a line at least so often: either side notices that the other left, and a revoked token ends the stream
+_BEAT_S = 1.0  # a line at least so often: either side notices that the other left
 
 
 class Console:
     """The page of a robot. `robot` is None while its graph starts."""
 
     def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules,
-                 dead_man_s: float = 0.0, page_lost: str = STOP,
-                 troubles: Sequence[Callable[[], str]] = (), recogniser: str = DEFAULT) -> None:
-        """dead_man_s: of silence of a user's pages, until what page_lost says is done; 0 = never. troubles: say what
-        else the operator has to know, "" = nothing. recogniser: the name of what recognises spoken questions. Raises
-        ConfigError.
+                 dead_man_s: float = 0.0, page_lost: str = STOP, recogniser: str = DEFAULT) -> None:
+        """dead_man_s: of silence of all pages, until what page_lost says is done; 0 = never. recogniser: the
+        name of what recognises spoken questions. Raises ConfigError.
         """
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None
         self.gate = Gate()
         self._spoken = Spoken(recogniser)
-        self.dead_man = DeadMan(dead_man_s, questions.holders, {
-            PAUSE: questions.pause, STOP: lambda _: self._stop_all(), "back": questions.resume}, page_lost)
-        self.dead_man.told = lambda user, outcome: rules.records.happened("page lost", user, outcome)
-        self._troubles = (lambda: self.dead_man.trouble, *troubles)
+        self.dead_man = DeadMan(dead_man_s, questions.busy, {
+            PAUSE: questions.pause, STOP: self._stop_all, "back": questions.resume}, page_lost)
         self._stopper = Stopper(self._stop_all)
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
@@ -64,7 +58,6 @@ class Console:
         self._map = Rendered(lambda: robot.live.version,
                              lambda: map_picture(replace(robot.live.trace(), grid=robot.grid())), _MAP_S)
         self._cloud = Rendered(lambda: robot.clouds, lambda: cloud_bytes(robot.surfaces()), _CLOUD_S)
-        robot.changed = lambda node, names: self.rules.records.happened("parameters changed", node=node, names=names)
         self.robot = robot
         self.questions.begin(robot)
         self.dead_man.begin()
@@ -79,19 +72,18 @@ class Console:
             "/samples": lambda _: Json(self._samples()),
             "/live/place": lambda _: Json(shown_place(self.robot)),
             "/live/cloud": lambda _: Response(self._picture(self._cloud), media_type="application/octet-stream"),
-            "/live/call/{n:int}/{k:int}.jpg": self._call_picture,
-            "/questions/{id:int}/proof/{k:int}.jpg": self._proof,
+            "/live/call/{n:number}/{k:number}.jpg": self._call_picture,
+            "/questions/{id:number}/proof/{k:number}.jpg": self._proof,
             "/speech": lambda _: Json({"most_s": self._spoken.ready()}),
-            "/audit": lambda _: Json(self._audit()),
             "/runs": lambda _: Json(self.past.listing()),
             "/runs/{run}": lambda r: Json(self.past.episodes(r.path_params["run"])),
-            "/runs/{run}/{n:int}": lambda r: Json(self.past.episode(**_episode(r))),
-            "/runs/{run}/{n:int}/map/{at:int}.svg": lambda r: picture(
+            "/runs/{run}/{n:number}": lambda r: Json(self.past.episode(**_episode(r))),
+            "/runs/{run}/{n:number}/map/{at:number}.svg": lambda r: picture(
                 "image/svg+xml", self.past.map(**_episode(r), moment=r.path_params["at"])),
-            "/runs/{run}/{n:int}/view/{k:int}.jpg": lambda r: picture(
+            "/runs/{run}/{n:number}/view/{k:number}.jpg": lambda r: picture(
                 "image/jpeg", self.past.view(**_episode(r), view=r.path_params["k"]))}
         post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
-            "/questions": self._put, "/questions/{id:int}/cancel": self._cancel, "/speech": self._speech,
+            "/questions": self._put, "/questions/{id:number}/cancel": self._cancel, "/speech": self._speech,
             "/inquiries/{id}": self._reply}
         return application(self.rules, self.gate, get, post, (
             Route("/events", self._events, methods=["GET"]), Route("/stop", self._stop, methods=["POST"]),
@@ -126,26 +118,15 @@ class Console:
         text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
         if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
             raise RequestRefused("a question is a text, and explore and show are true or false", 400)
-        user = visitor_of(request.scope).user
-        self.dead_man.alive(user)
-        entry = self.questions.put(text, explore, show, user)
-        request.scope[DETAILS] = {"question": entry.id, **self._noted(text)}
-        return Json({"id": entry.id})
-
-    def _noted(self, text: str) -> dict[str, str]:
-        """Return a user's words for the audit log, where it holds texts."""
-        log = self.rules.records.log
-        return {"text": text} if log is not None and log.texts else {}
+        self.dead_man.alive()
+        return Json({"id": self.questions.put(text, explore, show).id})
 
     def _speech(self, request: Request, body: Mapping[str, Any]) -> Response:
         """Return the words of a recording. Nothing is asked: the page shows them first."""
-        self.dead_man.alive(visitor_of(request.scope).user)
-        text, seconds = self._spoken.words(body.get("wav"))
-        request.scope[DETAILS] = {"seconds": round(seconds, 1), **self._noted(text)}
-        return Json({"text": text})
+        self.dead_man.alive()
+        return Json({"text": self._spoken.words(body.get("wav"))})
 
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
-        request.scope[DETAILS] = {"question": request.path_params["id"]}
         self.questions.cancel(request.path_params["id"])
         return Json({})
 
@@ -156,7 +137,6 @@ class Console:
             raise RequestRefused("the robot is still starting", 404)
         if isinstance(option, bool) or not isinstance(option, int) or not 1 <= option < 100:
             raise RequestRefused("a reply is the number of an option", 400)
-        request.scope[DETAILS] = {"inquiry": identity, "option": option}
         self.robot.reply(identity, option)
         return Json({})
 
@@ -166,27 +146,21 @@ class Console:
         return Json({})
 
     async def _alive(self, request: Request) -> Response:
-        self.dead_man.alive(visitor_of(request.scope).user)
+        self.dead_man.alive()
         return Json({})
-
-    def _audit(self) -> list[dict[str, object]]:
-        if self.rules.records.log is None:
-            raise RequestRefused("this console keeps no audit log", 404)
-        return self.rules.records.log.newest()
 
     def _stop_all(self) -> None:
         self.questions.stop(self.robot)
 
     async def _events(self, request: Request) -> Response:
         self.feed.admit()
-        return StreamingResponse(self._stream(request), media_type="text/event-stream")
+        return StreamingResponse(self._stream(), media_type="text/event-stream")
 
-    async def _stream(self, request: Request) -> AsyncIterator[str]:
+    async def _stream(self) -> AsyncIterator[str]:
         """Send what has changed, as soon as the reader is ready for it: a slow one gets the newest only."""
-        token = cookie_in(request.headers, request.headers.get("host", ""))
         sent: dict[str, str] = {}
         with self.feed.listening() as news:
-            while not self.feed.closed and (visitor := self.rules.visitor(token)) is not None and visitor.may(LOOK):
+            while not self.feed.closed:
                 news.clear()
                 now = {name: to_json(value) for name, value in self._state().items()}
                 changed = {name: text for name, text in now.items() if sent.get(name) != text}
@@ -199,7 +173,7 @@ class Console:
                     continue
 
     def _state(self) -> dict[str, object]:
-        troubles = [trouble for trouble in (said() for said in self._troubles) if trouble]
+        troubles = [self.dead_man.trouble] if self.dead_man.trouble else []
         return {"live": {**shown_live(self.robot), "heartbeat_s": self.dead_man.limit_s / 4, "troubles": troubles},
                 "questions": [shown_entry(e) for e in self.questions.entries()]}
 

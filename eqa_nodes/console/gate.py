@@ -1,15 +1,20 @@
-"""Who may hold a connection of the page's server, and for how long, so that a stop always gets through.
+"""Who may hold a connection of a server, and for how long, so that a stop always gets through.
 
 uvicorn lets a connection stay for ever that sends nothing or a byte now and then, and refuses every request while there
-are too many of them. Here one that keeps the server waiting is closed in time, at once where its place is wanted; and
-requests are limited by how many are worked on, in all and of one address, except for those that must not wait.
+are too many of them. Here a connection counts from the moment at which it is accepted, before its TLS handshake; one
+that keeps the server waiting is closed in time, at once where its place is wanted. So the process never runs out of
+descriptors. Requests are limited by how many are worked on, except for those that must not wait.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter
-from typing import Any, cast
+from collections.abc import Callable
+from contextlib import suppress
+from ssl import SSLContext
+from typing import Any
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,7 +23,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from eqa_nodes.console.replies import Json
 
 CONNECTIONS = 128  # at once: a further one takes the place of one that keeps the server waiting
-REQUESTS, OF_ADDRESS = 64, 32  # that are worked on at once, event streams included; of one address
+ACCEPTED = 16  # of a burst, before the gate looks at them
+REQUESTS = 64  # that are worked on at once, event streams included
 ARRIVE_S = 10.0  # for a request to arrive whole, from the connection's beginning or from the end of the last reply
 TAKE_S = 20.0  # for a slow reader to take what is ready for it
 URGENT = ("/stop", "/alive")  # are served however many other requests are worked on
@@ -71,17 +77,12 @@ class Gate:
 
     def __init__(self) -> None:
         self._held: dict[Address, Held] = {}  # the one that waits longest comes first
-        self._working: Counter[str] = Counter()
+        self.requests = 0  # that are worked on
 
     @property
     def connections(self) -> int:
         """How many connections are open."""
         return len(self._held)
-
-    @property
-    def requests(self) -> int:
-        """How many requests are worked on."""
-        return self._working.total()
 
     def came(self, transport: asyncio.Transport, address: Address) -> Held:
         """Take a new connection; where there are too many, one that keeps the server waiting goes, else the new one."""
@@ -102,28 +103,24 @@ class Gate:
         """Return the connection of a request; None when it is closed already."""
         return self._held.get(scope["client"])
 
-    def enter(self, host: str, urgent: bool) -> bool:
-        """Count a request; False: too many are worked on."""
-        if not urgent and (self.requests >= REQUESTS or self._working[host] >= OF_ADDRESS):
-            return False
-        self._working[host] += 1
-        return True
-
-    def leave(self, host: str) -> None:
-        """A request has ended."""
-        self._working[host] -= 1
-        if not self._working[host]:
-            del self._working[host]
-
     def again(self, held: Held) -> None:
         """Wait for the next request of a connection."""
         if self._held.get(held.address) is held:
             self._held[held.address] = self._held.pop(held.address)  # now it waits for the shortest time
             held.wait()
 
-    def protocol(self) -> type[asyncio.Protocol]:
-        """Return the class of this gate's connections, for uvicorn."""
-        return cast("type[asyncio.Protocol]", type("Gated", (_Gated,), {"gate": self}))
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let each connection that uvicorn accepts in a loop pass this gate first."""
+        listen = loop.create_server
+
+        async def create_server(make: Callable[[], Gated], sock: socket.socket, ssl: SSLContext | None,
+                                backlog: int) -> asyncio.Server:
+            server = await listen(lambda: _Door(self, make, ssl), sock=sock, backlog=ACCEPTED)
+            sock.listen(CONNECTIONS)  # more may wait to be accepted
+            return server
+
+        loop.create_server = create_server  # type: ignore[assignment,method-assign]
+        loop.set_exception_handler(_shown)
 
     def _superfluous(self, newest: Held) -> Held:
         """Return the connection that has kept the server waiting longest, of the address that has most of those."""
@@ -132,42 +129,100 @@ class Gate:
         return next((held for held in waiting if held.address[0] == most[0][0]), newest)
 
 
-class _Gated(H11Protocol):
-    gate: Gate
+def _shown(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Show a fault as asyncio does; where even that takes a descriptor too many, the loop goes on, and so do stops."""
+    with suppress(OSError):
+        loop.default_exception_handler(context)
+
+
+class _Door(asyncio.Protocol):
+    """A connection until it is encrypted, where it is to be; then a protocol of HTTP takes it over."""
+
+    def __init__(self, gate: Gate, make: Callable[[], Gated], tls: SSLContext | None) -> None:
+        self._gate, self._make, self._tls = gate, make, tls
+        self._early, self._lost = b"", False
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._held = self.gate.came(transport, self.client or ("", id(self)))
+        peer = transport.get_extra_info("peername") or ("", id(self))  # it may have left already
+        self._held = self._gate.came(transport, peer[:2])
+        if self._tls is None:
+            self._hand_over(transport)
+        else:
+            transport.pause_reading()
+            self._handshake = asyncio.ensure_future(self._encrypt(transport, self._tls))
+
+    def data_received(self, data: bytes) -> None:
+        self._early += data  # came with the end of the handshake
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.gate.left(self._held)
+        self._lost = True
+        self._gate.left(self._held)
+
+    async def _encrypt(self, transport: asyncio.Transport, tls: SSLContext) -> None:
+        try:
+            encrypted = await asyncio.get_running_loop().start_tls(
+                transport, self, tls, server_side=True, ssl_handshake_timeout=ARRIVE_S)
+        except OSError:  # no TLS, none in time, or closed for another's sake
+            encrypted = None
+        if encrypted is None or self._lost:
+            self._gate.left(self._held)
+        else:
+            self._hand_over(encrypted)
+
+    def _hand_over(self, transport: asyncio.Transport) -> None:
+        protocol = self._make()
+        protocol.gate, protocol.held, self._held.transport = self._gate, self._held, transport
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        if self._early:
+            protocol.data_received(self._early)
+
+
+class Gated(H11Protocol):
+    """uvicorn's protocol of HTTP, for a connection of a gate."""
+
+    gate: Gate
+    held: Held
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give the place free."""
+        self.gate.left(self.held)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
+        """Wait for a slow reader, not for ever."""
         super().pause_writing()
-        self._held.behind()
+        self.held.behind()
 
     def resume_writing(self) -> None:
+        """The reader has taken in enough."""
         super().resume_writing()
-        self._held.free()
+        self.held.free()
 
 
 class Admission:
-    """ASGI middleware, the outermost: lets requests in, and turns a fault of ours into a reply."""
+    """ASGI middleware, the outermost: lets requests in, and turns a fault of ours into a reply.
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app, self._gate = app, gate
+    limited: whether there may be too many requests; those of a server that lets nobody in without its token are not.
+    """
+
+    def __init__(self, app: ASGIApp, gate: Gate, limited: bool = True) -> None:
+        self._app, self._gate, self._limited = app, gate, limited
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or (held := self._gate.held(scope)) is None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
             return
-        host, urgent = scope["client"][0], scope["method"] == "POST" and scope["path"] in URGENT
-        if not self._gate.enter(host, urgent):
+        if (held := self._gate.held(scope)) is None:
+            return
+        urgent = scope["method"] == "POST" and scope["path"] in URGENT
+        if self._limited and not urgent and self._gate.requests >= REQUESTS:
             await Json({"error": "too much is asked of the console at once: try again"}, 503,
                        {"Connection": "close"})(scope, receive, send)
             self._gate.again(held)
             return
+        self._gate.requests += 1
         try:
             if urgent or scope["method"] in ("GET", "HEAD"):
                 held.work()  # no body is awaited
@@ -175,7 +230,7 @@ class Admission:
         except ClientDisconnect:
             pass  # who asked has left
         finally:
-            self._gate.leave(host)
+            self._gate.requests -= 1
             self._gate.again(held)
 
     async def _serve(self, held: Held, scope: Scope, receive: Receive, send: Send) -> None:

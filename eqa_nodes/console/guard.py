@@ -9,8 +9,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,12 +17,6 @@ from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from eqa_nodes.console.access import LINK, LOCAL, Visitor, need_of
-from eqa_nodes.console.guessing import WrongTokens
-from eqa_nodes.console.records import Records
-from eqa_nodes.console.tokens import TokenFile
-
-VISITOR = "eqa.visitor"  # key of a request's scope
 # What a browser needs to hand in its token.
 OPEN_PATHS = ("/enter", "/page/enter.js", "/page/console.css", "/page/icon.svg")
 _HEADERS = {
@@ -36,21 +29,16 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class AccessRules:
-    """token: of the link; tokens: of users, instead of it; neither = none is asked for.
+    """token: 192 random bits, which nobody finds by trying; "" = none is asked for.
 
     names: by which the page may be addressed, beside IP addresses. addresses: any IP address may stand in Host (a name
-    is what rebinding needs); False: those of this machine alone. secure: the page is served over TLS. proxy: address of
-    a reverse proxy, whose word on the client's address and on TLS is taken.
+    is what rebinding needs); False: those of this machine alone. secure: the page is served over TLS.
     """
 
     token: str
     names: Collection[str]
     addresses: bool
-    tokens: TokenFile | None = None
     secure: bool = False
-    proxy: str = ""
-    records: Records = Records()
-    wrong: WrongTokens = field(default_factory=WrongTokens)
 
     def knows(self, host: str) -> bool:
         """Return whether a Host header is one of ours."""
@@ -64,24 +52,13 @@ class AccessRules:
             return name in self.names
         return self.addresses or address.is_loopback
 
-    def visitor(self, token: str) -> Visitor | None:
-        """Return who opens the page with a token, in a time that does not depend on how much of it is right."""
-        if self.tokens is not None:
-            return self.tokens.visitor(token)
-        if not self.token:
-            return LOCAL
-        return LINK if secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode()) else None
+    def opens(self, token: str) -> bool:
+        """Return whether a token is right, in a time that does not depend on how much of it is."""
+        return not self.token or secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
-    def address(self, scope: Scope) -> str:
-        """Return the client's address, as the reverse proxy gives it where the request came through that."""
-        peer = str(scope["client"][0])
-        named = Headers(scope=scope).get("x-forwarded-for", "") if self.proxy and peer == self.proxy else ""
-        return named.rpartition(",")[2].strip()[:45] or peer
-
-    def over_tls(self, scope: Scope) -> bool:
-        """Return whether the browser's connection is encrypted."""
-        behind = bool(self.proxy) and scope["client"][0] == self.proxy
-        return self.secure or (behind and Headers(scope=scope).get("x-forwarded-proto", "") == "https")
+    def over_tls(self, headers: Headers) -> bool:
+        """Return whether the browser's connection is encrypted, as far as we or a reverse proxy know."""
+        return self.secure or headers.get("x-forwarded-proto", "") == "https"
 
 
 class Guard:
@@ -93,11 +70,11 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http":
+            await self._app(scope, receive, send)
             return
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._rules.records.request(scope, self._rules.address(scope), message["status"])
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -119,20 +96,8 @@ class Guard:
             return 403, "another site asked for this: open the console's own page"
         if scope["method"] not in ("GET", "HEAD") and (fault := _foreign(headers, host)):
             return 403, fault
-        return None if path in OPEN_PATHS else self._admitted(scope, path, cookie_in(headers, host))
-
-    def _admitted(self, scope: Scope, path: str, token: str) -> tuple[int, str] | None:
-        """Find out whose request this is, and return why it is refused, None = it is not."""
-        visitor = self._rules.visitor(token)
-        if visitor is None:
-            if token and self._rules.wrong.wrong(self._rules.address(scope), token):
-                self._rules.records.wrong_token(self._rules.address(scope))
-            return 401, ("your token is wrong, has expired or was revoked: ask whoever made it for another"
-                         if self._rules.tokens is not None else
-                         "open the whole link that the terminal shows: it ends with the token")
-        scope[VISITOR] = visitor
-        if not visitor.may(need := need_of(scope["method"], path)):
-            return 403, f"{visitor.user} has no token for this: it needs the role {need}"
+        if path not in OPEN_PATHS and not self._rules.opens(cookie_in(headers, host)):
+            return 401, "open the whole link that the terminal shows: it ends with the token"
         return None
 
 
@@ -153,12 +118,6 @@ def cookie_of(host: str) -> str:
     """
     port = host.rpartition(":")[2]
     return f"eqa_console_{port if port.isdecimal() else 80}"
-
-
-def visitor_of(scope: Scope) -> Visitor:
-    """Return whose request this is, of one that the guard has let through."""
-    found: Any = scope.get(VISITOR, LOCAL)
-    return found if isinstance(found, Visitor) else LOCAL
 
 
 def cookie_in(headers: Headers, host: str) -> str:

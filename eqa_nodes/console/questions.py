@@ -73,7 +73,7 @@ class Questions:
                 raise RequestRefused(f"there is no question {number} (any more)", 404)
             return self._entries[number]
 
-    def put(self, text: str, may_explore: bool = True, show: bool = False, user: str = "") -> Entry:
+    def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
         """Put a question into the line. Raises RequestRefused: it is no question, or too many wait."""
         try:
             text = check_question(text)
@@ -84,7 +84,7 @@ class Questions:
                 raise RequestRefused(f"{MAX_WAITING} questions wait already: wait for an answer, or take one back")
             question = self._options.template._replace(text=text, id=f"console-{self._next}", may_explore=may_explore,
                                                        show=show)
-            entry = self._entries[self._next] = Entry(self._next, question, user=user)
+            entry = self._entries[self._next] = Entry(self._next, question)
             self._next += 1
             for old in [e.id for e in self._entries.values() if e.state == ENDED][:-KEPT]:
                 del self._entries[old]
@@ -113,26 +113,25 @@ class Questions:
         if robot is not None:
             robot.stop()
 
-    def holders(self) -> set[str]:
-        """Return the users of whom a question waits or runs, those that are paused left out."""
-        return {entry.user for entry in self.entries() if entry.state != ENDED and not entry.paused}
+    def busy(self) -> bool:
+        """Return whether a question waits or runs; those that are paused do not count."""
+        return any(entry.state != ENDED and not entry.paused for entry in self.entries())
 
-    def pause(self, user: str) -> None:
-        """Call a user's questions off, and ask them again after `resume`; the robot stands still for them."""
+    def pause(self) -> None:
+        """Call the questions off, and ask them again after `resume`; the robot stands still for them."""
         with self._turn:
             for entry in self._entries.values():
-                if entry.user == user and entry.state != ENDED and not entry.stopping:
+                if entry.state != ENDED and not entry.stopping:
                     entry.paused = True
                     if entry.given:
                         entry.cancel.set()
         self._feed.ring()
 
-    def resume(self, user: str) -> None:
-        """Ask a user's paused questions again, in their order."""
+    def resume(self) -> None:
+        """Ask the paused questions again, in their order."""
         with self._turn:
             for entry in self._entries.values():
-                if entry.user == user and entry.paused:
-                    entry.paused = False
+                entry.paused = False
             self._turn.notify_all()
         self._feed.ring()
 

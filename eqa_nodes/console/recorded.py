@@ -43,7 +43,6 @@ class RecordedRobot:
         """
         self.place, self.live = name, Live(ring)
         self.pictures = self.clouds = 0
-        self.changed: Callable[[str, list[str]], None] = lambda node, names: None
         self._listener: Callable[[Progress], None] = lambda progress: None
         self._turn, self._waiting, self._stops = threading.Lock(), list[object](), 0
         self._views: OrderedDict[tuple[int, int], Keyframe] = OrderedDict()  # by id and stamp: each choice of

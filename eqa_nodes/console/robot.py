@@ -10,7 +10,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.serialization import deserialize_message
 
@@ -61,7 +60,6 @@ class RosRobot:
         self.place, self._ring = place, ring
         self.live = Live(ring)
         self.episodes = threading.Event()  # set when an episode has begun
-        self.changed: Callable[[str, list[str]], None] = lambda node, names: None  # parameters, by somebody
         self.inquired: Callable[[Inquiry], None] = lambda inquiry: None  # may not wait: it is the thread of the topics
         self._newest: dict[str, bytes] = {}
         self.pictures = self.clouds = 0
@@ -141,13 +139,8 @@ class RosRobot:
                 node.create_subscription(interface(topic.type), topic.name, take,
                                          qos(_KINDS.get(key, topic.qos), reliable=topic.qos != "frame"),
                                          raw=key in _NEWEST)
-        node.create_subscription(ParameterEvent, "/parameter_events", self._parameters, 100)
         self._look = node.create_timer(_LOOK_S, partial(self._look_for_compressed, node),
                                        clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def _parameters(self, event: Any) -> None:
-        if event.changed_parameters:  # new ones are those of a node that starts
-            self.changed(str(event.node), [str(p.name) for p in event.changed_parameters])
 
     def _look_for_compressed(self, node: Any) -> None:
         """Hear compressed pictures where nobody publishes the others: republishers work only for who listens."""

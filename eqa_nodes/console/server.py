@@ -9,44 +9,43 @@ import socket
 import ssl
 import threading
 import time
-from functools import partial
-from typing import Any
+from collections.abc import Collection
+from pathlib import Path
 
 import uvicorn
 
+from eqa_nodes.console.gate import Gated
 from eqa_nodes.console.guard import AccessRules
-from eqa_nodes.console.tls import HANDSHAKE_S
 from eqa_nodes.console.web import Page
 from eqa_nodes.core.errors import ConfigError, NodeLost
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 _START_S, _CLOSE_S = 30.0, 2.0
-_BACKLOG = 128  # connections that wait to be taken
+_BACKLOG = 128  # connections that wait to be accepted
 
 
-def rules_for(host: str, ask_token: bool, **more: Any) -> AccessRules:
+def rules_for(host: str, ask_token: bool, names: Collection[str] = (), secure: bool = False) -> AccessRules:
     """Return who may see a page that is served on this address: others than this machine need a token.
 
-    more: fields of AccessRules; `names` are added to those of this machine.
+    names: of the page, beside those of this machine. secure: it is served over TLS.
     """
     local, own = host in LOCAL, socket.gethostname().lower()
-    names = {"localhost"} if local else {"localhost", host.lower(), own, f"{own}.local"}
-    names |= {name.lower() for name in more.pop("names", ())}
-    needed = more.get("tokens") is None and (ask_token or not local)
-    return AccessRules(secrets.token_urlsafe(24) if needed else "", names, not local, **more)
+    known = {"localhost"} if local else {"localhost", host.lower(), own, f"{own}.local"}
+    return AccessRules(secrets.token_urlsafe(24) if ask_token or not local else "",
+                       known | {name.lower() for name in names}, not local, secure)
 
 
 class ConsoleServer:
-    """The running server; use `close` at the end. Raises ConfigError when the address cannot be listened on."""
+    """The running server; use `close` at the end."""
 
-    def __init__(self, page: Page, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
-        """port: 0 = any free one. tls: None = plain HTTP."""
-        self._page, self._tls = page, tls
-        self._socket = listening(host, port)
-        self.url = address("https" if tls else "http", host, self._socket) + _entrance(page.rules)
+    def __init__(self, page: Page, host: str, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+        """host: as the address shows it. listener: of `listening`. tls: None = plain HTTP."""
+        self._page, self._socket = page, listener  # the token stands behind #, which browsers send to nobody
+        self.address = address("https" if tls else "http", host, listener)
+        self.url = self.address + (f"enter#{page.rules.token}" if page.rules.token else "")
         config = uvicorn.Config(
             page.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
-            lifespan="off", ws="none", loop="asyncio", http=page.gate.protocol(), proxy_headers=False,
+            ws="none", loop="asyncio", http=Gated, proxy_headers=False,
             timeout_graceful_shutdown=1)  # no log shows anyone's questions, or a line for each malformed request
         config.load()
         config.ssl = tls
@@ -60,10 +59,7 @@ class ConsoleServer:
             time.sleep(0.01)
 
     async def _serve(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._tls is not None:  # uvicorn leaves a client a minute for its handshake, in which the gate cannot see it
-            loop.create_server = partial(  # type: ignore[method-assign]
-                loop.create_server, ssl_handshake_timeout=HANDSHAKE_S)
+        self._page.gate.watch(asyncio.get_running_loop())
         await self._server.serve(sockets=[self._socket])
 
     def close(self) -> None:
@@ -90,9 +86,20 @@ def address(scheme: str, host: str, listener: socket.socket) -> str:
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{listener.getsockname()[1]}/"
 
 
-def _entrance(rules: AccessRules) -> str:
-    """Return what follows the address in the link; the token stands behind #, which browsers send to nobody."""
-    return f"enter#{rules.token}" if rules.token else "enter" if rules.tokens is not None else ""
+def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
+    """Return what serves a certificate with its chain and its key, both PEM, from TLS 1.2 on. Raises ConfigError."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(cert, key, _no_password)
+    except OSError as error:  # of ssl too
+        raise ConfigError(f"{cert} and {key} cannot be served as a certificate and its key ({error}): name a chain and "
+                          "the key that belongs to it, both in PEM, with --tls-cert and --tls-key") from error
+    return context
+
+
+def _no_password() -> str:
+    raise ConfigError("the key is encrypted, and nobody is there to type its password: decrypt it (openssl pkey -in "
+                      "KEY -out NEW), and let only this user read it")
 
 
 def _own_address() -> str:

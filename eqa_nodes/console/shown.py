@@ -52,7 +52,7 @@ def shown_entry(entry: Entry) -> Plain:
     answer = shown_answer(entry.answer) if entry.answer else {}
     return {"id": entry.id, "question": entry.question.text, "explore": entry.question.may_explore,
             "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "paused": entry.paused,
-            "user": entry.user, "progress": progress,
+            "progress": progress,
             "trouble": entry.trouble, "replay": entry.replay, **answer, "proofs": list(map(_proof, entry.proofs))}
 
 

@@ -29,8 +29,8 @@ class Spoken:
         with self._turn():
             return MOST_S
 
-    def words(self, wav: object) -> tuple[str, float]:
-        """Return the words of a recording and its seconds. wav: a WAV file in base64. Raises EqaError."""
+    def words(self, wav: object) -> str:
+        """Return the words of a recording. wav: a WAV file in base64. Raises EqaError."""
         if not isinstance(wav, str):
             raise RequestRefused("a recording is a WAV file in base64", 400)
         try:
@@ -40,7 +40,7 @@ class Spoken:
         except EqaError as error:
             raise RequestRefused(str(error), 400) from error
         with self._turn() as recogniser:
-            return words_of(recogniser, sound), sound.seconds
+            return words_of(recogniser, sound)
 
     @contextmanager
     def _turn(self) -> Iterator[Recogniser]:

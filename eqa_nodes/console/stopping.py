@@ -1,18 +1,18 @@
-"""What stops the robot: a stop of the page, which waits for nothing else, and an operator whose pages fell silent."""
+"""What stops the robot: a stop of the page, which waits for nothing else, and pages that all fell silent."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from eqa_nodes.core.errors import ConfigError, EqaError
 
 LEAST_S, MOST_S = 2.0, 3600.0  # of silence before something is done
 REPORT, PAUSE, STOP = "report", "pause", "stop"
-PAGE_LOST = {REPORT: "the question goes on", PAUSE: "the robot stands still until a page of theirs is back",
+PAGE_LOST = {REPORT: "the question goes on", PAUSE: "the robot stands still until a page is back",
              STOP: "the robot was stopped"}
 USUAL_S = 10.0  # of silence, where nothing else is set: a page that loads again or a phone that changes its network
 _LOOKS = 4  # how often within that time it is looked whether a page is there
@@ -49,25 +49,21 @@ def check_limit(limit_s: float) -> None:
 
 
 class DeadMan:
-    """Notices that no page of a user who has asked something has shown itself for a while, and does what is set.
+    """Notices that no page has shown itself for a while although a question waits or runs, and does what is set.
 
-    Use `close` at the end. trouble: what pages show of it, "" = all holders are there.
+    Use `close` at the end. trouble: what pages show of it, "" = a page is there.
     """
 
-    def __init__(self, limit_s: float, holders: Callable[[], Collection[str]],
-                 acts: Mapping[str, Callable[[str], None]], does: str = STOP,
-                 now: Callable[[], float] = time.monotonic) -> None:
-        """limit_s: 0 = never. holders: the users whose questions wait or run. does: a key of PAGE_LOST.
+    def __init__(self, limit_s: float, busy: Callable[[], bool], acts: Mapping[str, Callable[[], None]],
+                 does: str = STOP, now: Callable[[], float] = time.monotonic) -> None:
+        """limit_s: 0 = never. busy: whether a question waits or runs. does: a key of PAGE_LOST.
 
-        acts: pause and stop, and "back" for the return of a user; each gets the user. Raises ConfigError.
+        acts: pause and stop, and "back" for the return of a page. Raises ConfigError.
         """
         check_limit(limit_s)
         self.limit_s, self.does, self.trouble = limit_s, does, ""
-        self.told: Callable[[str, str], None] = lambda user, outcome: None  # whoever keeps a log of it
-        self._holders, self._acts, self._now = holders, acts, now
-        self._last: dict[str, float] = {}
-        self._began = now()
-        self._lost: set[str] = set()
+        self._busy, self._acts, self._now = busy, acts, now
+        self._last, self._lost = now(), False
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="dead man", daemon=True)
@@ -77,41 +73,36 @@ class DeadMan:
         if self.limit_s:
             self._thread.start()
 
-    def alive(self, user: str = "") -> None:
-        """A page of a user has shown itself."""
+    def alive(self) -> None:
+        """A page has shown itself."""
         with self._lock:
-            self._last[user] = self._now()
-            back = user in self._lost
-            self._lost.discard(user)
+            self._last = self._now()
+            back, self._lost = self._lost, False
         if back:
             self.trouble = ""
-            self._acts["back"](user)
-            self.told(user, "back")
+            self._acts["back"]()
 
     def look(self) -> None:
-        """Do what is set for users whose pages are silent; what fails is tried again at the next look."""
-        now, holders = self._now(), self._holders()
+        """Do what is set while all pages are silent; what fails is tried again at the next look."""
+        busy = self._busy()
         with self._lock:
-            silent = [user for user in holders if now - self._last.get(user, self._began) > self.limit_s]
-            new = [user for user in silent if user not in self._lost]
-            self._lost.update(new)
-        for user in silent if self.does != REPORT else new:
-            self._act(user, user in new)
+            if not busy or self._now() - self._last <= self.limit_s:
+                return
+            self._lost = True
+        self._act()
 
     def close(self) -> None:
         """Watch no longer."""
         self._ended.set()
 
-    def _act(self, user: str, new: bool) -> None:
-        who = f"no page of {user or 'the operator'} was there for {self.limit_s:g} s"
+    def _act(self) -> None:
+        silent = f"no page was open for {self.limit_s:g} s"
         try:
             if self.does != REPORT:
-                self._acts[self.does](user)
-            self.trouble = f"{who}: {PAGE_LOST[self.does]}"
+                self._acts[self.does]()
+            self.trouble = f"{silent}: {PAGE_LOST[self.does]}"
         except EqaError as error:
-            self.trouble = f"{who}, and the robot could not be stopped: {error}"
-        if new:
-            self.told(user, self.trouble)
+            self.trouble = f"{silent}, and the robot could not be stopped: {error}"
 
     def _watch(self) -> None:
         while not self._ended.wait(self.limit_s / _LOOKS):

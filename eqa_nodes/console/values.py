@@ -37,7 +37,6 @@ class WatchedRobot(Protocol):
     live: Live  # what happened since the newest question, whoever asked it
     pictures: int  # of the camera, so far
     clouds: int  # reconstructions that were received, so far
-    changed: Callable[[str, list[str]], None]  # is called with a node and the names of its parameters that changed
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
         """Ask and wait for the answer; setting `cancel` calls this question off. Raises EqaError."""
@@ -97,6 +96,5 @@ class Entry:
     place: str = ""
     replay: str = ""
     stopping: bool = False  # it was called off, and its end is awaited
-    user: str = ""  # who asked
-    paused: bool = False  # it waits for a page of that user, and is asked again then
+    paused: bool = False  # it waits until a page is open, and is asked again then
     cancel: threading.Event = field(default_factory=threading.Event)

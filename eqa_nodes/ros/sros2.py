@@ -62,8 +62,6 @@ CLIENTS: dict[str, Client] = {
         frames=("color", "depth", "camera_info"))),
 }
 
-AUDITOR = "eqa_console"  # writes down who changed parameters
-
 
 class NodePermissions(NamedTuple):
     """The permissions of one node, by topic and service names: relative, absolute, and ~/ for private names."""
@@ -97,8 +95,7 @@ def rights_of(name: str, world: str = "") -> NodePermissions:
     return NodePermissions(
         frozenset({TOPICS[key].name for key in says} | {"/parameter_events"}
                   | (set() if client else {"/rosout", TRANSITION_EVENT})),
-        frozenset({TOPICS[key].name for key in subscribed} | {TOPICS["clock"].name} | cameras
-                  | ({"/parameter_events"} if name == AUDITOR else set())),
+        frozenset({TOPICS[key].name for key in subscribed} | {TOPICS["clock"].name} | cameras),
         frozenset({SERVICES[key].name for key in spec.serves if key in SERVICES} | own),
         frozenset(SERVICES[key].name for key in calls if key in SERVICES),
         frozenset(ACTIONS[key].name for key in spec.serves if key in ACTIONS),

@@ -1,4 +1,4 @@
-"""TLS: from 1.2 on, wrong files by name, a renewed certificate without a restart."""
+"""TLS: from 1.2 on, wrong files by name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from tests.fixtures.needs import need_console
 need_console()
 
 import http.client
-import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -18,12 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.chaos.fleet.certificates import HAVE, make_certificate, make_expired
 from eqa_nodes.cli import main
-from eqa_nodes.console.server import rules_for
-from eqa_nodes.console.tls import Certificate, checked
+from eqa_nodes.console.server import rules_for, tls_context
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.testing.waiting import WAIT_S
+from tests.fixtures.certificates import HAVE, make_certificate
 from tests.fixtures.console_server import serving
 
 pytestmark = pytest.mark.skipif(not HAVE, reason="openssl is not installed: apt install openssl")
@@ -50,9 +47,8 @@ def of_version(version: ssl.TLSVersion) -> ssl.SSLContext:
 
 
 def test_a_page_is_served_over_tls_and_its_cookie_is_secure(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    certificate = Certificate(*files)
     rules = rules_for("127.0.0.1", True, secure=True)
-    with serving(tmp_path, rules, tls=certificate.context) as (server, _, robot):
+    with serving(tmp_path, rules, tls=tls_context(*files)) as (server, _, robot):
         assert server.url.startswith("https://127.0.0.1:")
         host = server.url.split("/")[2]
         with closing(http.client.HTTPSConnection(host, timeout=WAIT_S, context=trusting(files[0]))) as connection:
@@ -74,27 +70,6 @@ def test_a_page_is_served_over_tls_and_its_cookie_is_secure(tmp_path: Path, file
                     assert of_version(version).wrap_socket(plain).version() == "TLSv1.2"
 
 
-def test_a_renewed_certificate_is_served_without_a_restart(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    certificate, (newer, its_key) = Certificate(*files), make_certificate(tmp_path, "renewed")
-    with serving(tmp_path, tls=certificate.context) as (server, _, _):
-        name, port = server.url.split("/")[2].split(":")
-
-        def served() -> bytes:
-            return ssl.get_server_certificate((name, int(port)), timeout=WAIT_S).encode()
-
-        before = served()
-        assert not certificate.renew()
-        shutil.copy(newer, files[0])  # the key comes a moment later, as from many a script
-        assert not certificate.renew() and "the new certificate is not used" in certificate.trouble
-        assert served() == before
-        shutil.copy(its_key, files[1])
-        assert certificate.renew() and certificate.trouble == ""
-        assert served() != before and served().split() == newer.read_bytes().split()
-        files[1].unlink()
-        assert not certificate.renew() and "cannot be read" in certificate.trouble
-        assert served().split() == newer.read_bytes().split()
-
-
 def test_what_cannot_be_served_is_named(tmp_path: Path, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
                                         ) -> None:
     cert, key = files
@@ -103,23 +78,11 @@ def test_what_cannot_be_served_is_named(tmp_path: Path, files: tuple[Path, Path]
     subprocess.run(["openssl", "pkey", "-in", key, "-aes128", "-passout", "pass:secret", "-out", locked], check=True)
     text = tmp_path / "text"
     text.write_text("hello")
-    for files_, says in (((cert, other), "is not that of the certificate"), ((text, text), "in PEM"),
-                         ((cert, tmp_path / "none"), "cannot be read: No such file"), ((cert, locked), "encrypted"),
-                         (make_expired(tmp_path), "has expired: renew it")):
+    for files_, says in (((cert, other), "(?i)key.values.mismatch.*belongs to it"), ((text, text), "in PEM"),
+                         ((cert, tmp_path / "none"), "No such file"), ((cert, locked), "encrypted")):
         with pytest.raises(ConfigError, match=says):
-            checked(*files_)
+            tls_context(*files_)
     assert main(["console", "--tls-cert", str(cert)]) == 2
     assert "belong together" in capsys.readouterr().err
     assert main(["console", "--tls-cert", str(cert), "--tls-key", str(other)]) == 2
-    assert "is not that of the certificate" in capsys.readouterr().err
-
-
-def test_an_end_that_is_near_is_told(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    certificate = Certificate(*files)
-    assert certificate.trouble == ""
-    end = certificate._until
-    for left_days, says in ((13.5, "expires in 14 days; renew it"), (-1.0, "has expired: browsers warn; renew it")):
-        monkeypatch.setattr("eqa_nodes.console.tls.time.time", lambda left=left_days: end - left * 86400.0)
-        assert not certificate.renew() and says in certificate.trouble
-    os.utime(files[0])  # the same file again
-    assert certificate.renew() and "has expired" in certificate.trouble
+    assert "cannot be served as a certificate and its key" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from pathlib import Path
 from eqa_nodes.core.errors import ConfigError, unknown
 
 # Name of a drill -> its module, whose function `drill` carries it out.
-DRILLS = ("memory", "endpoint", "clock", "console", "services")
+DRILLS = ("memory", "endpoint", "clock", "services")
 
 
 @dataclass

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from eqa_nodes.console.gate import Gate
 from eqa_nodes.console.human.desk import Desk, ImageFile, PersonRequest
 from eqa_nodes.console.replies import Json
-from eqa_nodes.console.server import ConsoleServer, rules_for
+from eqa_nodes.console.server import ConsoleServer, listening, rules_for
 from eqa_nodes.console.web import application, page, picture
 
 HOST = "127.0.0.1"
@@ -43,4 +43,4 @@ class PersonServer(ConsoleServer):
 
     def __init__(self, desk: Desk, port: int = 0) -> None:
         """port: 0 = any free one."""
-        super().__init__(PersonPage(desk), HOST, port)
+        super().__init__(PersonPage(desk), HOST, listening(HOST, port))

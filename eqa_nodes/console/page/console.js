@@ -194,7 +194,7 @@ function card(entry) {
   const made = make("article", { className: "card entry " + entry.state }, head);
   if (entry.state === "waiting") {
     head.append(takeBack(entry, "Take back"));
-    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started" : entry.paused ? "paused: no page of the one who asked is open"
+    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started" : entry.paused ? "paused until a page is open"
       : entry.progress?.place ? `waits at place ${entry.progress.place}` : "waits for its turn" }));
   } else if (entry.state === "asking") {
     const p = entry.progress;

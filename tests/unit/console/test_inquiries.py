@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.console.access import ASK, STOP, need_of
 from eqa_nodes.console.shown import shown_live
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.testing.waiting import WAIT_S
@@ -53,10 +52,6 @@ def test_it_goes_with_its_deadline_the_end_of_the_question_and_the_next_one(tmp_
         robot.inquire(MAY_I)
         robot.live.began("another question")
         assert robot.live.inquiry() is None
-
-
-def test_who_may_ask_may_reply_and_who_may_only_stop_may_not() -> None:
-    assert need_of("POST", "/inquiries/a1") == ASK and need_of("POST", "/questions/3/cancel") == STOP
 
 
 def test_before_the_robot_is_there_nothing_takes_a_reply(tmp_path: Path) -> None:

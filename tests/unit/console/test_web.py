@@ -26,7 +26,7 @@ from eqa_nodes.bench.running.predictions import PREDICTIONS
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.console.feed import READERS
 from eqa_nodes.console.guard import cookie_of
-from eqa_nodes.console.server import ConsoleServer, rules_for
+from eqa_nodes.console.server import listening, rules_for
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.testing.waiting import WAIT_S
 from tests.fixtures.console_server import STORY, ended, serving
@@ -238,10 +238,10 @@ def test_an_open_address_asks_for_a_token_and_knows_its_names() -> None:
 
 
 def test_a_taken_port_is_one_line_with_the_remedy(tmp_path: Path) -> None:
-    with serving(tmp_path) as (server, page, _):
+    with serving(tmp_path) as (server, _, _robot):
         port = int(server.url.rstrip("/").rpartition(":")[2])
         with pytest.raises(ConfigError, match="another --port"):
-            ConsoleServer(page, "127.0.0.1", port)
+            listening("127.0.0.1", port)
 
 
 def test_too_many_readers_are_refused_and_those_who_leave_make_room(tmp_path: Path) -> None:
