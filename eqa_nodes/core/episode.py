@@ -176,13 +176,17 @@ class Episode:
         return True
 
     def _looked_again(self) -> bool:
-        """Drive to where the policy wants to look again; False where it does not, or where that fails.
+        """Drive to where the policy wants to look again, and remember what shows there; False where it does not, or
+        where that fails.
 
         Then the answer, which was sure enough without it, stays, and its message says why it was not confirmed.
         """
         try:
             confirm = self.ports.explorer.confirm(self.question, self.views.in_order(), self._looking.regions)
-            return self.drives.to(self.legs.within(confirm))
+            if not self.drives.to(self.legs.within(confirm)):
+                return False
+            self.ports.memory.keep()
+            return True
         except EqaError as error:
             if error.code not in UNDRIVEN:
                 raise

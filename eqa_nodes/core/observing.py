@@ -28,6 +28,7 @@ class Remembering:
         tell: gets a line when the map is found among the known ones (memory.relocalise).
         """
         self.store, self.labels = store, labels
+        self.stored: Callable[[Keyframe], None] = lambda keyframe: None  # gets each new keyframe
         self.relocaliser = Relocaliser(store, tell)
         self._perceiver = perceiver
         self._failure: StorageError | None = None
@@ -51,6 +52,8 @@ class Remembering:
             keyframe = self.store.take(frame, labels)
             if self.store.config.relocalise:
                 self.relocaliser.saw(frame.stamp_ns, keyframe is not None)
+            if keyframe is not None:
+                self.stored(keyframe)
             return keyframe
         except StorageError as error:
             self._failure = error
@@ -67,6 +70,11 @@ class Remembering:
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the later keyframes of this episode, oldest first. Raises StorageError."""
         return self._sound().since(keyframe_id)
+
+    def keep(self) -> None:
+        """Remember the newest frame, also where it shows nothing new. Raises StorageError."""
+        if (keyframe := self._sound().keep()) is not None:
+            self.stored(keyframe)
 
     def _sound(self) -> MemoryStore:
         if self._failure is not None:

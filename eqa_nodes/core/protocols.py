@@ -83,6 +83,9 @@ class Memory(Protocol):
     def since(self, keyframe_id: int) -> list[Keyframe]:
         """Return the keyframes of this episode with a larger id, oldest first."""
 
+    def keep(self) -> None:
+        """Remember what is in view now as a keyframe, also where it shows nothing new."""
+
 
 class Answerer(Protocol):
     """Judges views and answers. Raises ModelError (BudgetSpent) when the model fails."""

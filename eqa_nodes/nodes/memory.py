@@ -38,6 +38,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self._believed_ns = -1  # the stamp of the newest frame that was taken in
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
+        self.serve("keep_view", self._keep)
         self.serve("forget", self._forget)
         self.diagnostics.add("relocalisation", self._relocalisation)
         self.out("keyframes")  # listeners find the topic before the first view
@@ -52,8 +53,10 @@ class MemoryNode(ObserverNode[MemorySettings]):
             self.store.close()
             self.store = self.memory = None
         self._open(episode.episode_id)
-        self.memory = Remembering(self.store, tell=self._tell) if self.store is not None else None
+        self.memory = None
         if self.store is not None:
+            self.memory = Remembering(self.store, tell=self._tell)
+            self.memory.stored = lambda keyframe: self.send("keyframes", convert.keyframe_msg(keyframe))
             later = self.store.set_now(self._clock_ns())
             if later:
                 self.count(f"memory {self.store.path} holds {later} views that are stamped after now, and are not "
@@ -100,10 +103,8 @@ class MemoryNode(ObserverNode[MemorySettings]):
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
         memory = self._remembering()
-        keyframe = memory.take(frame, labels)
+        memory.take(frame, labels)
         self._believed_ns = frame.stamp_ns
-        if keyframe is not None:
-            self.send("keyframes", convert.keyframe_msg(keyframe))
 
     def _open(self, episode_id: str) -> None:
         if episode_id and self.store is None:
@@ -125,6 +126,11 @@ class MemoryNode(ObserverNode[MemorySettings]):
             response.found, response.text, response.confidence = True, recollection.text, recollection.confidence
             response.verify = recollection.verify
             response.evidence = [convert.evidence_msg(e) for e in recollection.evidence]
+        return response
+
+    def _keep(self, request: Any, response: Any) -> Any:
+        self._remembering().keep()
+        response.success = True
         return response
 
     def _forget(self, request: Any, response: Any) -> Any:

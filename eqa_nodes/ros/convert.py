@@ -64,6 +64,9 @@ def raise_remote(response: Any) -> None:
     if hasattr(response, "result"):  # of a service that ROS itself defines
         if not response.result.successful:
             raise RemoteError(ErrorCode.INTERNAL, response.result.reason)
+    elif hasattr(response, "success"):
+        if not response.success:
+            raise RemoteError(ErrorCode.INTERNAL, response.message)
     elif response.error_code:
         raise RemoteError(ErrorCode(response.error_code), response.error_message)
 
@@ -72,6 +75,8 @@ def report(response: Any, error: EqaError) -> Any:
     """Write a failure into a response and return it."""
     if hasattr(response, "result"):
         response.result.successful, response.result.reason = False, stored(str(error))
+    elif hasattr(response, "success"):
+        response.success, response.message = False, stored(str(error))
     else:
         response.error_code, response.error_message = int(error.code), stored(str(error))
     return response

@@ -134,6 +134,7 @@ SERVICES: dict[str, Port] = {
     "reset_episode": Port("reset_episode", "eqa_interfaces/srv/ResetEpisode"),
     "recall": Port("recall", "eqa_interfaces/srv/Recall"),
     "recollect": Port("recollect", "eqa_interfaces/srv/Recollect"),
+    "keep_view": Port("keep_view", "std_srvs/srv/Trigger"),
     "forget": Port("forget", "eqa_interfaces/srv/Forget"),
     "choose_goal": Port("choose_goal", "eqa_interfaces/srv/ChooseGoal"),
     "rank_regions": Port("rank_regions", "eqa_interfaces/srv/RankRegions"),
@@ -212,7 +213,7 @@ NODES: dict[str, NodeSpec] = {
     "memory": NodeSpec(
         "eqa_nodes.nodes.memory:MemoryNode", publishes=("keyframes",), frames=("color", "depth", "camera_info"),
         subscribes=("labels", "label_table", "detected", "detected_table"),
-        serves=("reset_memory", "recall", "recollect", "forget")),
+        serves=("reset_memory", "recall", "recollect", "keep_view", "forget")),
     "perception": NodeSpec(
         "eqa_nodes.nodes.perception:PerceptionNode", publishes=("detected", "detected_table", "detections"),
         frames=("color", "depth", "camera_info"), subscribes=("labels", "label_table"), serves=("reset_perception",)),
@@ -250,7 +251,8 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
         serves=("ask", "reset_episode", "reply"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
-               "reset_reconstructor", "recall", "recollect", "choose_goal", "rank_regions", "assess_views", "advise",
+               "reset_reconstructor", "recall", "recollect", "keep_view", "choose_goal", "rank_regions", "assess_views",
+               "advise",
                "answer_question",
                "drive_to_pose", "look_around", "allow_drive", "allow_spending"),
         threads=4),

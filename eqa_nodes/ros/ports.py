@@ -34,7 +34,7 @@ class RosMemory:
 
     def __init__(self, node: EqaNode) -> None:
         self._client, self._past = node.remote("recall"), node.remote("recollect")
-        self._node = node
+        self._keep, self._node = node.remote("keep_view"), node
 
     def recollect(self, question: str) -> Recollection | None:
         response = self._past.call(self._deadline(), question=question)
@@ -57,6 +57,9 @@ class RosMemory:
     def since(self, keyframe_id: int) -> list[Keyframe]:
         response = self._client.call(self._deadline(), since_keyframe=keyframe_id, in_order=True)
         return [messages.keyframe_of(k) for k in response.keyframes]
+
+    def keep(self) -> None:
+        self._keep.call(self._deadline())
 
     def _deadline(self) -> float:
         return float(self._node.config.node.call_deadline_s)

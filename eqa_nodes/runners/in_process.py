@@ -38,6 +38,7 @@ from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.perception import open_perceiver, open_texts
 from eqa_nodes.registry.answerers import answerer_of
 from eqa_nodes.registry.policies import make_policy
@@ -58,6 +59,7 @@ class Body:
     def __init__(self, simulator: Simulator, floors: Storeys, memory: Remembering) -> None:
         self._simulator, self.floors, self.memory = simulator, floors, memory
         self._observing = Observing(floors, memory)
+        memory.stored = self._stored
         self.trace = EpisodeTrace()
 
     def begin(self, episode: EpisodeSetup) -> None:
@@ -92,10 +94,11 @@ class Body:
     def _take(self, step: Step) -> None:
         self.step, frame = step, step.frame
         self.trace.poses.append((frame.stamp_ns, frame.pose))
-        keyframe = self._observing.take(frame, self._simulator.labels() if self.memory.labels else {})
-        if keyframe is not None:
-            self.trace.keyframes.append(keyframe)
-            self._keep_moment(b"")
+        self._observing.take(frame, self._simulator.labels() if self.memory.labels else {})
+
+    def _stored(self, keyframe: Keyframe) -> None:
+        self.trace.keyframes.append(keyframe)
+        self._keep_moment(b"")
 
     def decides(self, decision: TraceDecision) -> None:
         """Keep a decision, with what the robot saw and knew when it was made."""

@@ -63,7 +63,7 @@ def _on_the_way(prediction: Prediction, trace: EpisodeTrace) -> Iterator[str]:
     yield f"{'Then it' if turned else 'The robot'} {drive}{chose}."
     if len(choices) > 1:
         aims = [_aim(parted(choice.reason)[0]) for choice in (choices[0], choices[-1])]
-        yield f"Its first choice: it {aims[0]}. Its last: it {aims[1]}."
+        yield f"At first it {aims[0]}. At last it {aims[1]}."
     elif choices:
         yield f"It {_aim(parted(choices[0].reason)[0])}."
     if rooms := _rooms(trace):
@@ -95,10 +95,10 @@ def _end(prediction: Prediction, trace: EpisodeTrace, weak: str) -> Iterator[str
 
 
 def _aim(reason: str) -> str:
-    """Return the first part of a reason: where the robot went, without the numbers that follow."""
+    """Return a reason without how the drive before it ended."""
     for ended in ENDINGS:
         reason = reason.removeprefix(ended)
-    return reason.partition(": ")[0].partition(", out of")[0].rstrip(".")
+    return reason.rstrip(".")
 
 
 def _rooms(trace: EpisodeTrace) -> str:

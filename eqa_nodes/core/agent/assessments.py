@@ -76,9 +76,9 @@ class ViewAssessments:
             self._relevant.pop(i, None)
 
     def proof(self) -> list[Keyframe]:
-        """Return the views that were judged relevant, best first."""
+        """Return the views that were judged relevant, best first; of equals the newest, for it looked more closely."""
         relevant = (self._by_id[i] for i in self._relevant)
-        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
+        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, -a.keyframe_id))
         return [self._relevant[a.keyframe_id] for a in judged]
 
     def leave_to_recall(self) -> None:

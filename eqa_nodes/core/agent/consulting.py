@@ -96,8 +96,8 @@ class Consulting:
             return True
         after = self._said.answer
         agrees = before is not None and not after.abstained and canonical(after.text) == canonical(before.text)
-        if agrees:
-            self._answers.last = before
+        if agrees and before is not None:
+            self._answers.last = replace(before, evidence=after.evidence or before.evidence)  # it saw both
         return agrees
 
     def went(self, decision: Decision) -> None:

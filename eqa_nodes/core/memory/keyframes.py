@@ -166,9 +166,7 @@ class Novelty:
     def reason(self, view: KeyframeCandidate) -> str:
         """Return why the view is new ("place", "direction", "content", "change"), or "" when it is not."""
         c = self.config
-        oldest = view.stamp_ns - round(c.refresh_s * 1e9)
-        near = [v for v in self._around(view.position)
-                if oldest <= v.stamp_ns <= self.until_ns and math.dist(v.position, view.position) <= c.min_move_m]
+        near = self._near(view)
         if not near:
             return "place"
         alike = [v for v in near if _degrees(v.axis, view.axis) <= c.min_turn_deg]
@@ -178,16 +176,30 @@ class Novelty:
             return "content"
         return "change" if self._changed(view, alike) else ""
 
+    def known(self, view: KeyframeCandidate) -> bool:
+        """Return whether a remembered view shows the same image."""
+        same = self._same(view, self._near(view))
+        return bool(same) and min(difference(v.thumb, view.thumb) for v in same) <= self.config.min_change
+
+    def _near(self, view: KeyframeCandidate) -> list[NoveltyView]:
+        oldest = view.stamp_ns - round(self.config.refresh_s * 1e9)
+        return [v for v in self._around(view.position) if oldest <= v.stamp_ns <= self.until_ns
+                and math.dist(v.position, view.position) <= self.config.min_move_m]
+
     def _is_new(self, content: Iterable[str]) -> bool:
         return any(item not in self._content and not self._knows(item) for item in content)
 
     def _changed(self, view: KeyframeCandidate, alike: list[NoveltyView]) -> bool:
-        c = self.config
-        same = [v for v in alike if math.dist(v.position, view.position) <= c.same_move_m
-                and _degrees(v.axis, view.axis) <= c.same_turn_deg]
-        if not same or len(same) > c.max_changes:
+        same = self._same(view, alike)
+        if not same or len(same) > self.config.max_changes:
             return False
-        return min(difference(v.thumb, view.thumb) for v in same) > c.min_change
+        return min(difference(v.thumb, view.thumb) for v in same) > self.config.min_change
+
+    def _same(self, view: KeyframeCandidate, near: list[NoveltyView]) -> list[NoveltyView]:
+        """Return the views that show the same image unless the scene has changed."""
+        c = self.config
+        return [v for v in near if math.dist(v.position, view.position) <= c.same_move_m
+                and _degrees(v.axis, view.axis) <= c.same_turn_deg]
 
     def _in(self, cell: Cell) -> list[NoveltyView]:
         if cell not in self._cells:

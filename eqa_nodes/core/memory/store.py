@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -103,19 +103,40 @@ class MemoryStore(MemoryReader):
         with self._lock:
             frame, labels = self._checked(frame, labels)
             self._maps.saw(frame.stamp_ns)
-            counts = instances(frame, labels, self._config.perception)
-            seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
-            look = KeyframeCandidate(frame, [labels[i] for i in counts], seen)
             self._last_ns = frame.stamp_ns
-            new = bool(self._novelty.reason(look))
-            if not new and not self._is_time(frame):
+            self._passed = None
+            keyframe = self._remember(frame, labels, lambda look: bool(self._novelty.reason(look)))
+            if keyframe is None:
+                self._passed = frame, labels
+            return keyframe
+
+    def keep(self) -> Keyframe | None:
+        """Remember the newest frame though it shows nothing new; None where that, or the same image, is remembered.
+
+        Raises StorageError, ModelError as `take`.
+        """
+        with self._lock:
+            if self._passed is None:
                 return None
-            sighted = self._texts.read(frame, seen()) if new and self._texts is not None else seen()
-            looked = self._look(frame, sighted[:len(seen())])  # a text on nothing is no object that could be gone
-            new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image that proves it
-            keyframe = self._keyframe(frame, sighted) if new else None
-            self._write(frame, keyframe, look.view() if new else None, looked)
-            return None if keyframe is None else moved(keyframe, self._maps.outward())
+            keyframe = self._remember(*self._passed, lambda look: not self._novelty.known(look))
+            self._passed = None
+            return keyframe
+
+    def _remember(self, frame: Frame, labels: Mapping[int, Label],
+                  wanted: Callable[[KeyframeCandidate], bool]) -> Keyframe | None:
+        """Write a frame where it is wanted, or where it shows that an object is gone; and its objects."""
+        counts = instances(frame, labels, self._config.perception)
+        seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
+        look = KeyframeCandidate(frame, [labels[i] for i in counts], seen)
+        new = wanted(look)
+        if not new and not self._is_time(frame):
+            return None
+        sighted = self._texts.read(frame, seen()) if new and self._texts is not None else seen()
+        looked = self._look(frame, sighted[:len(seen())])  # a text on nothing is no object that could be gone
+        new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image that proves it
+        keyframe = self._keyframe(frame, sighted) if new else None
+        self._write(frame, keyframe, look.view() if new else None, looked)
+        return None if keyframe is None else moved(keyframe, self._maps.outward())
 
     def add_many(self, batch: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
         """Write keyframes with their views and embeddings (DIMENSIONS,) in one transaction, without their objects.
@@ -170,6 +191,7 @@ class MemoryStore(MemoryReader):
             self._last_ns = self._last_of_session()
             self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
             self._looked_ns = -1 << 62
+            self._passed: tuple[Frame, Mapping[int, Label]] | None = None  # the newest frame, where it was not new
 
     def _last_of_session(self) -> int:
         return int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ? AND stamp_ns <= ?",
@@ -212,10 +234,13 @@ class MemoryStore(MemoryReader):
                         places_of(frame, self._config.places), geometry_of(frame))
 
     def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> ObjectUpdate:
-        """Return the visible objects; without labels there are none."""
+        """Return the visible objects; without labels there are none. What a frame misses counts once."""
         if frame.labels is None:
             return ObjectUpdate()
-        return self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
+        looked = self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
+        if frame.stamp_ns == self._looked_ns:
+            looked.missed.clear()
+        return looked
 
     def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: ObjectUpdate) -> None:
         """Write a look in one transaction; what is in RAM follows when that has ended."""

@@ -140,8 +140,8 @@ class BestPolicy:
             return Decision(None, "the answer stands")
         best = max(seen, key=lambda a: (a.enough, a.keyframe_id))
         assert best.target is not None
-        if self._shows(situation, best) or any(
-                math.dist(best.target, (p.x, p.y)) < self._c.near_m for p in self._confirmed):
+        hindrance = self._hindrance(situation, best)
+        if not hindrance or any(math.dist(best.target, (p.x, p.y)) < self._c.near_m for p in self._confirmed):
             return Decision(None, "the answer is in view")
         try:
             reach = Reach(situation.grid, situation.pose, self._radius_m)
@@ -156,17 +156,20 @@ class BestPolicy:
             return Decision(None, "the answer stands: looking again is not worth the drive")
         what = best.says or "the thing asked about"
         where = f"from {place.distance_m:.1f} m away" if place.distance_m >= _STEP_M else "from where it stands"
-        return Decision(place.pose, f'looks again {where}, to be sure that it is "{what}"',
+        return Decision(place.pose, f'looks again {where}, because {hindrance}, to be sure that it is "{what}"',
                         (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
 
-    def _shows(self, situation: Situation, view: ViewAssessment) -> bool:
-        """Return whether the robot, as it stands, has a view's target in full view."""
+    def _hindrance(self, situation: Situation, view: ViewAssessment) -> str:
+        """Return why the robot, as it stands, does not have a view's target in full view; "" where it has."""
         pose, target = situation.pose, view.target
         assert target is not None
-        if math.dist(pose[:2], target) > self._c.far_m or facing(pose, *target) > _FULL_VIEW:
-            return False
+        if (off := math.dist(pose[:2], target)) > self._c.far_m:
+            return f"it is {off:.1f} m away"
+        if facing(pose, *target) > _FULL_VIEW:
+            return "the robot looks another way"
         front = in_front_of(situation.grid, view.pose, target)
-        return bool(clear_lines(situation.grid, pose[:2], np.array([front]))[0])
+        hidden = not clear_lines(situation.grid, pose[:2], np.array([front]))[0]
+        return "something stands in between" if hidden else ""
 
     def _kept(self, options: Sequence[Valued]) -> Valued | None:
         current = self._targets.current
@@ -299,7 +302,7 @@ class BestPolicy:
                 continue
             spots.append(a.target)
             spot = viewpoint(reach, a, self._c.near_m, self._c.far_m)
-            if spot is not None and self._targets.open(spot.pose) and not self._shows(situation, a):
+            if spot is not None and self._targets.open(spot.pose) and self._hindrance(situation, a):
                 value = self._c.thin * a.relevance
                 named = self._visited and a.note  # by a model that is shown the options
                 what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"

@@ -9,6 +9,7 @@ import pytest
 from eqa_nodes.bench.report.story import listed, story_of
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.policies.runner_up import joined
 from eqa_nodes.core.policies.steering import ENDINGS
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
@@ -27,7 +28,7 @@ def told(answer: Answer, episode: EpisodeTrace | None, weak: str = "") -> str:
 def test_a_drive_is_told_from_its_beginning_to_its_proof() -> None:
     story = told(CUP, trace("Where is the cup?", CUP))
     assert story.startswith("The robot drove 10.0 m and chose 3 times where to look.")
-    assert "Its first choice: it largest frontier" in story and "Its last: it a desk is in view." in story
+    assert "At first it largest frontier" in story and "At last it a desk is in view" in story
     assert "On the way it saw the hallway, the living room, the kitchen and the study." in story
     assert "taken 6 s after the start: cup, desk." in story and story.endswith("It was 82 % sure.")
     assert "model" not in story
@@ -73,9 +74,9 @@ def test_a_model_that_was_asked_is_named() -> None:
 
 @pytest.mark.parametrize("ended", ENDINGS)
 def test_how_the_drive_before_ended_is_no_aim(ended: str) -> None:
-    seen = trace("?", CUP)
-    first = seen.decisions[0]._replace(reason=f"{ended}goes to a door: 40 % to see the answer, out of 3")
-    assert "It goes to a door." in told(CUP, replace(seen, decisions=[first]))
+    seen, reason = trace("?", CUP), 'looks again, to be sure that it is "bed: white; sofa: not seen, out of 3"'
+    first = seen.decisions[0]._replace(reason=joined(f"{ended}{reason}", "a door"))
+    assert f"It {reason}. On the way" in told(CUP, replace(seen, decisions=[first])), "an answer stays whole"
 
 
 def test_words_are_listed() -> None:

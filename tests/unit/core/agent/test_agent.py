@@ -81,6 +81,9 @@ class World:
     def recollect(self, question: str) -> None:
         return None
 
+    def keep(self) -> None:
+        self.calls.append("keep")
+
     def since(self, keyframe_id: int) -> list[Keyframe]:
         return [view(i) for i in range(keyframe_id + 1, self.seen + 1)]
 
@@ -133,7 +136,7 @@ def test_it_explores_until_a_view_promises_an_answer() -> None:
 def test_an_answer_is_confirmed_before_it_is_given() -> None:
     world = World({1: 0.8}, confirms=2)
     assert world.ask().text == "in the kitchen"
-    assert world.calls == ["regions", "look", "assess", "answer", *2 * ["drive", "assess", "answer"]]
+    assert world.calls == ["regions", "look", "assess", "answer", *2 * ["drive", "keep", "assess", "answer"]]
 
 
 def test_a_look_alike_that_does_not_stand_a_second_look_is_not_the_answer() -> None:

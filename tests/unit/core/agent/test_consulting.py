@@ -125,8 +125,10 @@ def test_a_last_call_that_cannot_be_made_leaves_what_was_found_before() -> None:
 
 def test_a_second_look_is_one_more_call() -> None:
     world = Consulted({}, enough_after=1, confirms=1)
-    assert world.ask().text == "on the stove"
-    assert world.calls == ["look", "advise", "drive", "advise"]
+    answer = world.ask()
+    assert answer.text == "on the stove"
+    assert world.calls == ["look", "advise", "drive", "keep", "advise"]
+    assert [proof.keyframe_id for proof in answer.evidence] == [2], "what it names after the second look"
 
 
 def test_a_policy_without_options_has_its_views_judged_as_before() -> None:

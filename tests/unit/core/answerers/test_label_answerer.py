@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image, ImageFilter
 
 from eqa_nodes.core.answerers.common import check_question, match_choice
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import Ref, parse, reference
+from eqa_nodes.core.answerers.label.scene import clarity
 from eqa_nodes.core.answerers.label.tables import PURPOSES, purpose_of
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.types.geometry import Pose2
@@ -286,3 +290,40 @@ def test_a_place_beside_labelled_stairs_is_called_so_where_rooms_have_no_names()
                                                                         FloorPixel(20, 10, -3.0, 0.0)))
     (assessed,) = LabelAnswerer().assess(Question("Where is the piano?"), [seen])
     assert [place.label for place in assessed.places] == ["stairs", ""]
+
+
+def _photo(blur: float = 0.0) -> bytes:
+    noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (480, 640), np.uint8)).resize((640, 480))
+    out = io.BytesIO()
+    noise.filter(ImageFilter.GaussianBlur(2 + blur)).save(out, "JPEG")
+    return out.getvalue()
+
+
+def _lamp(number: int, pixels: int, bbox: tuple[int, int, int, int], tall: float, wide: float = 0.3,
+          jpeg: bytes = b"") -> Recalled:
+    seen = sighted(1, "lamp", "bedroom", (2.0, 0.0, 0.5), (wide, 0.0, tall), pixels, bbox, colour="red")
+    return Recalled(view(number, Pose2(0.0, 0.0, 0.0), seen, jpeg=jpeg), 1.0, "")
+
+
+@pytest.mark.parametrize(("worse", "better"), [
+    (_lamp(1, 9000, (560, 100, 640, 300), 0.5, 0.1), _lamp(2, 3000, (300, 200, 360, 300), 0.5)),  # cut off at the side
+    (_lamp(1, 9000, (200, 330, 300, 480), 0.2), _lamp(2, 3000, (300, 200, 360, 300), 0.5)),  # its upper part only
+    (_lamp(1, 9000, (200, 200, 300, 300), 0.5, 0.03), _lamp(2, 1500, (300, 200, 340, 260), 0.5)),  # behind a door's edge
+    (_lamp(1, 300, (300, 200, 320, 230), 0.5), _lamp(2, 2900, (300, 200, 360, 300), 0.5)),  # far away
+    (_lamp(1, 5000, (300, 200, 400, 300), 0.5, jpeg=_photo(blur=4)),
+     _lamp(2, 4000, (300, 200, 390, 290), 0.5, jpeg=_photo()))])  # blurred
+def test_the_evidence_is_the_view_that_shows_most_of_the_object(worse: Recalled, better: Recalled) -> None:
+    for items in ((worse, better), (better, worse)):
+        answer = LabelAnswerer().answer(Question("What color is the lamp?"), items)
+        assert answer.text == "red" and [e.keyframe_id for e in answer.evidence] == [2]
+
+
+@pytest.mark.parametrize(("bbox", "sure"), [
+    ((628, 100, 640, 340), 0.475),  # 12 pixels of a refrigerator: half of _STRIP_PX
+    ((616, 100, 640, 340), 0.95), ((300, 100, 312, 148), 0.95), ((300, 100, 312, 196), 0.95 * 0.75)])
+def test_a_strip_of_an_object_is_no_proof(bbox: tuple[int, int, int, int], sure: float) -> None:
+    fridge = sighted(1, "refrigerator", "kitchen", (2.0, 0.0, 0.9), (0.03, 0.0, 1.7), 2000, bbox, state="open")
+    seen = view(1, Pose2(0.0, 0.0, 0.0), fridge)
+    assert clarity(seen, fridge) == pytest.approx(sure)
+    answer = LabelAnswerer().answer(Question("Is the fridge open?"), [Recalled(seen, 1.0, "")])
+    assert answer.text == "yes" and answer.confidence == pytest.approx(sure)

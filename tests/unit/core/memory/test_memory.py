@@ -61,6 +61,17 @@ def test_only_new_views_are_kept_and_ids_count_up(store: MemoryStore) -> None:
     assert len(store) == 4
 
 
+def test_a_view_that_is_asked_for_is_kept_once_though_it_is_not_new(store: MemoryStore) -> None:
+    assert store.keep() is None, "nothing was seen yet"
+    assert store.take(frame(1, Pose2(0.0, 0.0, 0.0), {1: (0, 0, 12, 12)}), LABELS) is not None
+    assert store.keep() is None, "it is kept already"
+    for stamp, x, kept in ((2, 0.05, None), (3, 0.3, 2)):  # the same image, and another one from near
+        assert store.take(frame(stamp, Pose2(x, 0.0, 0.0), {1: (0, 0, 12, 12)}), LABELS) is None
+        assert (keyframe := store.keep()) is None or keyframe == store.since(0)[-1]
+        assert kept == (keyframe and keyframe.id) and store.keep() is None
+    assert [k.stamp_ns for k in store.since(0)] == [1, 3]
+
+
 def test_a_frame_from_the_past_or_a_broken_one_is_refused_and_counted(store: MemoryStore) -> None:
     store.take(frame(100), {})
     store.take(frame(200), {})  # shows nothing new, and yet time has passed

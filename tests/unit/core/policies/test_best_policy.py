@@ -114,6 +114,14 @@ def test_nothing_to_confirm() -> None:
     assert in_view.goal is None and "in view" in in_view.reason
 
 
+@pytest.mark.parametrize(("pose", "why"), [
+    (Pose2(2.3, 2.3, math.pi), "from where it stands, because the robot looks another way"),
+    (Pose2(0.8, 2.3, 0.0), "because it is 3.5 m away"),
+    (Pose2(5.8, 2.3, math.pi), "because something stands in between")])
+def test_a_second_look_says_why_it_is_wanted(pose: Pose2, why: str) -> None:
+    assert why in BestPolicy().confirm(situation(room_with_table(), glance(), pose=pose)).reason
+
+
 def test_a_viewpoint_is_on_the_side_that_was_seen() -> None:
     grid = room_with_table()
     behind = Reach(grid, Pose2(6.0, 2.3, 0.0), 0.18)  # in the other room, the table nearest through the wall
