@@ -146,7 +146,7 @@ class Episode:
                 self.bounds.limit = self.bounds.limit or limit
                 return ""
             elif not self.views.anything_new() and not self.patience.waited():  # new views are judged first
-                return self.patience.in_words(decision.reason)
+                return self.drives.ended(self.patience.in_words(decision.reason))
             if last and self.bounds.reached():  # the model named a place, and its last call is shown what is seen there
                 return ""
         return ""

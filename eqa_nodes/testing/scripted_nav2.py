@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
@@ -86,13 +86,16 @@ class ScriptedNav2:
     rejected until `release`) | (error code, message). The last one goes on for ever. As Nav2 does, it takes goals
     in any frame and gives up those that no transform leads to, and a goal ends the one before it of the same action:
     that is aborted, with neither code nor message.
+    arrive: called with each goal that succeeds, for what moves the robot there; without it Nav2's word is not true.
     goals: what came; running: set while one is carried out; statuses: how those ended; halted: whose goals were all
     canceled. controller: stops | hangs (does not answer until `release`).
     """
 
     def __init__(self, domain: int, script: Sequence[Deed] = ("succeed",), states: dict[str, str] | None = None,
-                 map_frame: str = "map", controller: str = "stops") -> None:
+                 map_frame: str = "map", controller: str = "stops",
+                 arrive: Callable[[Pose2], None] = lambda goal: None) -> None:
         self.halted: list[str] = []
+        self._arrive = arrive
         self._controller = controller
         self._map_frame = map_frame
         self.script, self.states = list(script), states or dict.fromkeys(MANAGED, "active")
@@ -170,6 +173,8 @@ class ScriptedNav2:
             result.error_code, result.error_msg = deed
             handle.abort()
         elif deed == "succeed" or not self._ran(handle, kind, deed):
+            if kind is NavigateToPose:
+                self._arrive(messages.goal_of(handle.request.pose))
             handle.succeed()
         elif handle.is_cancel_requested:
             handle.canceled()

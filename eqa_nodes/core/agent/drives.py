@@ -29,7 +29,8 @@ class Drives:
                  report: ProgressReport) -> None:
         self._ports, self._config, self._legs = ports, config, legs
         self._views, self._bounds, self._report = views, bounds, report
-        self._failed = 0  # drives in a row that did not move the robot
+        self._failed, self._moved = 0, False  # drives in a row that did not move the robot; whether any did
+        self._why = ""  # how the last drive ended
 
     def look_around(self) -> None:
         """Turn once on the spot."""
@@ -50,9 +51,19 @@ class Drives:
         turns = decision.goal is not None and here.distance(decision.goal) < _HERE_M and (
             decision.look_around or abs(wrap(here.yaw - decision.goal.yaw)) >= _TURN_RAD)
         self._failed = 0 if moved else self._failed if turns else self._failed + 1
+        self._moved = self._moved or moved
         if self._failed >= self._config.max_failed_legs:
-            raise NavigationError(f"{self._failed} drives in a row did not move the robot")
+            raise NavigationError(f"{self._failed} drives in a row did not move the robot: {self._why}")
         return True
+
+    def ended(self, reason: str) -> str:
+        """Return why exploration ended, with the drive that failed last; that may be all that there was to explore.
+
+        Raises NavigationError where no drive has moved the robot.
+        """
+        if self._failed and not self._moved:
+            raise NavigationError(f"no drive has moved the robot: {self._why}")
+        return f"{reason}; the last drive did not move the robot: {self._why}" if self._failed else reason
 
     def to(self, decision: Decision) -> bool:
         """Drive to a decision's goal and look round where it says so; False where it has no goal, or may not."""
@@ -62,6 +73,7 @@ class Drives:
         with self._watching():
             result = self._legs.go_to(decision)
         self._check(result)
+        self._why = "the navigator says that it arrived" if result.code is NavCode.SUCCEEDED else result.message
         if result.code is NavCode.NOT_ALLOWED:
             return False
         if decision.look_around:

@@ -49,6 +49,7 @@ _STATES = {
     TaskState.CANCELED: Meaning(NavCode.CANCELED, False, "Nav2's goal was canceled by somebody else"),
     TaskState.REPLACED: Meaning(NavCode.CANCELED, False, "the goal of another client, such as RViz, took its place"),
     TaskState.REJECTED: Meaning(_BLOCKED, True, "Nav2 rejected the goal"),
+    TaskState.ELSEWHERE: Meaning(_BLOCKED, True, "Nav2 says that the robot arrived, and it did not"),
     TaskState.LOST: Meaning(_FAILED, True, "Nav2 is gone")}
 
 

@@ -10,7 +10,10 @@ from eqa_nodes.core.types.geometry import Pose2
 
 
 class TaskState(Enum):
-    """How a task ended. LOST: its server is gone, or never answered. REPLACED: by another client's goal."""
+    """How a task ended. LOST: its server is gone, or never answered. REPLACED: by another client's goal.
+
+    ELSEWHERE: its server says that it succeeded, and the robot is not at the goal.
+    """
 
     SUCCEEDED = "succeeded"
     CANCELED = "canceled"
@@ -18,6 +21,7 @@ class TaskState(Enum):
     REJECTED = "rejected"
     LOST = "lost"
     REPLACED = "replaced"
+    ELSEWHERE = "elsewhere"
 
 
 class TaskEnd(NamedTuple):

@@ -93,7 +93,14 @@ class KeepOutConfig:
 class DrivingConfig:
     """How to drive by goals."""
 
+    arrived_m: NotNegative = setting(0.8,
+        "Maximum distance in metres between the robot and a goal that Nav2 calls reached; farther off, the goal has "
+        "failed. It must exceed Nav2's tolerances of planner and goal checker together (0.5 m and 0.25 m by default); "
+        "0 disables the check.")
     recovery: RecoveryConfig = RecoveryConfig()
     wait: WaitConfig = WaitConfig()
     gates: GateConfig = GateConfig()
     keep_out: KeepOutConfig = KeepOutConfig()
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "driving")

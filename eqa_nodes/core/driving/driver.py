@@ -111,7 +111,7 @@ class _GoalDrive:
         elif not is_inside(self._leash.allowance.area, goal.x, goal.y):
             raise DriveEnded(NavCode.UNREACHABLE, f"the goal {_at(goal)} is outside the question's area")
         else:
-            failed = self._try(lambda: self._commander.go_to(goal), f"goal {_at(goal)}")
+            failed = self._try(lambda: self._drive(goal), f"goal {_at(goal)}")
         if failed.code in (NavCode.SUCCEEDED, NavCode.CANCELED, NavCode.FAILED):
             return failed
         return self._seen_from_elsewhere(goal, failed)
@@ -119,14 +119,14 @@ class _GoalDrive:
     def look_around(self, allowance_s: float) -> NavResult:
         self._wait_until_active()
         self._wait_for_others()
-        return self._try(lambda: self._commander.turn(2 * math.pi, allowance_s), "turn")
+        return self._try(lambda: self._carry_out(lambda: self._commander.turn(2 * math.pi, allowance_s)), "turn")
 
-    def _try(self, begin: Callable[[], None], what: str) -> NavResult:
+    def _try(self, task: Callable[[], TaskEnd], what: str) -> NavResult:
         """Carry a task out, again where that may help. What hangs in a Nav2 that takes no goals is named."""
-        end, tries = self._carry_out(begin), 1
+        end, tries = task(), 1
         while end.state is not TaskState.SUCCEEDED and tries <= self._config.recovery.retries and meaning_of(end).again:
             self._recover(end)
-            end, tries = self._carry_out(begin), tries + 1
+            end, tries = task(), tries + 1
         if end.state in (TaskState.REJECTED, TaskState.LOST):
             self._tried.append(f"{what}: {result_of(end).message}")
             self._wait_until_active()
@@ -151,7 +151,7 @@ class _GoalDrive:
         self._tried.append(failed.message)
         for view in self._views(goal):
             what = "from afar" if view.afar else "backed off"
-            end = self._carry_out(lambda pose=view.pose: self._commander.go_to(pose))  # type: ignore[misc]
+            end = self._drive(view.pose)
             if end.state is TaskState.SUCCEEDED:
                 return NavResult(NavCode.SUCCEEDED, f"{what} to {_at(view.pose)}, looking at the goal "
                                  f"{view.off_m:.2f} m off: {self._all_tried()}")
@@ -193,6 +193,20 @@ class _GoalDrive:
                 raise DriveEnded(NavCode.FAILED, "another client, such as RViz, drives the robot: cancel its goal, or "
                                                  "wait until it has ended")
             time.sleep(self._config.wait.poll_s)
+
+    def _drive(self, goal: Pose2) -> TaskEnd:
+        """Drive to a pose. Nav2's word that the robot arrived counts when its pose, which may come late, says so too.
+        """
+        end = self._carry_out(lambda: self._commander.go_to(goal))
+        if end.state is not TaskState.SUCCEEDED:
+            return end
+        until, limit_m = time.monotonic() + self._config.wait.cancel_s, self._config.arrived_m or math.inf
+        while (off_m := (at := self._robot.pose()).distance(goal)) > limit_m:
+            if time.monotonic() >= until:
+                return TaskEnd(TaskState.ELSEWHERE, message=f"it is at {_at(at)}, {off_m:.2f} m off")
+            self._check()
+            time.sleep(self._config.wait.poll_s)
+        return end
 
     def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
         """Begin a task and wait for its end, looking at the limits all the time."""

@@ -89,6 +89,13 @@ class Rig:
         self._spin(executor_of(node), node)
         return node
 
+    def nav2(self, *script: Any, **how: Any) -> ScriptedNav2:
+        """Return a Nav2 under whose goals the robot arrives. script, how: as ScriptedNav2 takes them."""
+        return ScriptedNav2(self.domain, *script, **{"arrive": self._arrive} | how)
+
+    def _arrive(self, goal: Pose2) -> None:
+        self.at = goal
+
     def _spin(self, executor: Any, node: Any) -> None:
         self._nodes.append(node)
         self._threads.append(threading.Thread(target=spin, args=(executor,), daemon=True))

@@ -32,7 +32,7 @@ from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.nav2.wire import WireTask, end_of
 from eqa_nodes.ros.sros2 import policy
 from tests.fixtures.policy_rules import allowed
-from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, ScriptedNav2, opened_rig, until
+from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
 from tests.ros.nodes.test_security_endpoints import opened, unused
 
 pytestmark = pytest.mark.timeout(180)
@@ -46,7 +46,7 @@ def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def test_goals_reach_nav2_with_their_yaw(rig: Rig) -> None:
     rig.node()
-    with ScriptedNav2(rig.domain) as nav2:
+    with rig.nav2() as nav2:
         assert rig.go(3.0, 2.0, 1.0).code is NavCode.SUCCEEDED
         assert rig.turn().code is NavCode.SUCCEEDED
     assert nav2.goals[0] == pytest.approx((3.0, 2.0, 1.0)) and nav2.goals[1] == pytest.approx(6.2832, abs=1e-3)
@@ -55,7 +55,7 @@ def test_goals_reach_nav2_with_their_yaw(rig: Rig) -> None:
 @pytest.mark.parametrize("drive", [CONFIRM, DRY])
 def test_nav2_gets_no_goal_that_the_operator_does_not_allow(rig: Rig, drive: str) -> None:
     node = rig.node(node__drive=drive)
-    with ScriptedNav2(rig.domain) as nav2:
+    with rig.nav2() as nav2:
         refused = [rig.go(), rig.turn(), *([rig.go(permitted=True)] if drive == DRY else [])]
         assert {result.code for result in refused} == {NavCode.NOT_ALLOWED} and not nav2.goals
         assert all(f"node.drive is {drive}" in result.message for result in refused)
@@ -67,8 +67,7 @@ def test_nav2_gets_no_goal_that_the_operator_does_not_allow(rig: Rig, drive: str
 
 def test_errors_and_rejections_are_told_and_the_next_drive_works(rig: Rig) -> None:
     rig.node()
-    with ScriptedNav2(rig.domain, [(105, "stuck"), "reject", (208, "no way"), (4711, "odd"), (703, "wall"),
-                                   "succeed"]):
+    with rig.nav2([(105, "stuck"), "reject", (208, "no way"), (4711, "odd"), (703, "wall"), "succeed"]):
         assert rig.go() == (NavCode.BLOCKED, "gave up: goal (3.00, 2.00): no progress: Nav2's error 105 (stuck)")
         assert "Nav2 rejected the goal" in rig.go().message
         result = rig.go()
@@ -78,9 +77,17 @@ def test_errors_and_rejections_are_told_and_the_next_drive_works(rig: Rig) -> No
         assert rig.go().code is NavCode.SUCCEEDED
 
 
+def test_a_goal_that_the_robot_does_not_get_to_is_not_reached_whatever_nav2_says(rig: Rig) -> None:
+    rig.node()
+    with rig.nav2(arrive=lambda goal: None):
+        assert rig.go() == (NavCode.BLOCKED, "gave up: goal (3.00, 2.00): Nav2 says that the robot arrived, and it did "
+                                             "not (it is at (1.00, 2.00), 2.00 m off)")
+        assert rig.go(1.5, 2.0).code is NavCode.SUCCEEDED
+
+
 def test_a_blocked_goal_is_looked_at_from_where_it_can_be_seen(rig: Rig) -> None:
     rig.node(recovery__retries=1, recovery__viewpoints=1)
-    with ScriptedNav2(rig.domain, [(206, "occupied"), (206, "occupied"), "succeed"]) as nav2:
+    with rig.nav2([(206, "occupied"), (206, "occupied"), "succeed"]) as nav2:
         rows = [[0] * 40 for _ in range(20)]
         rows[8][12], rows[8][13] = 254, 253  # the goal, and beside it where the robot would touch it
         nav2.costs = rows, 0.25, (0.0, 0.0)
@@ -94,7 +101,7 @@ def test_a_blocked_goal_is_looked_at_from_where_it_can_be_seen(rig: Rig) -> None
 def test_the_map_frame_has_the_name_that_it_has_on_the_robot(rig: Rig) -> None:
     rig.map_frame = "r1/map"
     rig.node(recovery__retries=1, recovery__viewpoints=1)
-    with ScriptedNav2(rig.domain, [(206, "occupied"), (206, "occupied"), "succeed"], map_frame="r1/map") as nav2:
+    with rig.nav2([(206, "occupied"), (206, "occupied"), "succeed"], map_frame="r1/map") as nav2:
         nav2.costs = [[0] * 40] * 20, 0.25, (0.0, 0.0)
         result = rig.go()
     assert result.code is NavCode.SUCCEEDED and "backed off" in result.message
@@ -104,22 +111,22 @@ def test_a_nav2_that_is_not_active_goes_away_and_comes_back(rig: Rig) -> None:
     rig.node(wait__active_s=2.0)
     result = rig.go()
     assert result.code is NavCode.FAILED and "bt_navigator/get_state" in result.message and "bring up" in result.message
-    with ScriptedNav2(rig.domain, ["run"], {"bt_navigator": "active", "planner_server": "inactive",
-                                            "controller_server": "active", "behavior_server": "active"}) as nav2:
+    with rig.nav2(["run"], {"bt_navigator": "active", "planner_server": "inactive",
+                              "controller_server": "active", "behavior_server": "active"}) as nav2:
         until(lambda: "planner_server of Nav2 is inactive, not active" in rig.go().message)
         nav2.states["planner_server"] = "active"
         drive = rig.running(nav2)
         nav2.vanish()
         result = drive()
         assert result.code is NavCode.FAILED and "Nav2 is gone" in result.message
-    with ScriptedNav2(rig.domain):
+    with rig.nav2():
         until(lambda: rig.go().code is NavCode.SUCCEEDED)
 
 
 def test_the_server_that_is_gone_is_named_before_those_that_the_lifecycle_manager_deactivated(rig: Rig) -> None:
     rig.node(wait__active_s=1.0)
     others = dict.fromkeys(("bt_navigator", "controller_server", "behavior_server"), "inactive")
-    with ScriptedNav2(rig.domain, states=others):
+    with rig.nav2(states=others):
         until(lambda: rig.go().message.startswith("no server for planner_server/get_state: is Nav2 up?; "
                                                   "bt_navigator of Nav2 is inactive, not active; "))
 
@@ -157,7 +164,7 @@ def test_limits_hold_before_and_during_a_drive(rig: Rig) -> None:
     battery = rig.client.create_publisher(BatteryState, "battery_state", 1)
     place = rig.client.create_publisher(PoseWithCovarianceStamped, "amcl_pose", qos("latched"))
     stop = rig.client.create_publisher(Bool, "stop", 1)  # as `ros2 topic pub` does
-    with ScriptedNav2(rig.domain, ["run"]) as nav2:
+    with rig.nav2(["run"]) as nav2:
         assert "charge of the battery is not known" in rig.go().message
         until(lambda: battery.publish(BatteryState(percentage=0.1)) or "is at 10%" in rig.go().message)
         until(lambda: battery.publish(BatteryState(percentage=0.9)) or "amcl_pose" in rig.go().message)
@@ -181,7 +188,7 @@ def test_limits_hold_before_and_during_a_drive(rig: Rig) -> None:
 
 
 def test_nav2_is_given_zones_and_what_the_robot_pushes_against(rig: Rig) -> None:
-    with ScriptedNav2(rig.domain, ["run"]) as nav2:
+    with rig.nav2(["run"]) as nav2:
         rig.node(keep_out__zones=["stairs: 6 1, 7 1, 7 2, 6 2"])
         infos: list[Any] = []
         masks: list[GridMap] = []

@@ -16,7 +16,7 @@ from eqa_nodes.core.driving.driver import MAY_DRIVE
 from eqa_nodes.core.types.floor import NavCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros import convert
-from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, ScriptedNav2, opened_rig, until
+from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -29,7 +29,7 @@ def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: Rig) -> None:
     rig.node()
-    with ScriptedNav2(rig.domain, ["run", "run", "late", "succeed"]) as nav2:
+    with rig.nav2(["run", "run", "late", "succeed"]) as nav2:
         first = rig.begin(rig.go)
         assert nav2.running.wait(WAIT_S)
         rig.drive_to_pose.cancel()
@@ -48,7 +48,7 @@ def test_a_canceled_drive_ends_and_so_does_one_that_a_newer_goal_replaces(rig: R
 
 def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_named(rig: Rig) -> None:
     rig.node(recovery__retries=1)
-    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+    with rig.nav2(["run", "succeed"]) as nav2:
         drive = rig.begin(rig.go)
         assert nav2.running.wait(WAIT_S)
         pose = convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0)
@@ -63,7 +63,7 @@ def test_a_goal_that_another_client_replaces_or_that_no_transform_leads_to_is_na
 
 def test_while_another_client_drives_ours_waits_and_names_it(rig: Rig) -> None:
     node = rig.node(wait__active_s=5.0)
-    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+    with rig.nav2(["run", "succeed"]) as nav2:
         until(lambda: not node._commander.missing(1.0))
         other = rig.other(convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0))
         assert nav2.running.wait(WAIT_S)
@@ -79,7 +79,7 @@ def test_while_another_client_drives_ours_waits_and_names_it(rig: Rig) -> None:
 
 def test_a_navigator_that_ignores_a_cancel_does_not_keep_the_controller_from_stopping(rig: Rig) -> None:
     rig.node()
-    with ScriptedNav2(rig.domain, ["stubborn", "succeed"]) as nav2:
+    with rig.nav2(["stubborn", "succeed"]) as nav2:
         drive = rig.begin(rig.go)
         assert nav2.running.wait(WAIT_S)
         rig.drive_to_pose.cancel()
@@ -92,7 +92,7 @@ def test_a_navigator_that_ignores_a_cancel_does_not_keep_the_controller_from_sto
 def test_the_operators_stop_cancels_also_what_others_told_nav2(rig: Rig) -> None:
     node = rig.node()
     stop = rig.client.create_publisher(Bool, "stop", 1)
-    with ScriptedNav2(rig.domain, ["run", "succeed"]) as nav2:
+    with rig.nav2(["run", "succeed"]) as nav2:
         until(lambda: not node._commander.missing(1.0))
         other = rig.other(convert.goal_msg(Pose2(0.0, 1.0, 0.0), 0))
         assert nav2.running.wait(WAIT_S)
@@ -102,7 +102,7 @@ def test_the_operators_stop_cancels_also_what_others_told_nav2(rig: Rig) -> None
 
 def test_a_nav2_that_does_not_answer_or_stop_is_named(rig: Rig) -> None:
     rig.node(wait__silent_s=3.0)
-    with ScriptedNav2(rig.domain, ["unanswered", "silent", "stubborn", "succeed"], controller="hangs") as nav2:
+    with rig.nav2(["unanswered", "silent", "stubborn", "succeed"], controller="hangs") as nav2:
         result = rig.go()
         assert result == (NavCode.FAILED, "goal (3.00, 2.00): Nav2 is gone (no answer to the goal within 2 s; "
                           f"follow_path did not confirm that it stopped: {MAY_DRIVE})")

@@ -20,7 +20,7 @@ from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.types.views import TEXT, Keyframe, Label, Sighting
 
 _FULL_PIXELS = 150  # of 640 x 480: enough to name an object and its looks
-_STRIP_PX, _STRIP = 24, 6  # a strip narrower than this (3 degrees) that is so often as long: an edge of something wider?
+_STRIP_PX, _STRIP = 24, 6  # a strip narrower than this (3 degrees) and so often as long: an edge of something wider?
 _LARGE_PIXELS = 3000  # 1 % of 640 x 480: a picture that shows more of an object proves no more
 _WHOLE = 0.7  # share of an object's extents from which it is in view as a whole: from the front a box hides its depth
 _CUT = 0.8  # what a proof loses with each border that cuts the object off: who looks at it cannot know how much

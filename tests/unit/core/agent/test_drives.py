@@ -41,6 +41,21 @@ class Stuck:
         return NavResult(NavCode.SUCCEEDED)
 
 
+class Refused(Stuck):
+    """A robot whose navigator takes no goal, after so many drives that moved it."""
+
+    def __init__(self, moves: int = 0) -> None:
+        self.moves, self.metres = moves, 0.0
+
+    def travelled(self) -> Travelled:
+        return Travelled(0, self.metres)
+
+    def go_to(self, decision: Decision) -> NavResult:
+        self.moves -= 1
+        self.metres += self.moves >= 0
+        return super().go_to(decision) if self.moves >= 0 else NavResult(NavCode.BLOCKED, "Nav2 rejected the goal")
+
+
 class Spent:
     """What was spent so far."""
 
@@ -57,12 +72,15 @@ def bounds(limits: Limits = Limits(), **spent: float) -> Bounds:
     return Bounds(limits, cast(CostTracker, Spent(**spent)), lambda: False)
 
 
+def drives_of(robot: Stuck) -> Drives:
+    ports = cast(Ports, Ports(robot, robot, robot, robot, robot))  # type: ignore[arg-type]
+    return Drives(ports, AgentConfig(max_failed_legs=3), cast(Legs, robot), cast(ViewAssessments, None), bounds(),
+                  lambda *_: None)  # type: ignore[arg-type]
+
+
 def driven(decisions: Sequence[Decision]) -> int:
     """Return how many decisions a stuck robot follows before it gives up."""
-    robot = Stuck()
-    ports = cast(Ports, Ports(robot, robot, robot, robot, robot))  # type: ignore[arg-type]
-    drives = Drives(ports, AgentConfig(max_failed_legs=3), cast(Legs, robot), cast(ViewAssessments, None), bounds(),
-                    lambda *_: None)  # type: ignore[arg-type]
+    drives = drives_of(Stuck())
     for n, decision in enumerate(decisions):
         try:
             drives.follow(decision)
@@ -80,6 +98,28 @@ def test_looks_round_where_it_stands_are_no_failed_drives_and_forgive_none() -> 
     assert driven([AWAY, ROUND, AWAY, ROUND, AWAY, AWAY]) == 4
     assert driven([Decision(HERE._replace(yaw=0.5), "")] * 9) == 9  # a turn on the spot is none either
     assert driven([AWAY] * 9) == driven([AWAY_AND_ROUND] * 9) == 2
+
+
+@pytest.mark.parametrize(("robot", "why"), [(Stuck(), "the navigator says that it arrived"),
+                                            (Refused(), "Nav2 rejected the goal")])
+def test_where_nothing_is_left_and_no_drive_moved_the_robot_that_is_the_error(robot: Stuck, why: str) -> None:
+    drives = drives_of(robot)
+    assert drives.ended("nothing is left") == "nothing is left", "nobody has driven yet"
+    drives.follow(AWAY)
+    with pytest.raises(NavigationError, match=f"no drive has moved the robot: {why}"):
+        drives.ended("nothing is left")
+    drives.follow(AWAY)
+    with pytest.raises(NavigationError, match=f"3 drives in a row did not move the robot: {why}"):
+        drives.follow(AWAY)
+
+
+def test_the_drive_that_failed_last_is_named_where_others_did_not() -> None:
+    drives = drives_of(Refused(moves=1))
+    drives.follow(AWAY)
+    assert drives.ended("nothing is left") == "nothing is left"
+    drives.follow(AWAY)
+    assert drives.ended("nothing is left") == ("nothing is left; the last drive did not move the robot: "
+                                               "Nav2 rejected the goal")
 
 
 @pytest.mark.parametrize(("limits", "spent", "drives", "left"), [

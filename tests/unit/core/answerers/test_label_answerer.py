@@ -308,7 +308,7 @@ def _lamp(number: int, pixels: int, bbox: tuple[int, int, int, int], tall: float
 @pytest.mark.parametrize(("worse", "better"), [
     (_lamp(1, 9000, (560, 100, 640, 300), 0.5, 0.1), _lamp(2, 3000, (300, 200, 360, 300), 0.5)),  # cut off at the side
     (_lamp(1, 9000, (200, 330, 300, 480), 0.2), _lamp(2, 3000, (300, 200, 360, 300), 0.5)),  # its upper part only
-    (_lamp(1, 9000, (200, 200, 300, 300), 0.5, 0.03), _lamp(2, 1500, (300, 200, 340, 260), 0.5)),  # behind a door's edge
+    (_lamp(1, 9000, (200, 200, 300, 300), 0.5, 0.03), _lamp(2, 1500, (300, 200, 340, 260), 0.5)),  # behind a door
     (_lamp(1, 300, (300, 200, 320, 230), 0.5), _lamp(2, 2900, (300, 200, 360, 300), 0.5)),  # far away
     (_lamp(1, 5000, (300, 200, 400, 300), 0.5, jpeg=_photo(blur=4)),
      _lamp(2, 4000, (300, 200, 390, 290), 0.5, jpeg=_photo()))])  # blurred

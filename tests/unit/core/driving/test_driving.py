@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,19 @@ def test_a_goal_is_reached_with_the_yaw_that_was_wanted() -> None:
     commander = ScriptedCommander([None, DONE])
     commander.script.pop(0)
     assert drive(commander).code is NavCode.SUCCEEDED and commander.said == [GOAL]
+
+
+@pytest.mark.parametrize(("arrived_m", "code"), [(0.8, NavCode.BLOCKED), (2.9, NavCode.BLOCKED),
+                                                  (3.0, NavCode.SUCCEEDED), (0.0, NavCode.SUCCEEDED)])
+def test_a_success_of_a_robot_that_is_elsewhere_has_failed(arrived_m: float, code: NavCode) -> None:
+    commander = ScriptedCommander([DONE] * 2)
+    driver = driver_of(commander, StandingRobot(HERE))
+    commander.robot, driver.config = None, replace(driver.config, arrived_m=arrived_m)
+    result = driver.go_to(GOAL, 100.0, Interrupt())
+    assert result.code is code and ("clear" in commander.said) == (code is NavCode.BLOCKED), "it is tried again"
+    assert code is NavCode.SUCCEEDED or (
+        "goal (4.00, 1.50): Nav2 says that the robot arrived, and it did not (it is at (1.00, 1.50), 3.00 m off), "
+        "tried 2 times" in result.message)
 
 
 def test_what_may_pass_is_tried_again_with_empty_costmaps() -> None:
