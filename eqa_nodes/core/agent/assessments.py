@@ -76,9 +76,9 @@ class ViewAssessments:
             self._relevant.pop(i, None)
 
     def proof(self) -> list[Keyframe]:
-        """Return the views that were judged relevant, best first; of equals the newest, for it looked more closely."""
+        """Return the views that were judged relevant, best first."""
         relevant = (self._by_id[i] for i in self._relevant)
-        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, -a.keyframe_id))
+        judged = sorted(relevant, key=lambda a: (-a.enough, -a.relevance, a.keyframe_id))
         return [self._relevant[a.keyframe_id] for a in judged]
 
     def leave_to_recall(self) -> None:
@@ -115,9 +115,15 @@ class ViewAssessments:
             self._bounds.asked(lambda: self._take(views), None)
 
     def items(self) -> list[Recalled]:
-        """Return views that were judged relevant, best first, then what memory recalls by the question's words."""
+        """Return views that were judged relevant, best first, then what memory recalls by the question's words.
+
+        The newest relevant view is among them: of equals that is what the robot looked at again to be sure.
+        """
         most = self._config.recall_limit if self.judged_one_by_one else self._config.pictures
         proof = self._of_each_target(self.proof()) if targets(self._question.text) else self.proof()
+        newest = max(self._relevant, default=0)
+        if newest and all(view.id != newest for view in proof[:most]):
+            proof.insert(most - 1, self._relevant[newest])
         items = [Recalled(view, self._by_id[view.id].enough, "judged relevant") for view in proof]
         items += [item for item in self._recalled(most) if item.keyframe.id not in self._relevant]
         return items[:most]

@@ -139,6 +139,14 @@ def test_an_answer_is_confirmed_before_it_is_given() -> None:
     assert world.calls == ["regions", "look", "assess", "answer", *2 * ["drive", "keep", "assess", "answer"]]
 
 
+def test_what_the_second_look_showed_is_among_what_is_answered_from() -> None:
+    world, shown = World(dict.fromkeys(range(1, 9), 0.8), confirms=3), []
+    answer = world.answer
+    world.answer = lambda question, items: shown.append([i.keyframe.id for i in items]) or answer(question, items)  # type: ignore[method-assign, func-returns-value]
+    world.ask(recall_limit=2)
+    assert shown == [[1], [1, 2], [1, 3], [1, 4]]
+
+
 def test_a_look_alike_that_does_not_stand_a_second_look_is_not_the_answer() -> None:
     world = World({1: 0.8}, confirms=1, after_confirming=0.3, goals=2)
     answer = world.ask()
