@@ -41,7 +41,6 @@ class WaitConfig:
         "Time in seconds without feedback from Nav2, which gives it many times a second, after which the robot is "
         "stopped and its goal fails; 0 sets no limit.")
     service_s: Positive = setting(5.0, "Time in seconds to wait for a costmap.")
-    poll_s: Positive = setting(0.1, "Interval in seconds at which the limits are checked while the robot drives.")
     stop_s: NotNegative = setting(0.5,
         "Time in seconds that the robot needs to stop after a cancel. Drives are canceled this much before a limit on"
         " metres or area.")

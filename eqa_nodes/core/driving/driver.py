@@ -21,6 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import GO
 
 _ASK_AGAIN_S = 1.0  # whether Nav2 is active
+_POLL_S = 0.1  # between two looks at the limits while the robot drives
 _LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
 _PACE_S = 0.15  # between two places that tell how fast the robot is
 _STILL = 0.0, 0.0
@@ -94,7 +95,7 @@ class _GoalDrive:
         self._check()  # before anything is waited for
         self._deadline_s, self._until = deadline_s, driver.robot.now_s() + deadline_s
         self._leash, self._least_m = DriveBudget(allowance, driver.robot.travelled, drive=driver.drive), least_m
-        self._pace = _Pace(driver.config.wait.stop_s + driver.config.wait.poll_s)
+        self._pace = _Pace(driver.config.wait.stop_s + _POLL_S)
         self._fence = Fence(driver.zones, driver.config.keep_out.stop_m)
         self.touch, self._mark = Touch(driver.config.keep_out.touch_s, driver.radius_m), driver.mark
         self._tried: list[str] = []
@@ -192,7 +193,7 @@ class _GoalDrive:
             if time.monotonic() >= end:
                 raise DriveEnded(NavCode.FAILED, "another client, such as RViz, drives the robot: cancel its goal, or "
                                                  "wait until it has ended")
-            time.sleep(self._config.wait.poll_s)
+            time.sleep(_POLL_S)
 
     def _drive(self, goal: Pose2) -> TaskEnd:
         """Drive to a pose. Nav2's word that the robot arrived counts when its pose, which may come late, says so too.
@@ -205,7 +206,7 @@ class _GoalDrive:
             if time.monotonic() >= until:
                 return TaskEnd(TaskState.ELSEWHERE, message=f"it is at {_at(at)}, {off_m:.2f} m off")
             self._check()
-            time.sleep(self._config.wait.poll_s)
+            time.sleep(_POLL_S)
         return end
 
     def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
@@ -214,7 +215,7 @@ class _GoalDrive:
         self._watch()
         begin()
         while True:
-            end = self._commander.poll(self._config.wait.poll_s)
+            end = self._commander.poll(_POLL_S)
             if end is not None:
                 if end.state is TaskState.CANCELED:  # by a stop, which tells Nav2 at once
                     self._check()
@@ -264,8 +265,8 @@ class _GoalDrive:
         """
         self._commander.cancel()
         wait = self._config.wait
-        for _ in range(math.ceil(wait.cancel_s / wait.poll_s)):
-            end = self._commander.poll(wait.poll_s)
+        for _ in range(math.ceil(wait.cancel_s / _POLL_S)):
+            end = self._commander.poll(_POLL_S)
             if end is not None and end.state is not TaskState.LOST:
                 return ended
             if end is not None:

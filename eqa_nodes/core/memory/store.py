@@ -46,6 +46,7 @@ class MemoryStore(MemoryReader):
         """
         super().__init__(path, write)
         self.refused = 0
+        self._passed: tuple[Frame, Mapping[int, Label]] | None = None  # the newest frame, where it was not new
         self._config, self._texts = config or MemoryConfig(), texts
         self._embedder = make_embedder(self._config.embedder)
         self._load()
@@ -191,7 +192,7 @@ class MemoryStore(MemoryReader):
             self._last_ns = self._last_of_session()
             self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
             self._looked_ns = -1 << 62
-            self._passed: tuple[Frame, Mapping[int, Label]] | None = None  # the newest frame, where it was not new
+            self._passed = None
 
     def _last_of_session(self) -> int:
         return int(self._db.value("SELECT max(stamp_ns) FROM keyframes WHERE session = ? AND stamp_ns <= ?",

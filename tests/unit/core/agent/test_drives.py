@@ -73,9 +73,9 @@ def bounds(limits: Limits = Limits(), **spent: float) -> Bounds:
 
 
 def drives_of(robot: Stuck) -> Drives:
-    ports = cast(Ports, Ports(robot, robot, robot, robot, robot))  # type: ignore[arg-type]
+    ports = Ports(robot, robot, robot, robot, robot)  # type: ignore[arg-type]
     return Drives(ports, AgentConfig(max_failed_legs=3), cast(Legs, robot), cast(ViewAssessments, None), bounds(),
-                  lambda *_: None)  # type: ignore[arg-type]
+                  lambda *_: None)
 
 
 def driven(decisions: Sequence[Decision]) -> int:

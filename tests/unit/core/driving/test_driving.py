@@ -247,7 +247,7 @@ def test_goals_that_are_no_numbers_are_refused() -> None:
     (lambda: KeepOutConfig(("0 0, 1 0, 1 1",)), "name"),
     (lambda: KeepOutConfig(("pond: 0 0, 1 0, nan 1",)), "no polygon"),
     (lambda: KeepOutConfig(margin_m=0.2), "stop_m 0.25 < margin_m 0.2"),
-    (lambda: GateConfig(battery_min=20.0), "battery_min is 20.0"), (lambda: WaitConfig(poll_s=0.0), "poll_s"),
+    (lambda: GateConfig(battery_min=20.0), "battery_min is 20.0"), (lambda: WaitConfig(answer_s=0.0), "answer_s"),
     (lambda: RecoveryConfig(afar_m=1.0), "back_off_m")])
 def test_wrong_settings_are_refused(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
