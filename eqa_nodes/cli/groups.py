@@ -253,12 +253,14 @@ class BagReading:
     map_frame: str = option("", "map frame of the bag (default: map, odom or world)", metavar="FRAME")
     base_frame: str = option("", "base frame of the bag (default: base_link, base_footprint or base)", metavar="FRAME")
     tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S")
+    depth_unit: float = option(0.0, "metres of one unit of depth, as 0.00025 (default: by the encoding)", metavar="M")
 
     def reading(self) -> ReadingConfig:
         """Return how the bag is read, as parameters. Raises ConfigError."""
         from eqa_nodes.recordings.options import ReadingConfig
 
-        return ReadingConfig(self.remap, self.namespace, self.map_frame, self.base_frame, self.tolerance)
+        return ReadingConfig(self.remap, self.namespace, self.map_frame, self.base_frame, self.tolerance,
+                             self.depth_unit)
 
     def options(self) -> BagOptions:
         """Return how the bag is read. Raises ConfigError."""

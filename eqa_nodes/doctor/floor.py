@@ -12,21 +12,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.depth import scaled
+from eqa_nodes.core.camera.rectify import calibration_of
 from eqa_nodes.core.camera.upright import quarter_turns, turned_camera, turned_image
+from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.recordings.measure import DepthView
+from eqa_nodes.recordings.measure import DepthView, Measured
+from eqa_nodes.ros import messages
 
 _TRIALS = 300
 _NEAR = 0.012  # of its range a point of the floor lies so near to the plane; what lies below by more is not above it
 _CONE = math.cos(math.radians(40.0))  # TF may be wrong by so much; a wall is 90 degrees away
 _FEWEST, _SHARE = 100, 0.15  # points of a floor, and their share of the lower half's
+
+
+def _unit(metres: float) -> str:
+    return f"set node.camera.depth_unit_m: {metres:g}, or --depth-unit {metres:g} for a recording"
+
+
 _FACTORS = {
     1000.0: "millimetres are taken for metres: 32FC1 is in metres, 16UC1 in millimetres (REP 118)",
     0.001: "metres are taken for millimetres: 16UC1 is in millimetres, 32FC1 in metres (REP 118)",
-    5.0: "raw values are 5000 a metre (as in TUM's recordings) and are taken for millimetres: divide them by 5",
+    5.0: "raw values are 5000 a metre (as in TUM's recordings) and are taken for millimetres: " + _unit(0.0002),
+    4.0: "a unit of depth is 0.25 mm and is taken for a millimetre: " + _unit(0.00025),
+    10.0: "a unit of depth is 0.1 mm and is taken for a millimetre: " + _unit(0.0001),
     0.2: "raw values are millimetres and are divided by 5000 (TUM's scale): divide by 1000",
     2.0: "depth is doubled: correct the driver's depth scale or the stereo baseline; or TF says half the height",
     0.5: "depth is halved: correct the driver's depth scale or the stereo baseline; or TF says double the height",
@@ -36,6 +48,7 @@ _STRAIGHT = 0.94  # of the optical axis, upwards or downwards: no camera that fi
 _REACH_M = 3.0  # where the floor is compared: what is mapped lies there
 _STEP_M = MapperConfig().obstacle_min_m  # floor that seems higher by this becomes an obstacle
 _LITTLE_M = 0.06
+TURN = "turn the robot to where the camera sees the floor, and check again"
 
 
 class Plane(NamedTuple):
@@ -82,10 +95,23 @@ def seen(view: DepthView, k: Intrinsics, seed: int = 0) -> Plane | None:
     return None if best is None else Plane((float(best[0][0]), float(best[0][1]), float(best[0][2])), best[1])
 
 
+def judge_measured(measured: Measured, upright: bool) -> Iterator[Finding]:
+    """Judge the floor in what was measured of a robot or a bag; nothing where its camera or its base is not known."""
+    if measured.where is None or not measured.where.base:
+        return
+    for info, (width, height) in zip(measured.cameras.values(), measured.samples["depth"].sizes):
+        try:
+            k = messages.intrinsics_of(calibration_of(info, (height, width)))
+        except BadFrame:
+            return  # the line "intrinsics" says so
+        yield from judge_floor(measured.views, scaled(k, (height, width)), upright)
+        return
+
+
 def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False) -> Iterator[Finding]:
     """Compare the floor in a camera's depth images with TF: a wrong scale, mount or optical frame is named.
 
-    upright: whether the graph turns images of a camera that is mounted on its side.
+    upright: whether images of a camera that is mounted on its side are turned, as those of bags are.
     """
     if not views:
         return
@@ -95,8 +121,7 @@ def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False
         k, views = _turned(views, k, turns)
     pairs = [(expected_plane(view.base_from_camera), plane) for view in views if (plane := seen(view, k))]
     floor = _judged(pairs, len(views)) if pairs else Finding(
-        "floor", "warning", f"no floor in the lower half of {len(views)} depth images",
-        "turn the robot to where the camera sees the floor, and check again")
+        "floor", "warning", f"no floor in the lower half of {len(views)} depth images", TURN)
     if axes.state != "ok" and (not turns or not pairs or floor.state == "error"):
         yield axes
         return
@@ -104,7 +129,7 @@ def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False
         said = f"{axes.found}, and so does the floor that it sees: the camera is mounted so"
         axes = Finding("optical frame", "warning", said, "set node.camera.upright: true to turn pictures upright")
         if upright:
-            axes = Finding("optical frame", "ok", f"{said}, and the graph turns its images upright")
+            axes = Finding("optical frame", "ok", f"{said}, and its images are turned upright")
     yield axes
     yield floor
 

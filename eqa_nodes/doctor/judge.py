@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from eqa_nodes.core.camera.config import CameraConfig
@@ -11,7 +12,7 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts
 from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.doctor.floor import judge_floor
+from eqa_nodes.doctor.floor import judge_measured
 from eqa_nodes.doctor.frames import judge_frames
 from eqa_nodes.doctor.times import judge_times
 from eqa_nodes.recordings.check import check_bag
@@ -28,7 +29,8 @@ def bag_findings(path: Path, options: BagOptions) -> list[Finding]:
     facts = RobotFacts()
     report = check_bag(path, options, facts.take, ALSO)
     facts.move_by_odometry()
-    return [*report.findings, *judge(facts, report.measured, options, live=False)]
+    more = list(judge(facts, report.measured, options, live=False, camera=CameraConfig(upright=True)))
+    return [*(line for line in report.findings if line.name not in {other.name for other in more}), *more]
 
 
 def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool,
@@ -43,12 +45,9 @@ def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool
 
 def _floor(measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
     for info in list(measured.cameras.values())[:1]:
-        try:
-            intrinsics = messages.intrinsics_of(info)
-        except BadFrame:
-            return  # the line "intrinsics" says so
-        yield judge_matrix(intrinsics)
-        yield from judge_floor(measured.views, intrinsics, camera.upright)
+        with suppress(BadFrame):  # the line "intrinsics" says so
+            yield judge_matrix(messages.intrinsics_of(info))
+    yield from judge_measured(measured, camera.upright)
 
 
 def judge_matrix(k: Intrinsics) -> Finding:

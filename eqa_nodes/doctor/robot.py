@@ -93,8 +93,9 @@ def robot_findings(how: Listening) -> list[Finding]:
         ends = _ends(tap.node)
         domain, lost, came = tap.node.context.get_domain_id(), tap.lost.total(), tap.counts.total()
     facts = RobotFacts()
-    measured = measure(bag, how.options, facts.take, ALSO)
-    exact = how.options._replace(tolerance_s=how.camera.tolerance_s)
+    exact = how.options._replace(tolerance_s=how.camera.tolerance_s,
+                                 depth_unit_m=how.camera.depth_unit_m or how.options.depth_unit_m)
+    measured = measure(bag, exact, facts.take, ALSO)
     lines = [line for line in as_received(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
     return [*(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,

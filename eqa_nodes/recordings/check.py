@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.depth import same_view
 from eqa_nodes.core.camera.jumps import rhythm_of
-from eqa_nodes.core.camera.rectify import distortion_of
+from eqa_nodes.core.camera.rectify import calibration_of, distortion_of
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.doctor.findings import Finding, failed
+from eqa_nodes.doctor.floor import TURN, judge_measured
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.measure import STAMPED, Measured, measure
 from eqa_nodes.recordings.reader import Bag, Recorded, open_bag
@@ -30,8 +32,9 @@ WHOLE = Finding("readable", "ok", "to its end")
 _FRAMES = ("readable", "color", "depth", "camera_info", "color images", "depth images", "intrinsics", "lens",
            "registered", "sync", "counts of images", "transforms")
 USES: dict[str, tuple[str, ...]] = {
-    "mapping": ("readable", "depth", "camera_info", "depth images", "depth scale", "intrinsics", "lens", "transforms"),
-    "keyframes and memory": (*_FRAMES, "depth scale"),
+    "mapping": ("readable", "depth", "camera_info", "depth images", "depth scale", "intrinsics", "lens", "transforms",
+                "floor"),
+    "keyframes and memory": (*_FRAMES, "depth scale", "floor"),
     "EM-EQA": _FRAMES,
     "replay": ("readable", "color", "depth", "camera_info", "stamps of color", "stamps of depth"),
 }
@@ -66,6 +69,7 @@ def check_bag(path: Path, options: BagOptions | None = None,
         findings += [_topic(bag, role) for role in STAMPED]
         measured = measure(bag, options, watch, also)
         findings += judged(bag, measured, options)
+    findings += [line for line in judge_measured(measured, upright=True) if line.remedy != TURN]
     errors = [finding.name for finding in findings if finding.state == "error"]
     return BagReport(str(path), tuple(findings),
                      {use: tuple(name for name in errors if name in needed) for use, needed in USES.items()}, measured)
@@ -181,7 +185,10 @@ def _scale(m: Measured) -> Finding:
 
 def _intrinsics(bag: Bag, m: Measured) -> Iterator[Finding]:
     infos = list(m.cameras.values())
-    info, sizes = infos[0], m.samples["color"].sizes
+    sizes = m.samples["color"].sizes
+    if sizes:
+        infos = [next((c for w, h in sizes if (c := calibration_of(each, (h, w))) is not each), each) for each in infos]
+    info = infos[0]
     found = f"{info.width}x{info.height}, fx {info.k[0]:.1f}, fy {info.k[4]:.1f}"
     try:
         for each in infos:
@@ -213,14 +220,16 @@ def _lens(bag: Bag, infos: list[object]) -> Finding:
 
 def _registered(m: Measured) -> Finding:
     (color, depth) = (", ".join(f"{w}x{h}" for w, h in m.samples[role].sizes) for role in ("color", "depth"))
+    scales = all(same_view(d, c) for c in m.samples["color"].sizes for d in m.samples["depth"].sizes)
     remedy = "take the depth that is registered to the colour camera (aligned_depth_to_color, depth_registered)"
-    if color != depth:
-        return Finding("registered", "error", f"depth is {depth}, colour {color}", remedy)
+    if not scales:
+        return Finding("registered", "error", f"depth is {depth}, colour {color}: not of one view", remedy)
     if m.unregistered:
         frames = [next(iter(m.samples[role].frames)) for role in ("depth", "color")]
         return Finding("registered", "error", f"depth is seen from {frames[0]!r}, colour from {frames[1]!r}: more than "
                        f"1 cm apart in {m.unregistered} images", remedy)
-    return Finding("registered", "ok", "depth and colour are seen from one place")
+    scaled = f"; depth of {depth} is spread over colour of {color}" if depth != color else ""
+    return Finding("registered", "ok", f"depth and colour are seen from one place{scaled}")
 
 
 def _sync(color_ns: list[int], depth_ns: list[int], tolerance_s: float) -> Finding:

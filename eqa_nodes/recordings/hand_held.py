@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from eqa_nodes.core.camera.depth import metres, scaled
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, heights, mount, onto_color, rigid
@@ -69,7 +70,7 @@ class HandHeldRecording(ABC):
         if rgb.shape[:2] != (k.height, k.width):
             raise BadFrame(f"image {index} of {self.name} is {rgb.shape[1]}x{rgb.shape[0]}, its camera has "
                            f"{k.width}x{k.height}: the images were resized after the export")
-        depth_m = onto_color(depth_m, scaled(k, depth_m), k)
+        depth_m = onto_color(depth_m, scaled(k, depth_m.shape), k)
         for _ in range(self._turns):
             k, map_from_camera = turned_left(k), map_from_camera @ _QUARTER
         map_from_base = base_below(map_from_camera, 0.0)
@@ -90,7 +91,7 @@ class HandHeldRecording(ABC):
         for index in range(0, len(self), every):
             try:
                 depth_m = clean_depth(self.depth(index), FAR_M)[0]
-                parts.append(heights(depth_m, scaled(self.camera(index), depth_m), self._pose(index)))
+                parts.append(heights(depth_m, scaled(self.camera(index), depth_m.shape), self._pose(index)))
             except BadFrame as error:
                 reason = str(error)
         found = np.concatenate(parts)
@@ -119,13 +120,6 @@ def turned_left(k: Intrinsics) -> Intrinsics:
     return Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
 
 
-def scaled(k: Intrinsics, image: np.ndarray) -> Intrinsics:
-    """Return the intrinsics of the same camera for an image of another size."""
-    height, width = image.shape[:2]
-    x, y = width / k.width, height / k.height
-    return Intrinsics(width, height, k.fx * x, k.fy * y, k.cx * x, k.cy * y)
-
-
 def sure_depth(tree: Tree, depths: Mapping[str, str], sure: Mapping[str, str], stem: str) -> np.ndarray:
     """Return (h, w) float32 metres of an image of 16 bits, millimetres, without what the device is not sure of.
 
@@ -133,10 +127,10 @@ def sure_depth(tree: Tree, depths: Mapping[str, str], sure: Mapping[str, str], s
     """
     if stem not in depths:
         raise BadFrame("no depth image")
-    depth_m = raw_depth(tree.read(depths[stem]), depths[stem]) * np.float32(0.001)
+    depth_m = metres(raw_depth(tree.read(depths[stem]), depths[stem]))
     if stem in sure:
         depth_m = unsure_left_out(depth_m, np.array(decode_image(tree.read(sure[stem]), sure[stem])), sure[stem])
-    return np.asarray(depth_m, np.float32)
+    return depth_m
 
 
 def unsure_left_out(depth_m: np.ndarray, confidence: np.ndarray, what: object) -> np.ndarray:

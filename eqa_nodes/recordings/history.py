@@ -10,7 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
+import numpy as np
+
+from eqa_nodes.core.camera.depth import fitted
+from eqa_nodes.core.camera.rectify import Lens, distortion_of
+from eqa_nodes.core.camera.upright import quarter_turns, turned_frame
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame, clean_depth
@@ -32,7 +36,8 @@ class BagOptions(NamedTuple):
     of the robot, where the bag has several.
 
     map_frame: what stands for the map (empty: map, odom or world); base_frame: empty: base_link, base_footprint, base,
-    else a point on the ground below the camera; tolerance_s: between color and depth of one moment.
+    else a point on the ground below the camera; tolerance_s: between color and depth of one moment; depth_unit_m:
+    metres of one unit of depth, 0: by the encoding.
     """
 
     remap: Mapping[str, str] = MappingProxyType({})
@@ -40,6 +45,7 @@ class BagOptions(NamedTuple):
     map_frame: str = ""
     base_frame: str = ""
     tolerance_s: float = 0.02
+    depth_unit_m: float = 0.0
 
     @staticmethod
     def of(config: ReadingConfig) -> BagOptions | None:
@@ -47,7 +53,7 @@ class BagOptions(NamedTuple):
         if config == ReadingConfig():
             return None
         return BagOptions(renamed(config.topics), config.namespace, config.map_frame, config.base_frame,
-                          config.tolerance_s)
+                          config.tolerance_s, config.depth_unit_m)
 
 
 class BagFormat:
@@ -78,11 +84,12 @@ class BagHistory(FramesAlone):
         self.path, self._options = Path(bag), options or BagOptions()
         self.name = self.path.stem
         self.dropped: Counter[str] = Counter()
+        self._turns: int | None = None  # of the images, as the mount in the first frame says
         with self._opened() as opened:
             self._check_topics(opened)
             self._length = opened.count("color")
             self._poses = self._where(opened)
-            self._lens = _Lens(opened)
+            self._lens = self._lens_of(opened)
             self._parts = ("depth",) + (("labels",) if "labels" in opened.keys else ())
             self.labels: Mapping[int, Label] = {}
             for _, _, message in opened.read(("label_table",)):
@@ -93,7 +100,7 @@ class BagHistory(FramesAlone):
 
     def recorded(self) -> Iterator[RecordedFrame]:
         """Yield the frames in the order their colour images were recorded."""
-        self.dropped = Counter()
+        self.dropped, self._turns = Counter(), None
         where = copy.deepcopy(self._poses)
         with self._opened() as opened:
             moments = _Moments(opened, where, self._parts, round(self._options.tolerance_s * 1e9), self.dropped)
@@ -128,48 +135,33 @@ class BagHistory(FramesAlone):
             raise BadFrame(f"depth is seen from {camera!r}, colour from {color.header.frame_id!r}: record depth that "
                            "is registered to the colour camera")
         labels = messages.pixels_of(parts["labels"]) if "labels" in parts else None
-        frame = Frame(stamp, images.rgb_of(color), clean_depth(images.depth_of(depth))[0],
-                      self._lens.intrinsics(parts["camera_info"]), where.map_from_base(stamp, camera),
-                      where.base_from_camera(stamp, camera), labels)
+        rgb, depth_m, k = self._straight(images.rgb_of(color), images.depth_of(depth, self._options.depth_unit_m),
+                                         parts["camera_info"])
+        mount = where.base_from_camera(stamp, camera)
+        if self._turns is None:  # all images of a history have one size
+            self._turns = quarter_turns(mount)
+        frame = turned_frame(Frame(stamp, rgb, clean_depth(depth_m)[0], k, where.map_from_base(stamp, camera), mount,
+                                   labels), self._turns)
         check_frame(frame)
-        return self._lens.straight(frame, parts["camera_info"])
+        return frame
 
+    def _straight(self, rgb: np.ndarray, depth_m: np.ndarray, info: Any) -> tuple[np.ndarray, np.ndarray, Intrinsics]:
+        """Return images of one size without what the lens bends, and their intrinsics."""
+        info, k = messages.calibrated(info, rgb.shape)
+        depth_m = fitted(depth_m, k)
+        k, maps = self._lens.straightened(info, k)
+        if maps is not None:
+            color, depth = self._rectified
+            rgb, depth_m = rgb if color else maps.rgb(rgb), depth_m if depth else maps.nearest(depth_m)
+        return rgb, depth_m, k
 
-class _Lens:
-    """What the camera of a bag does to its images, and the maps that undo it."""
-
-    def __init__(self, bag: Bag) -> None:
-        """Raises BadFrame when the first camera_info names a lens that is not known."""
+    def _lens_of(self, bag: Bag) -> Lens:
+        """Return what straightens images. Raises BadFrame when the first camera_info names a lens that is not known."""
         self._rectified = rectified(bag.topics)  # colour, depth
-        self._maps: tuple[Distortion, Rectifier] | None = None
         for _, _, info in bag.read(("camera_info",)):
-            self._distortion(info)
-            return
+            distortion_of(info, self._rectified)
+            return Lens(self._rectified)
         raise StorageError(f"bag {bag.path} has no camera_info message: an episode history needs the intrinsics")
-
-    def intrinsics(self, info: Any) -> Intrinsics:
-        """Return the intrinsics of the rectified image; messages count pixel centres from 0, the core from 0.5."""
-        k = messages.intrinsics_of(info)
-        fx, fy, cx, cy = self._distortion(info).straight
-        return k._replace(fx=fx, fy=fy, cx=cx + 0.5, cy=cy + 0.5)
-
-    def straight(self, frame: Frame, info: Any) -> Frame:
-        """Return the frame with those images rectified that are not yet."""
-        distortion = self._distortion(info)
-        if distortion.nothing:
-            return frame
-        if self._maps is None or self._maps[0] != distortion:
-            self._maps = distortion, Rectifier(distortion)
-        maps = self._maps[1]
-        color, depth = self._rectified
-        rgb = frame.rgb if color else maps.rgb(frame.rgb)
-        depth_m = frame.depth_m if depth else maps.nearest(frame.depth_m)
-        labels = frame.labels if color or frame.labels is None else maps.nearest(frame.labels)
-        return Frame(frame.stamp_ns, rgb, depth_m, frame.intrinsics, frame.map_from_base, frame.base_from_camera,
-                     labels)
-
-    def _distortion(self, info: Any) -> Distortion:
-        return distortion_of(info, self._rectified)
 
 
 @dataclass(frozen=True, eq=False)

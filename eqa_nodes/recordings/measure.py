@@ -78,7 +78,7 @@ def measure(bag: Bag, options: BagOptions, watch: Callable[[Recorded], None] | N
 
 class _Measuring:
     def __init__(self, bag: Bag, options: BagOptions) -> None:
-        self._bag, self._result = bag, Measured()
+        self._bag, self._result, self._unit_m = bag, Measured(), options.depth_unit_m
         self._every = {key: max(1, bag.count(key) // _SAMPLES) for key in ("color", "depth")}
         self._asked = "depth" if "depth" in bag.keys else "color"  # whose frame is looked up
         self._waiting: deque[tuple[int, int, str]] = deque()  # log, stamp, frame
@@ -122,9 +122,8 @@ class _Measuring:
         samples.frames[message.header.frame_id] += 1
         if not sample:
             return
-        decode: Callable[[Any], np.ndarray] = images.depth_of if key == "depth" else images.rgb_of
         try:
-            pixels = decode(message)
+            pixels = images.depth_of(message, self._unit_m) if key == "depth" else images.rgb_of(message)
         except BadFrame as error:
             samples.faults[str(error)] += 1
             return
@@ -137,7 +136,8 @@ class _Measuring:
             self._seen[messages.stamp_of(message)] = pixels[::stride, ::stride].copy(), stride
 
     def _camera(self, info: Any) -> None:
-        seen = (info.width, info.height, info.distortion_model, *map(float, (*info.k, *info.d)))
+        seen = (info.width, info.height, info.distortion_model, info.binning_x, info.binning_y, *_window(info.roi),
+                *map(float, (*info.k, *info.d)))
         if len(self._result.cameras) < _CAMERAS:
             self._result.cameras.setdefault(seen, info)
 
@@ -162,3 +162,7 @@ class _Measuring:
     def _registered(self, where: Poses, stamp_ns: int, frame: str) -> bool:
         colors = self._result.samples["color"].frames
         return not colors or where.registered(stamp_ns, frame, next(iter(colors)))
+
+
+def _window(roi: Any) -> tuple[int, ...]:
+    return int(roi.x_offset), int(roi.y_offset), int(roi.width), int(roi.height)

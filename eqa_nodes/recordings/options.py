@@ -24,6 +24,8 @@ class ReadingConfig:
     map_frame: str = setting("", 'Map frame of the bag; "" finds map, odom or world.')
     base_frame: str = setting("", 'Base frame of the bag; "" finds base_link, base_footprint or base.')
     tolerance_s: Positive = setting(0.02, "Maximum difference between the stamps of colour and depth in seconds.")
+    depth_unit_m: NotNegative = setting(0.0,
+        "Metres of one unit of depth; 0 derives it from the encoding (16UC1 is in millimetres, 32FC1 in metres).")
 
     def __post_init__(self) -> None:
         renamed(self.topics)

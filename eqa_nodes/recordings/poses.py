@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from eqa_nodes.core.errors import BadPose, StorageError
+from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.recordings.reader import Messages, Recorded
 from eqa_nodes.ros import messages
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
 
 KEYS = ("tf", "tf_static", "odom")
 _FOREVER_NS = 1 << 63
@@ -40,6 +40,7 @@ class Poses:
         self._parents: dict[str, str] = {}
         self.base, self.fixed = base, fixed
         self.invalid: Counter[str] = Counter()
+        self._refused: dict[str, str] = {}
         self.stamps_ns: list[int] = []
         self._learn(bag)
         for recorded in bag.read(("tf_static",)):
@@ -56,15 +57,15 @@ class Poses:
     def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
         """Return where the base was. camera: its optical frame. Raises BadFrame when it is not known at the stamp."""
         if self.base:
-            return self._buffer.lookup(self.fixed, self.base, stamp_ns)
-        m = self._buffer.lookup(self.fixed, _name(camera), stamp_ns).matrix()
+            return self._lookup(self.fixed, self.base, stamp_ns)
+        m = self._lookup(self.fixed, _name(camera), stamp_ns).matrix()
         return Pose2(float(m[0, 3]), float(m[1, 3]), math.atan2(m[1, 2], m[0, 2])).transform()
 
     def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
         """Return the pose of an optical frame on the robot. Raises BadFrame when it is not known."""
         if self.base:
-            return self._buffer.lookup(self.base, _name(camera), stamp_ns)
-        m = self._buffer.lookup(self.fixed, _name(camera), stamp_ns).matrix()
+            return self._lookup(self.base, _name(camera), stamp_ns)
+        m = self._lookup(self.fixed, _name(camera), stamp_ns).matrix()
         m = np.linalg.inv(self.map_from_base(stamp_ns, camera).matrix()) @ m
         x, y, z = m[:3, 3].tolist()
         qx, qy, qz, qw = Rotation.from_matrix(m[:3, :3]).as_quat().tolist()
@@ -74,8 +75,16 @@ class Poses:
         """Return whether two optical frames are one and the same within a centimetre. Raises BadFrame as a look-up."""
         if _name(depth) == _name(color):
             return True
-        a, b = (self._buffer.lookup(self.fixed, _name(frame), stamp_ns).matrix() for frame in (depth, color))
+        a, b = (self._lookup(self.fixed, _name(frame), stamp_ns).matrix() for frame in (depth, color))
         return bool(np.allclose(np.linalg.inv(a) @ b, np.eye(4), atol=0.01))
+
+    def _lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
+        try:
+            return self._buffer.lookup(target, source, stamp_ns)
+        except NoTransform as error:
+            if error.child in self._refused:
+                raise BadFrame(self._refused[error.child]) from error
+            raise
 
     def _learn(self, bag: Messages) -> None:
         """Read which frames there are, from the first minute of transforms."""
@@ -128,8 +137,9 @@ class Poses:
         self._newest_ns[child] = stamp_ns
         try:
             self._buffer.put(_name(header.frame_id), child, stamp_ns, transform, static)
-        except BadPose:
+        except BadPose as error:
             self.invalid[child] += 1
+            self._refused[child] = f"no valid transform of {child!r}: {error}"
             return
         if child == self.base:
             self.stamps_ns.append(stamp_ns)

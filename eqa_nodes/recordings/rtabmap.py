@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.depth import metres
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
@@ -168,13 +169,13 @@ class RtabmapDatabase(HandHeldRecording):
 def depth_of(data: bytes, what: object) -> np.ndarray:
     """Return (H, W) float32 metres of a depth image in any of RTAB-Map's forms. Raises BadFrame."""
     if data.startswith(_RVL):
-        return decode_rvl(data[len(_RVL):], what) * np.float32(0.001)
+        return metres(decode_rvl(data[len(_RVL):], what))
     raw = np.array(decode_image(data, what))
     if raw.ndim == 3 and raw.shape[2] == 4 and raw.dtype == np.uint8:  # OpenCV stores the bytes as blue, green, red
         return np.ascontiguousarray(raw[..., [2, 1, 0, 3]]).view("<f4")[..., 0]
     if raw.ndim != 2 or raw.dtype.itemsize < 2:
         raise BadFrame(f"depth image {what} is {raw.shape} {raw.dtype}: it is the right image of a stereo camera")
-    return np.asarray(raw * np.float32(0.001), np.float32)
+    return metres(raw)
 
 
 def _first(image: np.ndarray, cameras: int) -> np.ndarray:

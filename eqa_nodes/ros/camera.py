@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.camera.config import PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.core.camera.depth import fitted
 from eqa_nodes.core.camera.matching import Matcher
-from eqa_nodes.core.camera.rectify import Distortion, Rectifier, distortion_of
+from eqa_nodes.core.camera.rectify import Lens, Rectifier, calibration_of
 from eqa_nodes.core.camera.registration import register
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Transform
@@ -41,7 +42,7 @@ class CameraInput:
                       *(("depth_camera_info",) if self._aligned_here else ()))
         self._info = info
         self.noted: Callable[[str], None] = lambda what: None  # what is odd, and yet used
-        self._maps: dict[str, tuple[Distortion, Rectifier]] = {}
+        self._lenses = {part: Lens((config.lens == RECTIFIED,)) for part in self.parts if part.endswith("camera_info")}
 
     def topics(self) -> dict[str, str]:
         """Return the key of the topic of every part that comes from the camera: of graph.TOPICS or CAMERA_TOPICS."""
@@ -67,24 +68,18 @@ class CameraInput:
         between: returns the transform into the one frame from the other; raises BadFrame where it is not known.
         """
         rgb = images.rgb_of(have["color"]) if "color" in have else None
-        depth_m = self._metres(have["depth"])
+        depth_m = images.depth_of(have["depth"], self._config.depth_unit_m)
         if not self._aligned_here:
             self._check_aligned(have, between)
-            if self._config.lens == PINHOLE:
-                return RgbdImages(rgb, depth_m, self._pinhole(have[self._info]))
-        k, maps = self._lens(self._info, have[self._info], depth_m if rgb is None else rgb)
+        info = have[self._info]
+        if rgb is None:
+            depth_m = fitted(depth_m, messages.intrinsics_of(calibration_of(info, depth_m.shape)))
+        k, maps = self._lens(self._info, info, depth_m if rgb is None else rgb)
         if self._aligned_here:
             depth_m = self._aligned(depth_m, k, have, between)
-        elif maps is not None:
-            depth_m = maps.nearest(_sized("depth", depth_m, k))
+        else:
+            depth_m = fitted(depth_m, k) if maps is None else maps.nearest(fitted(depth_m, k))
         return RgbdImages(rgb if rgb is None or maps is None else maps.rgb(rgb), depth_m, k)
-
-    def _metres(self, image: Any) -> np.ndarray:
-        depth_m = images.depth_of(image)
-        if not self._config.depth_unit_m:
-            return depth_m
-        floats = "32FC1" in getattr(image, "encoding", "") or "32FC1" in getattr(image, "format", "")
-        return depth_m * np.float32(self._config.depth_unit_m / (1.0 if floats else 0.001))
 
     def _aligned(self, depth_m: np.ndarray, color_k: Intrinsics, have: Parts,
                  between: Callable[[str, str], Transform]) -> np.ndarray:
@@ -104,29 +99,11 @@ class CameraInput:
             raise BadFrame(f"depth is seen from {depth!r}, colour from {colour!r}: set node.camera.align, or publish "
                            "depth that is aligned to colour")
 
-    def _pinhole(self, info: Any) -> Intrinsics:
-        if any(info.d):
-            self.noted("camera_info tells of a lens that bends lines, images are taken as straight: node.camera.lens")
-        return messages.intrinsics_of(info)
-
     def _lens(self, part: str, info: Any, image: np.ndarray) -> tuple[Intrinsics, Rectifier | None]:
         """Return the intrinsics of the rectified image, and the rectifier where the image must be rectified."""
-        k = messages.intrinsics_of(info)
-        _sized("image", image, k)  # before maps of whatever size it claims are computed
-        if self._config.lens == PINHOLE:
-            return self._pinhole(info), None
-        distortion = distortion_of(info, (self._config.lens == RECTIFIED,))
-        fx, fy, cx, cy = distortion.straight
-        k = k._replace(fx=fx, fy=fy, cx=cx + 0.5, cy=cy + 0.5)
-        if distortion.nothing:
-            return k, None
-        if part not in self._maps or self._maps[part][0] != distortion:
-            self._maps[part] = distortion, Rectifier(distortion)
-        return k, self._maps[part][1]
-
-
-def _sized(name: str, image: np.ndarray, k: Intrinsics) -> np.ndarray:
-    if image.shape[:2] != (k.height, k.width):
-        raise BadFrame(f"{name} has {image.shape[1]}x{image.shape[0]} pixels, its camera_info says "
-                       f"{k.width}x{k.height}")
-    return image
+        info, k = messages.calibrated(info, image.shape)
+        if self._config.lens != PINHOLE:
+            return self._lenses[part].straightened(info, k)
+        if any(info.d):
+            self.noted("camera_info tells of a lens that bends lines, images are taken as straight: node.camera.lens")
+        return k, None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.camera.config import CameraConfig, TfConfig
-from eqa_nodes.core.camera.upright import quarter_turns, turned_camera, turned_image
+from eqa_nodes.core.camera.upright import quarter_turns, turned_frame
 from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
 from eqa_nodes.core.types.views import Frame, Label
@@ -181,11 +181,8 @@ class FrameAssembler:
         if rgb is None:
             rgb = np.broadcast_to(np.uint8(0), (*depth.shape, 3))
         labels = messages.pixels_of(have["labels"]) if "labels" in have else None
-        if not self.camera.upright:
-            return Frame(stamp, rgb, depth, intrinsics, *poses, labels)
-        turns = quarter_turns(poses[1])  # labels are of what turned its images in the same way
-        intrinsics, mount = turned_camera(intrinsics, poses[1], turns)
-        return Frame(stamp, turned_image(rgb, turns), turned_image(depth, turns), intrinsics, poses[0], mount, labels)
+        frame = Frame(stamp, rgb, depth, intrinsics, *poses, labels)
+        return turned_frame(frame, quarter_turns(poses[1])) if self.camera.upright else frame
 
     def _between(self, stamp: int, target: str, source: str) -> Transform:
         """Return target_from_source of two frames on the robot. Raises BadFrame where one of them is not known."""

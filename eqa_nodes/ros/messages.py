@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.agent.limits import limit_in
+from eqa_nodes.core.camera.depth import metres
+from eqa_nodes.core.camera.rectify import calibration_of
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
+from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of
 from eqa_nodes.core.types.questions import (
     Answer,
     Evidence,
@@ -121,12 +123,11 @@ def rgb_of(image: Any) -> np.ndarray:
     return pixels if image.encoding == "rgb8" else np.ascontiguousarray(pixels[..., list(_COLORS[image.encoding])])
 
 
-def depth_of(image: Any) -> np.ndarray:
-    """Return (H, W) float32 metres (REP 118: 32FC1 in metres, 16UC1 in millimetres)."""
+def depth_of(image: Any, unit_m: float = 0.0) -> np.ndarray:
+    """Return (H, W) float32 metres, 0 = no return; unit_m: as of `metres`."""
     if image.encoding not in _DEPTHS:
         raise BadFrame(f"depth image encoding {image.encoding!r} is not one of {', '.join(_DEPTHS)}")
-    pixels = pixels_of(image)
-    return pixels if pixels.dtype == np.float32 else pixels.astype(np.float32) * np.float32(0.001)
+    return metres(pixels_of(image), unit_m)
 
 
 def intrinsics_of(info: Any) -> Intrinsics:
@@ -135,6 +136,18 @@ def intrinsics_of(info: Any) -> Intrinsics:
     if not (k[0] > 0 and k[4] > 0 and all(map(math.isfinite, k))):
         raise BadFrame(f"camera_info has focal lengths {k[0]}, {k[4]}: the camera is not calibrated")
     return Intrinsics(int(info.width), int(info.height), k[0], k[4], k[2] + 0.5, k[5] + 0.5)
+
+
+def calibrated(info: Any, shape: tuple[int, ...]) -> tuple[Any, Intrinsics]:
+    """Return what a sensor_msgs/CameraInfo says of an image (`calibration_of`), and its intrinsics as it is.
+
+    shape: of the image, height and width first. Raises BadFrame where they do not belong together.
+    """
+    info = calibration_of(info, shape)
+    k = intrinsics_of(info)
+    if shape[:2] != (k.height, k.width):
+        raise BadFrame(f"image has {shape[1]}x{shape[0]} pixels, its camera_info says {k.width}x{k.height}")
+    return info, k
 
 
 def transform_of(message: Any) -> Transform:
@@ -153,7 +166,8 @@ def goal_of(message: Any) -> Pose2:
 
 
 def _transform(t: Any, q: Any) -> Transform:
-    return Transform((float(t.x), float(t.y), float(t.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
+    return normalised(Transform((float(t.x), float(t.y), float(t.z)),
+                                (float(q.x), float(q.y), float(q.z), float(q.w))))
 
 
 def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:

@@ -8,10 +8,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.views import Intrinsics
 
 Matrix = tuple[float, float, float, float]
 _BROWN = ("plumb_bob", "rational_polynomial")
 _FISHEYE = ("equidistant", "fisheye")  # four coefficients of the angle (Kannala and Brandt 2006), as OpenCV has them
+
+
+class ImageCalibration(NamedTuple):
+    """What a sensor_msgs/CameraInfo says of images of one size; its fields are named as the message's."""
+
+    width: int
+    height: int
+    distortion_model: str
+    d: Sequence[float]
+    k: Sequence[float]
+    p: Sequence[float]
+
+
+def calibration_of(info: Any, shape: tuple[int, ...]) -> Any:
+    """Return what a sensor_msgs/CameraInfo says of an image of this shape (height and width first).
+
+    By its definition it describes the whole sensor, and the image is a region of interest in it, binned. It is returned
+    as it is for an image of its own size (some drivers adapt the matrices to region and binning), or of none of both.
+    """
+    across, down = max(1, int(info.binning_x)), max(1, int(info.binning_y))
+    width, height = int(info.roi.width) or int(info.width), int(info.roi.height) or int(info.height)
+    if shape[:2] == (int(info.height), int(info.width)) or shape[:2] != (height // down, width // across):
+        return info
+    k, p = [float(value) for value in info.k], [float(value) for value in info.p]
+    for matrix, fx, cx, fy, cy in ((k, 0, 2, 4, 5), (p, 0, 2, 5, 6)):
+        for f, c, bins, begin in ((fx, cx, across, int(info.roi.x_offset)), (fy, cy, down, int(info.roi.y_offset))):
+            matrix[f], matrix[c] = matrix[f] / bins, (matrix[c] + 0.5 - begin) / bins - 0.5  # pixel centres lie at 0
+    return ImageCalibration(shape[1], shape[0], info.distortion_model, info.d, k, p)
 
 
 class Distortion(NamedTuple):
@@ -87,6 +116,28 @@ class Rectifier:
     def nearest(self, image: np.ndarray) -> np.ndarray:
         """Return the (H, W) image of depths or labels: no value is made up at an edge; 0 where nothing was seen."""
         return np.where(self._inside, image.reshape(-1)[self._nearest], image.dtype.type(0))
+
+
+class Lens:
+    """Straightens the images of one camera. rectified: of each image, whether it is straight already."""
+
+    def __init__(self, rectified: Sequence[bool]) -> None:
+        self._rectified = rectified
+        self._maps: tuple[Distortion, Rectifier] | None = None
+
+    def straightened(self, info: Any, k: Intrinsics) -> tuple[Intrinsics, Rectifier | None]:
+        """Return the intrinsics of rectified images, and what rectifies those that are not yet, None where all are.
+
+        info: as of `distortion_of`, which raises BadFrame; k: what it says of images as they are.
+        """
+        distortion = distortion_of(info, self._rectified)
+        fx, fy, cx, cy = distortion.straight
+        k = k._replace(fx=fx, fy=fy, cx=cx + 0.5, cy=cy + 0.5)
+        if distortion.nothing:
+            return k, None
+        if self._maps is None or self._maps[0] != distortion:
+            self._maps = distortion, Rectifier(distortion)
+        return k, self._maps[1]
 
 
 def _bent(d: Distortion) -> tuple[np.ndarray, np.ndarray]:

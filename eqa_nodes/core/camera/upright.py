@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from eqa_nodes.core.types.geometry import Transform, compose
-from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 
 _LEVEL = 0.5  # of the vertical, in the plane of the image: a camera that looks steeper up or down has no upright image
 _QUARTER = Transform((0.0, 0.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))  # about the optical axis
@@ -32,3 +33,12 @@ def turned_camera(k: Intrinsics, base_from_camera: Transform, turns: int) -> tup
         k = Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
         base_from_camera = compose(base_from_camera, _QUARTER)
     return k, base_from_camera
+
+
+def turned_frame(frame: Frame, turns: int) -> Frame:
+    """Return a frame after quarter turns counter-clockwise; its labels are of what turned its images so already."""
+    if not turns:
+        return frame
+    k, mount = turned_camera(frame.intrinsics, frame.base_from_camera, turns)
+    return replace(frame, rgb=turned_image(frame.rgb, turns), depth_m=turned_image(frame.depth_m, turns), intrinsics=k,
+                   base_from_camera=mount)

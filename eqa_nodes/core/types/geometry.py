@@ -14,6 +14,7 @@ from eqa_nodes.core.errors import BadPose
 
 # camera_link (x forward, z up) -> camera_optical (z forward, y down) as a quaternion x, y, z, w.
 LINK_FROM_OPTICAL_XYZW = (-0.5, 0.5, -0.5, 0.5)
+_ROUNDING, _NEARLY_UNIT = 1e-6, 0.01  # of a quaternion's squared norm; the latter is tf2's limit
 
 
 class Transform(NamedTuple):
@@ -30,7 +31,7 @@ class Transform(NamedTuple):
         x, y, z, w = self.xyzw
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not all(map(math.isfinite, (*self.xyz, norm))) or abs(norm - 1.0) > 1e-3:
-            raise BadPose(f"transform {self} is not a finite translation with a unit quaternion")
+            raise BadPose(f"transform {self} is not a finite translation with a unit quaternion: its norm is {norm:.4g}")
         m = np.eye(4)
         m[:3, :3] = [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -104,6 +105,18 @@ def head_of(base_from_camera: Transform) -> tuple[Transform, Transform, Transfor
     still = Transform.identity()
     return still._replace(xyz=base_from_camera.xyz), still._replace(xyzw=tilt), still._replace(
         xyzw=LINK_FROM_OPTICAL_XYZW)
+
+
+def normalised(transform: Transform) -> Transform:
+    """Return a transform with a unit quaternion where the squared norm is within 1 % of 1, as tf2 takes it.
+
+    One that is a unit quaternion but for rounding comes back as it is, and so does one that is none at all.
+    """
+    squared = sum(value * value for value in transform.xyzw)
+    if not _ROUNDING < abs(squared - 1.0) <= _NEARLY_UNIT:  # false for NaN
+        return transform
+    x, y, z, w = (value / math.sqrt(squared) for value in transform.xyzw)
+    return transform._replace(xyzw=(x, y, z, w))
 
 
 def compose(a_from_b: Transform, b_from_c: Transform) -> Transform:

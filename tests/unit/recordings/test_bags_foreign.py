@@ -193,7 +193,8 @@ def test_each_depth_image_is_decoded_once_and_serves_the_color_image_nearest_to_
     folder = scene.cdr.write(tmp_path / "bag", scene.rows() + rows)
     decoded = []
     real = messages.depth_of
-    monkeypatch.setattr(messages, "depth_of", lambda image: decoded.append(messages.stamp_of(image)) or real(image))
+    monkeypatch.setattr(messages, "depth_of",
+                        lambda image, unit: decoded.append(messages.stamp_of(image)) or real(image, unit))
     history = read_history(folder)
     assert [f.stamp_ns for f in history] == [scene.stamp(i) for i in range(scene.count)]
     assert history.dropped == {"no depth": scene.count}
