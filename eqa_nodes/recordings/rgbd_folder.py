@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.depth import returned
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.storage.names import by_number
 from eqa_nodes.core.traits import HistoryTraits
@@ -24,7 +25,6 @@ PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
 COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
 _CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
 SECONDS = re.compile(r"\d+\.\d+")  # names of images in the TUM RGB-D benchmark
-_NO_RETURN = 65535  # what 7-Scenes and some cameras write for it
 
 
 class RedwoodFormat:
@@ -45,17 +45,17 @@ class RedwoodFormat:
 
 def _millimetres(raw: np.ndarray) -> np.ndarray:
     """Metres of millimetres: Redwood, ScanNet, 7-Scenes, most cameras."""
-    return np.where(raw == _NO_RETURN, 0, raw) / 1000.0
+    return returned(raw) / 1000.0
 
 
 def _tum(raw: np.ndarray) -> np.ndarray:
     """Metres of steps of 0.2 mm (TUM RGB-D benchmark: 5000 a metre)."""
-    return raw / 5000.0
+    return returned(raw) / 5000.0
 
 
 def _sun(raw: np.ndarray) -> np.ndarray:
     """Metres of millimetres whose 16 bits are rotated to the left by three (SUN RGB-D)."""
-    return ((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0
+    return returned((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0
 
 
 def _nyu(raw: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from eqa_nodes.core.camera.depth import returned
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame
@@ -83,13 +84,13 @@ class Cameras(NamedTuple):
         resized = rgb.shape[:2] == raw_depth.shape  # many export colour in the size of depth, and keep its matrix
         depth_k = pinhole(self.depth, raw_depth.shape, 0.0)
         color_k = depth_k if resized else pinhole(self.color, rgb.shape, 0.0)
-        depth_m = np.divide(onto_color(raw_depth, depth_k, color_k), np.float32(self.unit), dtype=np.float32)
+        depth_m = np.divide(onto_color(returned(raw_depth), depth_k, color_k), np.float32(self.unit), dtype=np.float32)
         map_from_base = base_below(rigid(map_from_camera, "the camera's pose"), 0.0)
         return Frame(stamp_ns, rgb, depth_m, color_k, map_from_base, mount(map_from_base, map_from_camera))
 
     def depth_view(self, raw_depth: np.ndarray, world_from_camera: np.ndarray) -> DepthView:
         """Return what the depth camera saw. Raises BadFrame as `frame` does."""
-        depth_m = np.divide(raw_depth, np.float32(self.unit), dtype=np.float32)
+        depth_m = np.divide(returned(raw_depth), np.float32(self.unit), dtype=np.float32)
         return depth_m, pinhole(self.depth, raw_depth.shape, 0.0), rigid(world_from_camera, "the camera's pose")
 
 

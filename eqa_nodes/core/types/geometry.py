@@ -31,7 +31,8 @@ class Transform(NamedTuple):
         x, y, z, w = self.xyzw
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not all(map(math.isfinite, (*self.xyz, norm))) or abs(norm - 1.0) > 1e-3:
-            raise BadPose(f"transform {self} is not a finite translation with a unit quaternion: its norm is {norm:.4g}")
+            raise BadPose(f"transform {self} is not a finite translation with a unit quaternion, whose norm is "
+                          f"{norm:.4g}")
         m = np.eye(4)
         m[:3, :3] = [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],

@@ -26,7 +26,7 @@ from tests.fixtures.foreign_bags import (
     StandardCdr,
     mutated,
 )
-from tests.fixtures.frames import H, W
+from tests.fixtures.frames import F, H, W
 
 TF = "tf2_msgs/msg/TFMessage"
 NAMES = ["closed", "color", "depth", "camera_info", "readable", "stamps of color", "rate of color", "drops of color",
@@ -114,6 +114,29 @@ def _depth_of(value: float, share: float = 1.0) -> Callable[[Scene], list[Row]]:
             np.arange(H * W).reshape(H, W) < share * H * W, value, 0).astype(np.float32)
         return scene.rows()
     return rows
+
+
+def _of_floor(scene: Scene, factor: float, encoding: str = "16UC1") -> list[Row]:
+    """A floor and a wall; the camera looks ahead, 1.2 m above it."""
+    below = np.arange(H)[:, None] + 0.5 - H / 2
+    depth = np.broadcast_to(np.minimum(np.where(below > 0, 1.2 * F / np.maximum(below, 0.5), 9.0), 4.0), (H, W))
+    scene.depth_m = lambda i: (depth * factor).astype(np.float32)  # type: ignore[method-assign]
+    scene.pack_depth = scene.raw(encoding)
+    return scene.rows()
+
+
+@pytest.mark.parametrize(("factor", "unit_m", "state", "said"), [
+    (1.0, 0.0, "ok", "the floor says 1.20 m"), (4.0, 0.0, "error", "4 times too large"), (4.0, 0.00025, "ok", "1.20 m"),
+    (10.0, 0.0, "error", "10 times too large"), (10.0, 0.0001, "ok", "1.20 m"), (5.0, 0.0002, "ok", "1.20 m"),
+    (2.0, 0.0, "error", "2 times too large"), (1.0, 0.00025, "error", "off by 0.90 m")])
+def test_a_floor_at_an_implausible_depth_is_noticed(scene: Scene, tmp_path: Path, factor: float, unit_m: float,
+                                                    state: str, said: str) -> None:
+    report = report_of(scene, tmp_path / "bag", _of_floor(scene, factor), BagOptions(depth_unit_m=unit_m))
+    floor = finding(report, "floor")
+    assert floor.state == state and said in floor.found
+    assert ("floor" in report.uses["mapping"]) == (state == "error")
+    if said.startswith(("4", "10")):
+        assert f"--depth-unit {0.001 / factor:g} for a recording" in floor.remedy
 
 
 def _info(**fields: object) -> Callable[[Scene], list[Row]]:
