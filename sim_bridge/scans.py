@@ -6,6 +6,7 @@ downloaders leave it, or the path of one file (GLB, glTF, OBJ, PLY).
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,7 @@ from eqa_nodes.core.errors import UnknownScene, unknown
 SCENES_VARIABLE = "EQA_SCENES"
 HABITAT_VARIABLE = "EQA_HABITAT_PYTHON"  # names a Python that has habitat_sim
 FILES = (".glb", ".gltf", ".obj", ".ply")
+PART = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0": how the parts of an exported house are named
 _ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a scene; nothing that leads to another folder or matches several
 _SPLIT = re.compile(r"(hm3d-)?(train|val|minival|example)\b.*")
 _NUMBER = re.compile(r"\d{5}-")  # HM3D's, before the id
@@ -152,6 +154,22 @@ def fault_of(file: Path) -> str:
         return f"{file} is no GLB file"
     promised = max(12, int.from_bytes(head[8:12], "little"))
     return f"{file} ends early: it has {size} of {promised} bytes; obtain it again" if size < promised else ""
+
+
+def has_labels(scan: SceneFiles) -> bool:
+    """Return whether `mesh:` finds labels: semantic files, or of a single glTF file that its parts are named
+    ("sofa 12.0"); of that file only the list of parts is read."""
+    if scan.semantic_glb is not None and scan.semantic_txt is not None:
+        return True
+    if scan.glb is None or not scan.place.endswith((".glb", ".gltf")):
+        return False
+    with scan.glb.open("rb") as stream:
+        length = int.from_bytes(stream.read(20)[12:16], "little") if scan.glb.suffix == ".glb" else -1
+        try:
+            nodes = json.loads(stream.read(length))["nodes"]
+            return all(PART.fullmatch(node.get("name", "")) for node in nodes if "mesh" in node)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return True  # whoever opens this file says what is wrong with it
 
 
 def _single(place: str, folder: Path | None) -> SceneFiles:

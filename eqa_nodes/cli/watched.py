@@ -58,7 +58,7 @@ class WatchedOptions:
         ensure_ros()
         if not self.attach:
             check_answerer(config)
-            check_scene(self.scene or SCENE)
+            check_scene(config, self.scene or SCENE)
 
     def open(self, stack: ExitStack, config: RunConfig, out: Path, feed: Feed) -> WatchedRobot:
         """Return the robot until the stack ends. out: the run directory; feed: is rung when something is new."""

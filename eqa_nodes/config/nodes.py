@@ -122,6 +122,11 @@ class MemorySettings(KeepsImages):
     pending: Counted = setting(30,
         "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
 
+    @property
+    def reads_simulator(self) -> bool:
+        """Say whether the labels of a simulator are read (privileged): the world must have some."""
+        return self.labels and self.labels_from == "simulator"
+
 
 @dataclass(frozen=True)
 class PerceptionSettings(Settings):

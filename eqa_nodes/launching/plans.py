@@ -242,7 +242,6 @@ def _nav2_params(chosen: Chosen) -> Path | None:
 
 def _refuse_labels(parameters: GraphParameters) -> None:
     """Raise ConfigError where memory would wait for labels that no robot has."""
-    memory = parameters.settings.memory
-    if memory.labels and memory.labels_from == "simulator":
+    if parameters.settings.memory.reads_simulator:
         raise ConfigError(f"the answerer {parameters['answerer']['answerer']!r} reads labels, and a robot has none: "
                           "let a detector give them (detector:=transformers), or choose another agent or answerer")

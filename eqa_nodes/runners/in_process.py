@@ -189,6 +189,10 @@ class InProcessRunner:
             body = Body(simulator, Storeys(own.mapper.map, own.mapper.robot),
                         Remembering(memory, own.memory.labels, self._perceiver))
             body.begin(sample.episode(own.bridge.robot))
+            if own.memory.reads_simulator and not simulator.labels():
+                raise ConfigError(f"the scene {sample.scene!r} has no labels, and answers are to be made from them: "
+                                  f"take --answerer vlm, or label what is seen with --detector")
+
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:
                     body.trace.weighed.append((body.last()[0], progress.weighed))

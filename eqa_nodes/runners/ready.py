@@ -16,7 +16,7 @@ from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
 def check_chain(config: RunConfig, scene: str) -> None:
     """Raise EqaError for what would end an episode of this configuration before its first step."""
-    check_scene(scene)  # first: it takes least, and a slip in its name is the most frequent mistake
+    check_scene(config, scene)  # first: it takes least, and a slip in its name is the most frequent mistake
     if config.through != PROCESS:
         from eqa_nodes.ros.environment import ensure_ros
 
@@ -24,12 +24,15 @@ def check_chain(config: RunConfig, scene: str) -> None:
     check_answerer(config)
 
 
-def check_scene(scene: str) -> None:
-    """Raise EqaError for a scene that is not there. A scan is only looked for: to load one takes long."""
+def check_scene(config: RunConfig, scene: str) -> None:
+    """Raise EqaError for a scene that is not there, or lacks the labels that are to be read.
+
+    Only the files of a scan are looked at: to load one takes long.
+    """
     if is_scan(scene):
         from eqa_nodes.bench.running.scene_files import ScenePreflight
 
-        if (error := ScenePreflight().state(scene).error) is not None:
+        if (error := ScenePreflight(config.settings.memory.reads_simulator).state(scene).error) is not None:
             raise error
         return
     check_simulator(scene)

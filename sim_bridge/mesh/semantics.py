@@ -14,9 +14,8 @@ from sim_bridge.mesh.model import Model, Submesh, broken, read_bytes
 from sim_bridge.mesh.read import each_face, joined, read_model
 from sim_bridge.mesh.upright import map_from_file
 from sim_bridge.rays import RayScene
-from sim_bridge.scans import SceneFiles
+from sim_bridge.scans import PART, SceneFiles
 
-_NODE = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0", as a house is exported
 _LINE = re.compile(r'\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"(.*)"\s*,\s*-?\d+\s*')
 _HEADER, _SHEET_M = "HM3D Semantic Annotations", 0.01
 
@@ -33,7 +32,7 @@ def labels_of(scan: SceneFiles, model: Model, vertices: np.ndarray, faces: np.nd
     if scan.semantic_glb is not None and scan.semantic_txt is not None:
         known = _completed(read_semantic_txt(scan.semantic_txt), scan.semantic_txt.with_suffix(".json"))
         return _painted(scan, known, vertices, faces), {label.instance: label for label in known.values()}
-    named = [_NODE.fullmatch(part.name) for part in model.parts]
+    named = [PART.fullmatch(part.name) for part in model.parts]
     if all(named):
         return _of_nodes(model)
     if wanted:
@@ -77,7 +76,7 @@ def _of_nodes(model: Model) -> tuple[np.ndarray, dict[int, Label]]:
     """Return the labels of a house as this project exports it: the nodes are the objects."""
     labels, ids = {}, []
     for part in model.parts:
-        match = _NODE.fullmatch(part.name)
+        match = PART.fullmatch(part.name)
         ids.append(int(match[2]) % (1 << 16) if match else 0)
         if match and ids[-1]:
             labels[ids[-1]] = Label(ids[-1], match[1], "", {})

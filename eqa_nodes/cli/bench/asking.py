@@ -95,8 +95,7 @@ class Preparation:
             self.run, self.console = run, console
             self.selection, self.source_of = run.selection(), run.sources()
             self.samples = self.selection.samples
-            memory = run.config.settings.memory
-            self.scenes = ScenePreflight(bool(memory.labels and memory.labels_from == "simulator"))
+            self.scenes = ScenePreflight(run.config.settings.memory.reads_simulator)
             self.problems = self._problems()
 
     @property

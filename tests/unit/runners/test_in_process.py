@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import pytest
+
+from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.runners.in_process import Body
-from sim_bridge.simulator import EpisodeSetup, Step
+from eqa_nodes.runners.in_process import Body, InProcessRunner
+from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 from tests.fixtures.frames import frame
 
 SECOND = 10**9
@@ -31,6 +36,18 @@ class Stuttering:
 
     def labels(self) -> dict[int, Any]:
         return {}
+
+
+def test_a_world_without_labels_ends_an_episode_that_reads_them(tmp_path: Path) -> None:
+    class Pool(SimulatorPool):
+        def get(self, scene: str) -> Simulator:
+            return cast(Simulator, Stuttering())
+
+    parameters = {"memory": {"labels": True, "folder": str(tmp_path)}}
+    runner = InProcessRunner(parameters, pool=Pool())
+    with pytest.raises(ConfigError, match="'other:room' has no labels.*--answerer vlm"):
+        runner.run(Sample("q", "Is there a cup?", "", scene="other:room"))
+    runner.close()
 
 
 def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> None:

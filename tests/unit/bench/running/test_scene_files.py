@@ -25,6 +25,7 @@ from sim_bridge import registry
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 from tests.fixtures.data import shared_data
+from tests.fixtures.meshes import Glb
 from tests.fixtures.scans import SCENE, HouseAsScan, question_files
 from tests.unit.sim_bridge.test_scans import put
 
@@ -99,6 +100,23 @@ def test_answers_from_labels_need_labels(folder: Path, simulator: str) -> None:
     check(scanned("00800-A", simulator))
     with pytest.raises(ConfigError, match="has no labels.*--answerer vlm"):
         check(scanned("00801-B", simulator))
+
+
+@pytest.mark.parametrize(("name", "parts", "labelled"), [
+    ("house.glb", ("sofa 12.0", "sofa 12.1", "building 0.0"), True), ("room.glb", ("sofa 12.0", "Cube.001"), False),
+    ("room.glb", ("",), False), ("room.gltf", ("Cube",), False), ("room.obj", (), False), ("room.ply", (), False)])
+def test_a_file_without_labels_is_refused_before_the_robot_moves(
+        name: str, parts: tuple[str, ...], labelled: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    glb, path = Glb(), tmp_path / name
+    for part in parts:
+        glb.square(**({"name": part} if part else {}))
+    path.write_bytes(glb.bytes() if name.endswith(".glb") else json.dumps(glb.doc).encode())
+    scene = f"mesh:{path}"
+    state = ScenePreflight(labels=True).state(scene)
+    assert (state.error is None) == labelled and ScenePreflight().state(scene).error is None
+    for through in () if labelled else ("process", "graph", "isolated"):
+        assert main(["ask", "Is there a cup?", "--scene", scene, "--through", through, "--out", str(tmp_path)]) == 2
+        assert "has no labels, and answers are to be made from them: take --answerer vlm" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("dataset", "split", "questions", "scenes"), [
