@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.storage.codec import write_bytes, write_json
-from eqa_nodes.core.types.surfaces import Mesh
+from eqa_nodes.core.types.surfaces import Mesh, srgb_of
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.mesh_file import write_mesh
 
@@ -55,6 +55,5 @@ def _painted(number: np.ndarray) -> np.ndarray:
 
 def _code(number: int) -> str:
     """Return the colour of a number as HM3D writes it: RRGGBB, sRGB."""
-    linear = _painted(np.array(number)) / 255
-    srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    srgb = srgb_of(_painted(np.array(number)) / 255)
     return "".join(f"{value:02X}" for value in np.rint(255 * srgb).astype(int).tolist())

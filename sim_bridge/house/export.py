@@ -10,6 +10,7 @@ from PIL import Image
 from trimesh.visual.material import PBRMaterial
 from trimesh.visual.texture import TextureVisuals
 
+from eqa_nodes.core.types.surfaces import srgb_of
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.scene import House
 from sim_bridge.house.shell import CLEAR, OUTDOORS
@@ -68,9 +69,7 @@ def material_of(name: str, texels: np.ndarray, colour: np.ndarray, glow: float, 
     """Return a matt material: the texture already multiplied by the surface colour (linear), stored as sRGB."""
     start, side = level_offsets()[LEVEL], SIZE >> LEVEL
     linear = np.clip(texels[start:start + side * side].reshape(side, side, 3) / 128.0 * colour, 0.0, 1.0)
-    srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-    if see == OUTDOORS:
-        srgb = np.broadcast_to(SKY_SRGB, srgb.shape)
+    srgb = np.broadcast_to(SKY_SRGB, linear.shape) if see == OUTDOORS else srgb_of(linear)
     image = Image.fromarray(np.rint(255 * srgb[::-1]).astype(np.uint8))
     emission = np.ones(3) if see == OUTDOORS else np.clip(colour * glow, 0.0, 1.0)
     return PBRMaterial(name=name, baseColorTexture=image, metallicFactor=0.0, roughnessFactor=0.9, doubleSided=True,

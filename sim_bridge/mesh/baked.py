@@ -28,6 +28,7 @@ from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.floor import MeshFloor
 from sim_bridge.mesh.ground import CompactHeightfield
 from sim_bridge.mesh.load import TriangleScene, load_mesh
+from sim_bridge.mesh.model import shown_as_stored
 from sim_bridge.mesh.pyramid import Pyramids
 from sim_bridge.mesh.upright import map_from_file
 from sim_bridge.scans import SceneFiles
@@ -141,7 +142,7 @@ def _digest_of(scan: SceneFiles) -> str:
             digest.update(path.name.encode() + hashlib.sha256(content).digest())
     except OSError:  # load_mesh says which
         return ""
-    digest.update(map_from_file(scan).tobytes())
+    digest.update(map_from_file(scan).tobytes() + bytes([shown_as_stored()]))
     return digest.hexdigest()
 
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
+from eqa_nodes.core.types.surfaces import srgb_of
 from sim_bridge.mesh.model import (
     BASIS_REMEDY,
     CLAMP,
@@ -33,6 +34,7 @@ from sim_bridge.mesh.model import (
     check_size,
     encoded,
     read_bytes,
+    shown_as_stored,
 )
 
 _JSON, _BIN, _TRIANGLES = 0x4E4F534A, 0x004E4942, 4
@@ -182,7 +184,8 @@ class _Gltf:
         if number is None:
             return Material(), {}
         surface = self._doc["materials"][number].get("pbrMetallicRoughness", {})
-        red, green, blue = (float(v) for v in surface.get("baseColorFactor", (1, 1, 1, 1))[:3])
+        stored = np.array(surface.get("baseColorFactor", (1, 1, 1, 1))[:3], np.float64)
+        red, green, blue = (stored if shown_as_stored() else srgb_of(stored)).tolist()
         reference = surface.get("baseColorTexture")
         if reference is None:
             return Material((red, green, blue)), {}

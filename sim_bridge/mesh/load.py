@@ -1,7 +1,7 @@
 """Loads scans and models as triangles in the map frame: GLB, glTF, OBJ, PLY and STL, with or without textures.
 
-Units are metres as in the file. Which way is up: see upright.py. Colours are taken as Habitat's flat shading takes
-them: texture times base colour times vertex colour, as stored, without lights, transparency or other maps.
+Units are metres as in the file. Which way is up: see upright.py. Colours are those of a flat shading: texture times
+base colour times vertex colour, without lights, transparency or other maps (docs/scans.md says what is converted).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 
 REPEAT, CLAMP, MIRROR = 0, 1, 2  # what lies beyond the border of a texture
 MAX_TEXELS = 1 << 26  # of one texture, 8192 x 8192
@@ -28,8 +29,23 @@ BASIS_REMEDY = ("textures compressed with Basis (KTX2) are read by Habitat only:
                 "`gltf-transform ktxdecompress`")
 
 
+LOOK_VARIABLE, HABITAT_LOOK = "EQA_MESH_LOOK", "habitat"
+
+
+def shown_as_stored() -> bool:
+    """Return whether glTF's base colours are shown as they are stored, linear: dark, as Habitat shows them.
+
+    Raises ConfigError for a look that there is not.
+    """
+    look = os.environ.get(LOOK_VARIABLE, "")
+    if look not in ("", HABITAT_LOOK):
+        raise ConfigError(f"{LOOK_VARIABLE} is {look!r}: expected {HABITAT_LOOK}, or nothing")
+    return look == HABITAT_LOOK
+
+
 class Material(NamedTuple):
-    """Base colour (r, g, b) 0..1 that multiplies the texture `image` (index, -1 = none); wrap along u and v."""
+    """Base colour (r, g, b) 0..1, as it is shown, that multiplies the texture `image` (index, -1 = none); wrap along u
+    and v."""
 
     factor: tuple[float, float, float] = (1.0, 1.0, 1.0)
     image: int = -1

@@ -9,6 +9,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError, StorageError, UnknownScene
 from eqa_nodes.core.storage.codec import decode, loads
+from eqa_nodes.core.types.surfaces import srgb_of
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.model import Model, Submesh, broken, read_bytes
 from sim_bridge.mesh.read import each_face, joined, read_model
@@ -103,8 +104,7 @@ def _painted(scan: SceneFiles, known: dict[int, Label], vertices: np.ndarray, fa
 def _colours(model: Model, part: Submesh, path: Path) -> np.ndarray:
     """Return the colour (m,) 0xRRGGBB that each face is painted in: by its corners, else by its texture."""
     if part.colour is not None:  # linear, as glTF keeps vertex colours, and Habitat reads them
-        linear = np.clip(part.colour, 0.0, 1.0).astype(np.float64)
-        srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+        srgb = srgb_of(np.clip(part.colour, 0.0, 1.0).astype(np.float64))
         code = np.rint(255 * srgb).astype(np.int64) @ (1 << 16, 1 << 8, 1)
         a, b, c = code[part.faces].T
         return np.where(b == c, b, a)

@@ -19,6 +19,7 @@ from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.mesh.look import MeshRenderer
+from sim_bridge.mesh.model import HABITAT_LOOK, LOOK_VARIABLE
 from sim_bridge.mesh.upright import Y_UP, write_stage_config
 from sim_bridge.scans import SceneFiles
 from tests.fixtures.data import shared_data
@@ -102,7 +103,9 @@ def around(radius: float) -> list[View]:
     return [View(radius * np.cos(a), radius * np.sin(a), 0.2, a + np.pi) for a in np.arange(4) * 1.5]
 
 
-def test_mirrored_scaled_and_turned_parts_show_the_same_colours_in_the_same_place(tmp_path: Path) -> None:
+def test_mirrored_scaled_and_turned_parts_show_the_same_colours_in_the_same_place(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LOOK_VARIABLE, HABITAT_LOOK)
     glb, random = Glb(), np.random.default_rng(3)
     glb.doc["materials"] = [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 1, 0.8, 1]}}]
     for _ in range(40):

@@ -7,6 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 
+def srgb_of(linear: np.ndarray) -> np.ndarray:
+    """Return colours as screens and cameras keep them (sRGB), of linear ones (as glTF keeps them), both 0..1."""
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 0.0) ** (1 / 2.4) - 0.055)
+
+
 class Cloud(NamedTuple):
     """Points on surfaces. points: (n, 3) float32, metres, map frame; colours: (n, 3) uint8, sRGB as the camera's."""
 

@@ -109,7 +109,7 @@ def test_a_file_without_labels_is_refused_before_the_robot_moves(
         name: str, parts: tuple[str, ...], labelled: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     glb, path = Glb(), tmp_path / name
     for part in parts:
-        glb.square(**({"name": part} if part else {}))
+        glb.square(name=part)
     path.write_bytes(glb.bytes() if name.endswith(".glb") else json.dumps(glb.doc).encode())
     scene = f"mesh:{path}"
     state = ScenePreflight(labels=True).state(scene)

@@ -72,13 +72,15 @@ def test_a_scan_is_computed_once(scan: Path, monkeypatch: pytest.MonkeyPatch) ->
         BakedScan(find_scan(str(scan))).floor(RobotModel(radius_m=0.25))  # another body
 
 
-@pytest.mark.parametrize("change", ["content", "axes", "code"])
+@pytest.mark.parametrize("change", ["content", "axes", "code", "look"])
 def test_what_changed_is_computed_anew(scan: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     opened(scan)
     if change == "content":
         scan.write_bytes(scan.read_bytes() + b"\0\0\0\0")
     elif change == "axes":
         scan.with_suffix(".stage_config.json").write_text('{"up": [0, 1, 0], "front": [1, 0, 0]}')
+    elif change == "look":
+        monkeypatch.setenv("EQA_MESH_LOOK", "habitat")
     else:
         monkeypatch.setattr(baked, "_sources", lambda: b"other")
     forbid(monkeypatch)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from eqa_nodes.core.errors import SimulatorError, UnknownScene
+from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.meshes import mesh_of
 from sim_bridge.mesh import model
@@ -108,11 +108,30 @@ def test_textures_and_their_wrapping(tmp_path: Path) -> None:
     glb.square(glb.textured(CHECKER, {"wrapS": 33071, "wrapT": 33648}, baseColorFactor=[0.5, 1, 1, 1]))
     scene = load(glb.write(tmp_path / "a.glb"))
     assert scene.uv == pytest.approx(SQUARE_UV)
-    assert scene.factor[0] == pytest.approx([0.5, 1, 1]) and scene.wrap.tolist() == [[model.CLAMP, model.MIRROR]]
+    assert scene.factor[0] == pytest.approx([0.7354, 1, 1], abs=1e-4)
+    assert scene.wrap.tolist() == [[model.CLAMP, model.MIRROR]]
     start, width, height = scene.textures.levels[0, 0]
     assert (width, height) == (8, 8) and scene.textures.depth[0] == 4
     assert np.array_equal(scene.textures.texels[start:start + 64].reshape(8, 8, 3), CHECKER)
     assert scene.textures.texels[scene.textures.levels[0, 3, 0]].tolist() == [128, 128, 128]
+
+
+@pytest.mark.parametrize(("look", "shown"), [("", (188, 137, 21)), ("habitat", (128, 64, 2))])
+def test_base_colours_are_linear_in_gltf(look: str, shown: tuple[int, int, int], tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EQA_MESH_LOOK", look)
+    glb = Glb()
+    glb.doc["materials"] = [{"pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.25, 0.0075, 1]}}]
+    glb.square(0)
+    assert 255 * load(glb.write(tmp_path / "a.glb")).factor[0] == pytest.approx(shown, abs=0.6)
+
+
+def test_a_look_that_there_is_not_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EQA_MESH_LOOK", "dark")
+    glb = Glb()
+    glb.square(glb.textured(CHECKER))
+    with pytest.raises(ConfigError, match="EQA_MESH_LOOK is 'dark': expected habitat"):
+        load(glb.write(tmp_path / "a.glb"))
 
 
 def test_texture_transforms_are_applied(tmp_path: Path) -> None:
