@@ -26,10 +26,11 @@ async def _anywhere(url: str) -> None:
 
 def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _anywhere,
                    reply_mb: float = BODY_BYTES / 1e6, is_final: Callable[[int, str], bool] = lambda *_: False,
-                   **options: Any) -> Any:
+                   hide: Callable[[str], str] = str, **options: Any) -> Any:
     """Return an asynchronous HTTP client. base: the openai library's DefaultAsyncHttpxClient, whose HTTP library is
     httpx or httpx2, by its version. check: raises ModelError for a URL to which nothing may be sent. is_final: says by
-    status and text of a failure that it would come again, so that the openai library does not repeat the request."""
+    status and text of a failure that it would come again, so that the openai library does not repeat the request.
+    hide: takes the key out of a text."""
     body_bytes = round(reply_mb * 1e6)
     http = sys.modules[next(c for c in base.__mro__ if c.__name__ == "AsyncClient").__module__.partition(".")[0]]
 
@@ -81,8 +82,8 @@ def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _a
                 await response.aclose()
                 if _place(ahead) != _place(request) or ahead.method != request.method:
                     raise ModelError(f"redirected: {request.url!s:.200} sends the request on to "
-                                     f"{ahead.url!s:.200}, and pictures go to no other address than the configured "
-                                     "one: set EQA_VLM_BASE_URL to it, if that is meant")
+                                     f"{hide(str(ahead.url)):.200}, and pictures go to no other address than the "
+                                     "configured one: set EQA_VLM_BASE_URL to it, if that is meant")
                 request = ahead
             raise ModelError(f"redirected: {request.url!s:.200} sends the request round in circles")
 

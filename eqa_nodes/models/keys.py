@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from eqa_nodes.core.errors import ConfigError
@@ -40,7 +40,18 @@ def usual_url(url: str) -> str:
 
 
 def hidden(text: str, key: str) -> str:
-    """Return a server's text without the key: some servers repeat it when they refuse it."""
-    if len(key) < _SHORTEST:
-        return text
-    return text.replace(key, "...").replace(json.dumps(key)[1:-1], "...")
+    """Return a server's text without the key, in whatever way it is written: some repeat it when they refuse it."""
+    return text if len(key) < _SHORTEST else _written(key).sub("...", text)
+
+
+@lru_cache(maxsize=8)
+def _written(key: str) -> re.Pattern[str]:
+    """Return what finds a key as it is, and in the escapes of JSON (in JSON within JSON too), HTML and URLs."""
+    return re.compile("".join(
+        rf"(?:{re.escape(c)}|\\(?:\\)*(?:{re.escape(c)}|u00{_hex(c)})|%{_hex(c)}|&#0*(?:{ord(c)}|[xX]0*{_hex(c)});)"
+        for c in key))
+
+
+def _hex(c: str) -> str:
+    """Return an expression for the two hexadecimal digits of an ASCII character."""
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(c):02x}")

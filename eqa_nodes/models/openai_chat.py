@@ -109,7 +109,7 @@ class OpenAIChat:
         self._client = openai.AsyncOpenAI(
             base_url=self._url, api_key=self._key, timeout=config.timeout_s, max_retries=config.max_retries,
             http_client=guarded_client(openai.DefaultAsyncHttpxClient, self._policy.check, config.reply_mb, is_final,
-                                       event_hooks={"request": [self._count]}))
+                                       self._hidden, event_hooks={"request": [self._count]}))
 
     @staticmethod
     def check(config: ModelConfig) -> None:
@@ -164,14 +164,14 @@ class OpenAIChat:
         """
         future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(self._list(), self._config.deadline_s), self._loop)
         try:
-            return model_names(future.result(self._config.deadline_s + 1.0))
+            return model_names(self._hidden(future.result(self._config.deadline_s + 1.0)))
         except _TIMEOUTS as error:
             raise ModelError(f"timed out: {self._url} gave no list of models within {self._config.deadline_s:g} s"
                              ) from error
         except Exception as error:
             if isinstance(error, self._openai.APIStatusError) and error.status_code not in (401, 403):
                 return []  # some servers have no such list
-            raise ModelError(hidden(self._explain(error), self._key)) from error
+            raise ModelError(self._hidden(self._explain(error))) from error
         finally:
             future.cancel()
 
@@ -226,7 +226,7 @@ class OpenAIChat:
         self._policy.check_size(body)
         text = self._request(body)
         streams = self._config.stream
-        data = joined(text, self.model) if streams else parse(text, self.model)
+        data = joined(text, self.model, self._hidden) if streams else parse(text, self.model)
         tokens = tokens_of(data)
         self._meter.add(0, *tokens, _pictured(body), cached_tokens(data))
         self._rate.used(sum(tokens))
@@ -243,7 +243,7 @@ class OpenAIChat:
     def _refusal(self, error: ModelError, pictures: int) -> Refusal | None:
         """Return what the server said against a request; None where something else failed."""
         if isinstance(error.__cause__, self._openai.APIStatusError):
-            return read_refusal(error.__cause__.status_code, error.__cause__.response.text, pictures)
+            return read_refusal(error.__cause__.status_code, self._hidden(error.__cause__.response.text), pictures)
         return read_refusal(200, str(error), pictures) if str(error).startswith(SERVER_SAID) else None
 
     def _request(self, body: dict[str, Any]) -> str:
@@ -258,13 +258,13 @@ class OpenAIChat:
         asked = self._loaded(lambda: send(client, body), waited)
         future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, left), self._loop)
         try:
-            return hidden(future.result(left + _GRACE_S), self._key)
+            return self._hidden(future.result(left + _GRACE_S))
         except _TIMEOUTS as error:
             what = waited[0] if waited else f"timed out: no complete reply from {self._url}"
             raise ModelError(f"{what} within {deadline:g} s: raise model.deadline_s (--deadline) for a model that "
                              "takes longer") from error
         except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
-            raise ModelError(hidden(self._explain(error, _pictured(body)), self._key)) from error
+            raise ModelError(self._hidden(self._explain(error, _pictured(body)))) from error
         finally:
             future.cancel()
 
@@ -310,7 +310,7 @@ class OpenAIChat:
             except Exception as error:  # of the HTTP library, which is another one in other versions of openai
                 kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
                 raise ModelError(f"{kind}: the stream from {self._url} broke after {size} bytes: "
-                                 f"{type(error).__name__} {hidden(str(error), self._key):.200}") from error
+                                 f"{type(error).__name__} {self._hidden(str(error)):.200}") from error
         return b"".join(text).decode("utf-8", "replace")
 
     def _elsewhere(self) -> str:
@@ -325,6 +325,9 @@ class OpenAIChat:
         if len(sent) > 1:
             self._rate.retried()
 
+    def _hidden(self, text: str) -> str:
+        return hidden(text, self._key)
+
     def _explain(self, error: Exception, pictures: int = 0) -> str:
         lib, tries = self._openai, self._config.max_retries + 1
         if isinstance(error, ModelError):
@@ -335,18 +338,19 @@ class OpenAIChat:
             return f"timed out: {self._url} did not reply within {self._config.timeout_s:g} s, {tries} times"
         if isinstance(error, lib.APIConnectionError):
             cause = error.__cause__ or error
+            said = self._hidden(str(cause))[:200]
             if "Protocol" in type(cause).__name__:
-                return f"cut off: {self._url} does not keep to HTTP, {tries} times: {cause!s:.200}"
-            return f"no connection: {self._url} cannot be reached ({cause!s:.200}): is the server running?"
+                return f"cut off: {self._url} does not keep to HTTP, {tries} times: {said}"
+            return f"no connection: {self._url} cannot be reached ({said}): is the server running?"
         if isinstance(error, lib.APIStatusError):
             kind = {401: "not authorised (EQA_VLM_API_KEY)", 403: "not authorised (EQA_VLM_API_KEY)",
                     404: "not found (EQA_VLM_BASE_URL, EQA_VLM_MODEL)", 429: "rate limited"}.get(
                         error.status_code, "server error" if error.status_code >= 500 else "rejected")
-            text = hidden(error.response.text, self._key)
+            text = self._hidden(error.response.text)
             refusal = read_refusal(error.status_code, text, pictures)
             if named := refusal.kind():
                 said = f"{refusal.code}: {text[:200]!r}" if refusal.code else f"{text[:200]!r}"
                 return f"{named}: {self.model} at {self._url} refuses the request ({said}): {REMEDIES[named]}"
             return (f"{kind}: {self._url} answered HTTP {error.status_code} for {self.model}: {text[:200]!r}"
                     f"{self._elsewhere() if error.status_code in (404, 405) else ''}")
-        return f"failed: {self._url}: {type(error).__name__} {hidden(str(error), self._key)[:200]}"
+        return f"failed: {self._url}: {type(error).__name__} {self._hidden(str(error))[:200]}"

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eqa_nodes.core.errors import ModelError
@@ -52,10 +52,11 @@ def parse(text: str, model: str) -> dict[str, Any]:
     return data
 
 
-def joined(text: str, model: str) -> dict[str, Any]:
+def joined(text: str, model: str, hide: Callable[[str], str] = str) -> dict[str, Any]:
     """Return a stream of server-sent events as the reply that it would have been in one piece.
 
-    finish_reason is None where the stream was cut off. Raises ModelError: rubbish, server error, empty.
+    hide: takes the key, which may come in pieces, out of a text. finish_reason is None where the stream was cut off.
+    Raises ModelError: rubbish, server error, empty.
     """
     if text.lstrip("\ufeff \r\n\t").startswith("{"):
         return parse(text, model)  # a server that does not stream
@@ -74,7 +75,7 @@ def joined(text: str, model: str) -> dict[str, Any]:
         reason = finish_reason(choice) or reason
         given = choice["logprobs"].get("content") if isinstance(choice.get("logprobs"), dict) else None
         tokens += given if isinstance(given, list) else []
-    message = {name: "".join(texts) if texts else None for name, texts in pieces.items()}
+    message = {name: hide("".join(texts)) if texts else None for name, texts in pieces.items()}
     return {"usage": usage, "choices": [
         {"message": message, "finish_reason": reason, "logprobs": {"content": tokens} if tokens else None}]}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -17,10 +19,12 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.models import make_backend
+from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.keys import hidden
+from eqa_nodes.models.openai_chat import OpenAIChat
 from eqa_nodes.runners.in_process import InProcessRunner
-from eqa_nodes.testing.model_server import VlmServer
-from tests.fixtures.key_search import KEY, SERVERS, leaks, shows, telling
+from eqa_nodes.testing.model_server import ServerReply, VlmServer
+from tests.fixtures.key_search import ESCAPED, KEY, SERVERS, leaks, shows, telling
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
@@ -64,7 +68,7 @@ def test_a_question_on_the_command_line_shows_no_key(server: str, tmp_path: Path
         code = main(["ask", "Where is the plant?", "--through", "process", "--scene", "toy:flat", "--answerer", "vlm",
                      "--image", "160x120", "--max-steps", "14", "--out", str(tmp_path / "run"),
                      "--evidence", str(tmp_path / "evidence"), "--cassette", str(tmp_path / "tape.jsonl")])
-    assert code == (0 if server == "telling" else 1)
+    assert code == (0 if server in ("telling", "escaping", "nesting") else 1)
     assert leaks(tmp_path) == []
     said = capfd.readouterr()
     assert not shows(said.out + said.err) and said.out
@@ -103,6 +107,29 @@ def test_no_parameter_takes_a_key() -> None:
 def test_words_that_stand_in_for_a_key_stay_in_replies() -> None:
     assert hidden("none of them", "none") == "none of them"
     assert hidden(f"a {KEY} b", KEY) == "a ... b"
+
+
+@pytest.mark.parametrize("written", [
+    ESCAPED, ESCAPED.upper().replace("U", "u"), json.dumps(ESCAPED), json.dumps(json.dumps(ESCAPED)),
+    KEY.replace("/", "\\/"), "".join(f"%{ord(c):02X}" for c in KEY), quote(KEY, safe=""),
+    "".join(f"&#{ord(c)};" for c in KEY), "".join(f"&#x{ord(c):x};" for c in KEY), KEY[:9] + ESCAPED[54:]])
+def test_a_key_is_found_in_the_escapes_of_json_html_and_urls(written: str) -> None:
+    assert hidden(f"a {written} b", KEY).replace('"', "").replace("\\", "") == "a ... b"
+
+
+def test_a_key_that_a_stream_brings_in_pieces_is_taken_out_of_what_it_is() -> None:
+    pieces = "".join(f"data: {json.dumps({'choices': [{'delta': {'content': c}}]})}\n\n" for c in f"so: {KEY}!")
+    end = json.dumps({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    with VlmServer(lambda _: ServerReply(f"{pieces}data: {end}\n\ndata: [DONE]\n\n".encode(),
+                                         content_type="text/event-stream")) as endpoint, closing(make_backend(
+            "openai", KEY, base_url=endpoint.url, model="m", stream=True)) as backend:
+        assert backend.generate([Message("user", ("hello",))]).text == "so: ...!"
+
+
+def test_a_list_of_models_holds_no_key() -> None:
+    with VlmServer(telling, models=(f"m-{KEY}",)) as endpoint, closing(
+            OpenAIChat(ModelConfig(base_url=endpoint.url, model="m"), KEY)) as backend:
+        assert backend.models() == ["m-..."]
 
 
 def test_the_search_finds_what_it_looks_for(tmp_path: Path) -> None:
