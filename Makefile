@@ -1,6 +1,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-models demo test test-fast bench chaos lint docs clean
+.PHONY: help setup setup-models demo test test-fast bench chaos lint docs pages clean
 
 # A sourced ROS distribution gets its interfaces from the colcon workspace; without one they are in .venv.
 ENTER := $(if $(ROS_DISTRO),source ros2_ws/install/local_setup.bash && )source .venv/bin/activate && \
@@ -38,6 +38,9 @@ lint: setup  ## check style and types
 docs: setup  ## build the documentation into build/site; a warning is an error
 	@$(ENTER) sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site
 	@echo "written: build/site/index.html"
+
+pages: setup  ## run the README's example, the tutorials and the notebooks, and write what they print into them
+	@$(ENTER) pytest -q --rewrite-pages tests/process/test_tutorials.py tests/process/test_notebooks.py
 
 clean:  ## remove everything that was built
 	rm -rf .venv build dist *.egg-info ros2_ws/build ros2_ws/install ros2_ws/log .pytest_cache .ruff_cache .mypy_cache .hypothesis

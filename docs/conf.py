@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def take_top_page(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
+def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
+    """Make the navigation of the site from the list of all pages in index.md, which code hosts show as it is."""
+    if page != "index":
+        return
+    for caption, row in re.findall(r"^- \*\*(.+?):\*\*((?:.+\n)(?:  .+\n)*)", source[0], re.M):
+        pages = ["self" if name == page else name for name in re.findall(r"\]\((\S+)\.md\)", row)]
+        source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
+
+
 def leave_out_arguments(app: Sphinx, kind: str, name: str, described: object, options: object, arguments: str | None,
                         returned: str | None) -> tuple[str, None] | None:
     """Show protocols without arguments: nobody makes one."""
@@ -60,4 +70,5 @@ def leave_out_arguments(app: Sphinx, kind: str, name: str, described: object, op
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx has no setting for."""
     app.connect("source-read", take_top_page)
+    app.connect("source-read", add_navigation)
     app.connect("autodoc-process-signature", leave_out_arguments)

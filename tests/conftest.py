@@ -48,7 +48,9 @@ SECONDS = {  # what a file takes, about, on two busy cores; all others take less
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --thorough."""
+    """Add --thorough and --rewrite-pages."""
+    parser.addoption("--rewrite-pages", action="store_true", help="write what tutorials and notebooks print into them, "
+                     "with their pictures (make pages)")
     parser.addoption("--thorough", action="store_true", default=os.environ.get("EQA_THOROUGH") == "1",
                      help="run the tests marked `thorough` too, and ten times the examples of hypothesis")
 

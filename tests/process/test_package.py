@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
+from eqa_nodes import __version__
 from tests.fixtures.paths import ROOT
 
 
@@ -27,3 +30,9 @@ def test_executable_runs_the_node_it_is_named_after(tmp_path: Path) -> None:
                           env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}, check=False)
     assert done.stdout.strip() == "['bridge', '--ros-args']", done.stderr
     assert done.returncode == 3
+
+
+def test_the_citation_names_the_version() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (cited["version"], cited["license"]) == (__version__, "Apache-2.0")
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
