@@ -13,7 +13,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
-from eqa_nodes.bench.running.manifest import RunManifest, commit_of, differing_settings, read_manifest
+from eqa_nodes.bench.running.manifest import RunManifest, answered_by, commit_of, differing_settings, read_manifest
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, read_samples
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
@@ -47,17 +47,20 @@ class Difference:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the two runs. asked: questions with a score; without: of the common ones, ids by what they are.
+    """One of the two runs. answerer: with the model that was asked; asked: questions with a score.
+
+    without: of the common questions, ids by what they are.
 
     without: {"failed" | "abstained" | "unscored": ids that are so in this run and not in the other}.
     """
 
     run: str
-    model: str
+    answerer: str
     judge: str
     dataset: str
     asked: int
     without: Mapping[str, tuple[str, ...]]
+    privileged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -194,4 +197,5 @@ def _is(q: QuestionScore, state: str) -> bool:
 def _side(run: ScoredRun, states: Mapping[str, Sequence[tuple[str, bool, bool]]], which: int) -> ComparedRun:
     only = {state: tuple(row[0] for row in rows if row[1 + which] and not row[2 - which])
             for state, rows in states.items()}
-    return ComparedRun(str(run.out), run.manifest.model, run.scores.judge, run.scores.dataset, len(run.questions), only)
+    return ComparedRun(str(run.out), answered_by(run.manifest), run.scores.judge, run.scores.dataset,
+                       len(run.questions), only, run.scores.privileged)

@@ -29,7 +29,8 @@ def cells(row: Difference) -> tuple[str, ...]:
 def footnotes(found: Comparison) -> Iterator[str]:
     """Yield notes for the reader: runs, questions, failures, and how p was computed."""
     for letter, side in (("A", found.a), ("B", found.b)):
-        yield f"{letter}: {side.run}, {side.dataset or 'questions'}, model {side.model or '-'}, judge {side.judge}"
+        privileged = f"; privileged: {', '.join(side.privileged)}" if side.privileged else ""
+        yield f"{letter}: {side.run}, {side.dataset or 'questions'}, {side.answerer}, judge {side.judge}{privileged}"
     yield f"{found.common} questions in both"
     yield from found.notes
     for state, both in found.both.items():

@@ -98,7 +98,7 @@ def _board(runs: Sequence[ScoredRun], folder: Path) -> Board:
             for at, run in enumerate(runs)]
     best = MEASURES[0]
     rows.sort(key=lambda row: -float(row.cells[0].order) if row.cells[0].order != "" else 1.0)
-    title = f"{manifest.dataset or 'questions'}, {manifest.questions} questions"
+    title = f"{manifest.dataset or 'questions'}, {manifest.share}"
     notes = [f"marked by the judge {scores.judge} ({scores.judge_sha256[:12]}); sorted by {best.heading}",
              "means with 95 % intervals: runs whose intervals overlap may be equally good; eqa bench compare pairs two "
              "of them by question and tests the difference"]

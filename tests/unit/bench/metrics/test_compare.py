@@ -18,8 +18,8 @@ from rich.console import Console
 from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.metrics.compare import compare
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
-from eqa_nodes.bench.metrics.scores import score_run
-from eqa_nodes.bench.report.compare_tables import ComparisonTable, markdown
+from eqa_nodes.bench.metrics.scores import SCORES, score_run
+from eqa_nodes.bench.report.compare_tables import ComparisonTable, footnotes, markdown
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
@@ -79,6 +79,16 @@ def test_who_failed_abstained_or_was_unscored_where(tmp_path: Path) -> None:
     assert found.a.without == {"failed": ("q4",), "abstained": ("q2",), "unscored": ("q3",)}
     assert found.b.without == {"failed": ("q0",), "abstained": ("q4",), "unscored": ()}
     assert found.both == {"failed": 1, "abstained": 0, "unscored": 0}
+
+
+def test_notes_say_who_answered_and_what_was_privileged(tmp_path: Path) -> None:
+    a, b = played(tmp_path / "a", "55"), played(tmp_path / "b", "35")
+    scores = json.loads((b / SCORES).read_text())
+    (b / SCORES).write_text(json.dumps({**scores, "privileged": ["LabelReader"]}))
+    write_json(b / MANIFEST, replace(read_manifest(b), model="vlm", asked="gpt-4o"))
+    first, second = list(footnotes(compare(a, b)))[:2]
+    assert second == f"B: {b}, house, answerer vlm, model gpt-4o, judge by number; privileged: LabelReader"
+    assert "privileged" not in first
 
 
 def test_different_judges_are_refused_unless_asked_for(tmp_path: Path) -> None:
