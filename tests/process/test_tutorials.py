@@ -110,6 +110,7 @@ def outputs(page: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> Iterato
     assert ran
 
 
+@pytest.mark.timeout(1500)  # on two cores a minute, but other tests may run beside it
 @pytest.mark.parametrize("page", [README, *TUTORIALS], ids=lambda page: page.stem)
 def test_a_page_runs_from_top_to_bottom_and_shows_what_is_printed(
         page: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
