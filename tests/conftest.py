@@ -27,6 +27,7 @@ from tests.fixtures.repetition import EXAMPLES
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 SECONDS = {  # what a file takes, about, on two busy cores; all others take less
+    "process/test_tutorials.py": 180,
     "ros/system/test_lockstep.py": 125, "ros/system/test_faults.py": 105, "ros/system/test_lifelong.py": 100,
     "ros/system/test_drivers.py": 90, "ros/system/test_queue.py": 89, "ros/system/test_chaos.py": 84,
     "ros/system/test_permission.py": 82, "browser/test_console_graph.py": 72, "process/test_documented.py": 67,
@@ -38,7 +39,7 @@ SECONDS = {  # what a file takes, about, on two busy cores; all others take less
     "ros/system/test_security_keys.py": 28, "ros/system/test_robot_world.py": 26, "browser/test_human.py": 26,
     "ros/system/test_scanned_scenes.py": 25, "ros/system/test_library.py": 25, "ros/system/test_model_explores.py": 24,
     "process/test_wheel.py": 24, "ros/system/test_cli.py": 22, "ros/system/test_examples.py": 21,
-    "process/test_tutorials.py": 21, "browser/test_console.py": 20, "process/test_memory_kills.py": 19,
+    "browser/test_console.py": 20, "process/test_memory_kills.py": 19,
     "browser/test_hostile_pages.py": 19, "browser/test_console_place.py": 19,
     "unit/core/policies/test_policies_robust.py": 17, "ros/nodes/test_bridge_localised.py": 17,
     "process/test_streaming.py": 17, "unit/sim_bridge/house/test_multi_target.py": 16,
