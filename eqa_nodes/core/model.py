@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
@@ -68,6 +68,16 @@ class Message(NamedTuple):
 
     role: str
     parts: tuple[str | bytes, ...]
+
+
+def alternating(messages: Sequence[Message]) -> list[Message]:
+    """Return messages for a model that takes no system's role, and only roles that alternate."""
+    turns: list[Message] = []
+    for role, parts in messages:
+        said = "user" if role == "system" else role
+        before = turns.pop().parts if turns and turns[-1].role == said else ()
+        turns.append(Message(said, (*before, *parts)))
+    return turns
 
 
 def images_in(messages: Sequence[Message]) -> int:
@@ -244,12 +254,14 @@ class NothingRead(ValueError):
 
 
 def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str], T], form: str,
-             max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None) -> T:
+             max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None,
+             prose: Callable[[str], T] | None = None) -> T:
     """Ask for a reply in a form ("a number from 1 to 5") and return read(reply); read raises ValueError for another.
 
     One re-prompt says what was wrong; a second wrong reply raises ModelError. The pictures are shown again only where
     nothing could be read (NothingRead, an empty reply, one that was cut off): else the model has judged them, and
-    restates its own words.
+    restates its own words. prose: reads a second wrong reply that was not cut off, and raises ValueError where nothing
+    can be read; None = it is not tried.
     """
     turns = list(messages)
     wrong = ""
@@ -265,6 +277,9 @@ def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str]
             wrong = f"cut off at {reply.tokens_out or max_tokens} tokens" if cut else str(error)
             anew = cut or not reply.text.strip() or isinstance(error, NothingRead)
         turns = _asked_again(messages, reply.text, wrong, form, anew)
+    if prose is not None and not cut:
+        with suppress(ValueError):
+            return prose(reply.text)
     raise ModelError(f"{WRONG_FORM} {backend.model} answered twice in another form than agreed: {wrong}; ask "
                      "again, or choose another model")
 
@@ -283,10 +298,11 @@ def _asked_again(messages: Sequence[Message], said: str, wrong: str, form: str, 
 
 
 def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict[str, object]], T],
-             max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None) -> T:
+             max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None,
+             prose: Callable[[str], T] | None = None) -> T:
     """Ask for a JSON object and return read(object); read raises ValueError for a wrong form. Else as `ask_form`."""
     return ask_form(backend, messages, lambda text: read(json_object(text)), "the JSON object that was asked for",
-                    max_tokens, seed, schema)
+                    max_tokens, seed, schema, prose)
 
 
 def fraction(value: object, name: str) -> float:

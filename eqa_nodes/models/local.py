@@ -1,4 +1,7 @@
-"""A model on this machine, through transformers: image-text-to-text models such as the Qwen-VL and SmolVLM families."""
+"""A model on this machine, through transformers: image-text-to-text models such as the Qwen-VL and SmolVLM families.
+
+Models of texts alone serve for judges and for roles that show no picture.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from eqa_nodes.core.model import (
 from eqa_nodes.core.traits import Traits
 from eqa_nodes.models.accelerator import device_of, dtype_of, free, named_failures, one_line, placed, quick_dtype
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.local_processor import letter_tokens, load_processor, shows_images, tensors
+from eqa_nodes.models.local_processor import letter_tokens, load_processor, load_texts, shows_images, tensors
 from eqa_nodes.models.meter import UsageMeter
 
 T = TypeVar("T")
@@ -139,9 +142,12 @@ class LocalModel:
         if (path.is_absolute() or self.model.startswith(".")) and not path.is_dir():
             raise ConfigError(f"the model's folder {path} is not there: name one with config.json and weights")
         try:
-            model = self._transformers.AutoModelForImageTextToText.from_pretrained(
-                self.model, dtype=self.dtype, trust_remote_code=False)
-            processor = load_processor(self.model)
+            kind = type(self._transformers.AutoConfig.from_pretrained(self.model, trust_remote_code=False))
+            texts_only = kind not in self._transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+            auto = (self._transformers.AutoModelForCausalLM if texts_only else
+                    self._transformers.AutoModelForImageTextToText)
+            model = auto.from_pretrained(self.model, dtype=self.dtype, trust_remote_code=False)
+            processor = load_texts(self.model) if texts_only else load_processor(self.model)
             letters = letter_tokens(processor.tokenizer, LETTERS)
             return _Loaded(placed(self._torch, model, self.device, f"the model {self.model}", "model"), processor,
                            letters)
@@ -150,8 +156,8 @@ class LocalModel:
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
                 f"the model {self.model} cannot be loaded: {one_line(error)}. It must be a whole folder, or the "
-                "hub name of an image-text-to-text model that transformers knows; without a network, one that was "
-                "fetched before (hf download NAME)") from error
+                "hub name of an image-text-to-text model, or for texts alone of a text-generation model, that "
+                "transformers knows; without a network, one that was fetched before (hf download NAME)") from error
 
     def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
               read: Callable[[_Written, int], T]) -> T:

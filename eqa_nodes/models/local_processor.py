@@ -11,7 +11,7 @@ from typing import Any
 from PIL import Image
 
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.model import Message
+from eqa_nodes.core.model import Message, alternating
 
 
 def load_processor(name: str) -> Any:
@@ -28,6 +28,35 @@ def load_processor(name: str) -> Any:
     if "video_processor" not in whole.get_attributes():
         return transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
     return _without_video(whole, name)
+
+
+class _Texts:
+    """The processor of a model of texts alone: its tokenizer, which takes no images."""
+
+    def __init__(self, tokenizer: Any, name: str) -> None:
+        self.tokenizer, self._name = tokenizer, name
+        self.chat_template = tokenizer.chat_template
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+
+    def __call__(self, text: Sequence[str], images: object, **options: Any) -> Any:
+        from transformers import BatchFeature
+
+        if images is not None:
+            raise ModelError(f"no pictures: {self._name} is a model of texts alone: choose one that takes pictures, or "
+                             "use it for judges and for roles that show none")
+        found = self.tokenizer(text, add_special_tokens=False, return_token_type_ids=False, **options)
+        return BatchFeature(dict(found))
+
+
+def load_texts(name: str) -> Any:
+    """Return the processor of a model of texts alone. Raises ValueError for one that was not made for chats."""
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    if not tokenizer.chat_template:
+        raise ValueError("its tokenizer has no chat template: choose a model that was made for chats")
+    return _Texts(tokenizer, name)
 
 
 def _without_video(whole: Any, name: str) -> Any:
@@ -52,9 +81,15 @@ def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
 
     Either every chat shows images or none does. Raises ModelError for bytes that are no image.
     """
+    from jinja2 import TemplateError  # transformers needs it for templates
+
     template = {"chat_template": processor.chat_template} if processor.chat_template else {}
     write = partial(processor.tokenizer.apply_chat_template, add_generation_prompt=True, tokenize=False, **template)
-    texts = [write(_turns(chat)) for chat in chats]
+    turns = _plain_turns if isinstance(processor, _Texts) else _turns
+    try:
+        texts = [write(turns(chat)) for chat in chats]
+    except TemplateError:  # most that raise one take no message of the system, or want roles that alternate
+        texts = [write(turns(alternating(chat))) for chat in chats]
     images = [[_image(part) for message in chat for part in message.parts if isinstance(part, bytes)] for chat in chats]
     return processor(text=texts, images=images if images[0] else None, padding=True, padding_side="left",
                      return_tensors="pt")
@@ -79,6 +114,11 @@ def _turns(chat: Sequence[Message]) -> list[dict[str, Any]]:
     return [{"role": message.role, "content": [
         {"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in message.parts]}
         for message in chat]
+
+
+def _plain_turns(chat: Sequence[Message]) -> list[dict[str, Any]]:
+    return [{"role": message.role, "content": "\n".join(part for part in message.parts if isinstance(part, str))}
+            for message in chat]
 
 
 def _image(jpeg: bytes) -> Image.Image:

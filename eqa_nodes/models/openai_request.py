@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from eqa_nodes.core.model import Message, Schema, images_in
+from eqa_nodes.core.model import Message, Schema, alternating, images_in
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.dialect import NONE, OBJECT, ROLES, STRICT, Dialect
 from eqa_nodes.models.openai_wire import wire
@@ -33,9 +33,10 @@ class Ask(NamedTuple):
 def body_of(ask: Ask, model: str, config: ModelConfig, dialect: Dialect, max_tokens: int) -> dict[str, Any]:
     """Return the body of a request without what the server does not take. max_tokens: with those for thoughts."""
     detail = "" if "detail" in dialect.refused else config.image_detail
+    fitted = _fitted(ask.messages, dialect)
+    turns = alternating(fitted) if ROLES in dialect.refused else fitted
     body: dict[str, Any] = {
-        "model": model, "messages": [wire(_light(message, config.picture_kb), detail)
-                                     for message in _turns(_fitted(ask.messages, dialect), dialect)],
+        "model": model, "messages": [wire(_light(message, config.picture_kb), detail) for message in turns],
         dialect.tokens_field or config.tokens_field: max_tokens, "seed": config.seed + ask.seed}
     if config.temperature >= 0.0:
         body["temperature"] = config.temperature
@@ -89,18 +90,6 @@ def _fitted(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
         return _scaled(part, dialect.side_px) if number < first or number >= count - (most - first) else _LEFT_OUT
 
     return [message._replace(parts=tuple(fit(part) for part in message.parts)) for message in messages]
-
-
-def _turns(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
-    """Return the messages, where the server wants that so without the system's role and with roles that alternate."""
-    if ROLES not in dialect.refused:
-        return messages
-    turns: list[Message] = []
-    for role, parts in messages:
-        said = "user" if role == "system" else role
-        before = turns.pop().parts if turns and turns[-1].role == said else ()
-        turns.append(Message(said, (*before, *parts)))
-    return turns
 
 
 def _light(message: Message, picture_kb: int) -> Message:

@@ -14,9 +14,13 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.bench.judges.opening import open_judge
+from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, letter_menu
 from eqa_nodes.models import make_backend
+from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.local_processor import letter_tokens, tensors
 from tests.fixtures.needs import need_transformers
 from tests.fixtures.tiny_models import KINDS, jpeg, save_tiny
@@ -46,6 +50,18 @@ def model(folder: Path) -> Any:
 def local(folder: Path, **options: Any) -> Any:
     """Return the backend on the device that there is. In float32: in bfloat16 the words depend on the batch's size."""
     return make_backend("transformers", model=str(folder), **{"dtype": "float32", **options})
+
+
+def test_a_model_of_texts_alone_judges_and_guesses(tmp_path: Path) -> None:
+    backend = local(save_tiny("llama", tmp_path))
+    done = backend.generate(chat("Blind?"), 10)
+    assert done.text and done.tokens_out == 10
+    assert backend.generate_many([chat("Blind?"), chat("What else is there to be seen?")], 10)[0] == done
+    assert backend.choose(chat("Blind?"), MENU).how == "logits"
+    with pytest.raises(ModelError, match="^no pictures: .* is a model of texts alone"):
+        backend.generate(SHOWN, 10)
+    judge = open_judge("llm-match", JudgeOptions(model=ModelConfig(backend="transformers", model=str(tmp_path))))
+    assert judge.judge(Sample("q", "Where?", "on the desk"), "in the bath").note.startswith("wrong form")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,10 +16,11 @@ from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.running.progress import Count, RunProgress, RunSummary
 from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
 from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 SAMPLES = "samples.jsonl"
@@ -163,19 +164,21 @@ def episode_folder(index: int, sample_id: str) -> str:
 
 def ask(task: QuestionTask, runner: EpisodeRunner, asking: Asking) -> Prediction:
     """Run one episode and write its trace; every error becomes part of the prediction."""
-    sample = task.sample
+    sample, spent = task.sample, list[Usage]()
     try:
         if task.refusal is not None:
             return Prediction(sample.id, task.refusal, blind=_blind(sample, runner) if asking.blind else None)
-        result = runner.run(sample)
+        with counted() as spent:
+            result = runner.run(sample)
         guess = _blind(sample, runner) if asking.blind else None
         prediction = _prediction(task, result, guess, asking)
         dumps(prediction)  # what cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
-        return Prediction(sample.id, failure(error), blind=_blind(sample, runner) if asking.blind else None)
+        failed = _paid(failure(error), spent)
+        return Prediction(sample.id, failed, blind=_blind(sample, runner) if asking.blind else None)
     except Exception as error:
-        return Prediction(sample.id, failure(error), traceback=traceback.format_exc())
+        return Prediction(sample.id, _paid(failure(error), spent), traceback=traceback.format_exc())
 
 
 def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | None:
@@ -202,10 +205,18 @@ def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None,
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
     """Ask blind; its failure is its own and leaves the episode's answer alone."""
-    try:
-        return runner.blind(sample)
-    except EqaError as error:
-        return failure(error)
+    with counted() as spent:
+        try:
+            return runner.blind(sample)
+        except EqaError as error:
+            return _paid(failure(error), spent)
+
+
+def _paid(answer: Answer, spent: Sequence[Usage]) -> Answer:
+    """Return the answer of a failure with what its calls cost, which no other receipt holds."""
+    paid = sum(spent, Usage())
+    return replace(answer, receipt=Receipt(calls=paid.calls, tokens_in=paid.tokens_in, tokens_out=paid.tokens_out,
+                                           money=paid.money))
 
 
 def failure(error: Exception) -> Answer:

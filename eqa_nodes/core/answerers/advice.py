@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import MAX_EVIDENCE, evidence_from, match_choice
-from eqa_nodes.core.answerers.points import number_in, point_in
+from eqa_nodes.core.answerers.points import PointScale, number_in, point_in
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
 from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Picture
@@ -38,13 +38,19 @@ FORM = an_object(
 
 
 def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
-                pictures: Sequence[Picture]) -> Advice:
-    """Return what a reply says, of all its parts the valid ones. Raises ValueError where it has none of them."""
+                pictures: Sequence[Picture], scale: PointScale) -> Advice:
+    """Return what a reply says, of all its parts the valid ones. Raises ValueError where it has none of them.
+
+    scale: in which the model points.
+    """
     if not any(part in reply for part in _PARTS):
         raise ValueError(f"none of the keys {', '.join(_PARTS[:-1])} is there")
     text = _answer_text(reply.get("answer"), question)
     sure = _share(reply.get("confidence"), _UNSTATED) if text else 0.0
-    points = _evidence(reply.get("evidence"), pictures)
+    entries = [*_entries(reply.get("evidence")), *_places(reply)]
+    scale_name = scale.of([(entry.get("point"), picture.size) for entry in entries if isinstance(entry, dict)
+                           and (picture := _shown(entry, pictures)) is not None])
+    points = _evidence(reply.get("evidence"), pictures, scale_name)
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
     proof = [brief.views[named.picture] for named in points]
     lost = _lost_pictures(reply.get("evidence"), pictures)
@@ -56,7 +62,7 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
     room = _room(reply.get("room"))
     assessments = [_assessment(brief.views[named.picture], named, text, sure, rank)
                    for rank, named in enumerate(points)]
-    options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures))
+    options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures, scale_name))
     told = " ".join(filter(None, (reasons, lost, _not_there(reply, len(brief.options), pictures))))
     return Advice(answer, told, missing, options, _with_room(assessments, brief, room),
                   _targets(reply.get("targets")), room)
@@ -100,7 +106,13 @@ def _answer_text(value: object, question: Question) -> str:
     return "" if index is None else question.choices[index]
 
 
-def _evidence(value: object, pictures: Sequence[Picture]) -> list[_Named]:
+def _shown(entry: Mapping[str, object], pictures: Sequence[Picture]) -> Picture | None:
+    """Return the picture that an entry of a reply names."""
+    number = _whole(entry.get("picture", entry.get("image"))) or 0
+    return pictures[number - 1] if 1 <= number <= len(pictures) else None
+
+
+def _evidence(value: object, pictures: Sequence[Picture], scale: str) -> list[_Named]:
     """Return the pictures named, each once, the best first."""
     found: dict[int, _Named] = {}
     for entry in _entries(value):
@@ -108,7 +120,7 @@ def _evidence(value: object, pictures: Sequence[Picture]) -> list[_Named]:
         number = _whole(named)
         if number is not None and 1 <= number <= len(pictures):
             said = entry if isinstance(entry, dict) else {}
-            point = point_in(said.get("point"), pictures[number - 1].size)
+            point = point_in(said.get("point"), pictures[number - 1].size, scale)
             found.setdefault(number, _Named(number - 1, _words(said.get("what"))[:_WHAT], point))
     return list(islice(found.values(), MAX_EVIDENCE))
 
@@ -133,14 +145,14 @@ def _weighed(reply: Mapping[str, object], options: Sequence[Option]) -> tuple[We
     return tuple(map(WeighedOption, options, weights, rooms))
 
 
-def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture]) -> list[WeighedOption]:
+def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture], scale: str) -> list[WeighedOption]:
     """Return the places that the model points at in pictures, where it names none of the numbers that there are."""
     found = []
     for entry in _places(reply):
-        shown = _whole(entry.get("picture", entry.get("image"))) or 0
-        if 1 <= _numbered(entry) <= numbers or not 1 <= shown <= len(pictures):
+        picture = _shown(entry, pictures)
+        if 1 <= _numbered(entry) <= numbers or picture is None:
             continue
-        place = _place(pictures[shown - 1], entry.get("point"))
+        place = _place(picture, entry.get("point"), scale)
         if place is not None:
             found.append(WeighedOption(place, _chance(entry), _room(entry.get("room"))))
         if len(found) == _MOST_POINTED:
@@ -151,7 +163,7 @@ def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Pictu
 def _not_there(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture]) -> str:
     """Return in words which numbers a reply names that were not listed, so that the next call tells; "" for none."""
     lost = sorted({_numbered(entry) for entry in _places(reply) if _numbered(entry) > numbers
-                   and not 1 <= (_whole(entry.get("picture", entry.get("image"))) or 0) <= len(pictures)})
+                   and _shown(entry, pictures) is None})
     return f"(There was no number {' or '.join(map(str, lost))}.)" if lost else ""
 
 
@@ -163,9 +175,9 @@ def _lost_pictures(value: object, pictures: Sequence[Picture]) -> str:
     return f"(There was no picture {' or '.join(map(str, lost))}.)" if lost else ""
 
 
-def _place(picture: Picture, point: object) -> Option | None:
+def _place(picture: Picture, point: object, scale: str) -> Option | None:
     """Return the place on the floor at a point of a picture, seen the way the picture looks at it."""
-    view, at = picture.view, point_in(point, picture.size)
+    view, at = picture.view, point_in(point, picture.size, scale)
     if at is None or view.geometry is None:
         return None
     floor = floor_at(view, *_pixel(at, view.geometry.intrinsics), _POINTED_M)

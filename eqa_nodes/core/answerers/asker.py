@@ -11,7 +11,7 @@ from typing import TypeVar
 from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModels, role_of
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_abstention, read_answer
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_abstention, read_answer, read_prose
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.model import Backend, Choice, Message, Schema, ask_json
 from eqa_nodes.core.types.measures import with_point
@@ -33,6 +33,7 @@ class MeteredModel:
         self.models, self._max_tokens = RoleModels.of(backend), max_tokens
         self._budgeted = {name: BudgetedBackend(self.models.role(name).backend) for name in ROLES}
         self._before = self.models.spent()
+        self._guessed: dict[tuple[object, ...], Reply] = {}  # the last one
         self._own = self.models.privileged  # of a model that is none but in name
         self._privileged = self._own
 
@@ -50,13 +51,15 @@ class MeteredModel:
 
     def ask(self, prompt: str, question: Question, parts: Sequence[str | bytes],
             read: Callable[[dict[str, object]], T], views: Sequence[Keyframe] = (),
-            schema: Schema | None = None) -> T:
+            schema: Schema | None = None, prose: Callable[[str], T] | None = None) -> T:
         """Ask by a prompt of eqa_nodes/prompts and return what `read` makes of the reply. views: what parts tell of.
 
-        schema: of the reply (core.forms), for servers that hold a model to one.
+        schema: of the reply (core.forms), for servers that hold a model to one. prose: reads what is not in that form
+        (read_prose), after it was asked for twice.
         """
         messages = self._messages(prompt, question, parts, views)
-        return ask_json(self._budgeted[role_of(prompt)], messages, read, self._max_tokens, question.seed, schema)
+        return ask_json(self._budgeted[role_of(prompt)], messages, read, self._max_tokens, question.seed, schema,
+                        prose)
 
     def choose(self, prompt: str, question: Question, parts: Sequence[str | bytes], options: Sequence[str],
                views: Sequence[Keyframe] = ()) -> Choice:
@@ -85,7 +88,7 @@ class MeteredModel:
             reply, message = self._checked(question, reply)
         if not views or (reply.abstain and question.force_guess):
             try:
-                reply = self.ask("blind", question, (), partial(read_answer, question=question, views=0))
+                reply = self._guess(question)
                 message = f"forced guess: {message}" if views else "blind guess: no views"
             except LimitReached:
                 if not views:
@@ -94,7 +97,15 @@ class MeteredModel:
         return Answer(reply.answer, reply.confidence, reply.abstain,
                       _pointed(evidence_from((shown[i - 1] for i in reply.images), reply.why), reply, shown),
                       replace(self.models.spent().model_since(before), privileged=self._own or labelled(views)),
-                      message=message)
+                      message="; ".join(filter(None, (message, reply.note))))
+
+    def _guess(self, question: Question) -> Reply:
+        """Return a guess without views. The next guess at the same question is the same one: it is not paid twice."""
+        key = question.text, question.choices, question.seed
+        if (guessed := self._guessed.pop(key, None)) is None:
+            guessed = self._guessed[key] = self.ask("blind", question, (), partial(
+                read_answer, question=question, views=0), prose=partial(read_prose, question=question, views=0))
+        return guessed
 
     def _checked(self, question: Question, reply: Reply) -> tuple[Reply, str]:
         """Return an answer as an abstention where a model says that it is none, and the message that says so.

@@ -15,7 +15,7 @@ from eqa_nodes.core.answerers.object_graph import MAX_OBJECTS, GraphObject, desc
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer, read_prose
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
@@ -90,7 +90,8 @@ class SceneGraphAnswerer(JudgesNoView):
         if c.relations:
             lines += [f"{r.a + 1} is {r.name} {r.b + 1}" for r in relations(objects)]
         reply = self._asker.ask("answer_graph", question, (as_list("things", lines),),
-                                partial(read_answer, question=question, views=len(objects), proof="things"), views)
+                                partial(read_answer, question=question, views=len(objects), proof="things"), views,
+                                prose=partial(read_prose, question=question, views=len(objects)))
         return reply, [obj.crops[0].view for obj in objects]
 
     def _described(self, obj: GraphObject) -> str:

@@ -14,7 +14,7 @@ from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
@@ -92,7 +92,8 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
             shown = picture(snapshot.view, {}, self._asker.side("answer_snapshots", c.max_side_px))
             parts += [heading(i, replace(snapshot.view, caption=names), {}), shown]
         reply = self._asker.ask("answer_snapshots", question, parts,
-                                partial(read_answer, question=question, views=len(kept)), views)
+                                partial(read_answer, question=question, views=len(kept)), views,
+                                prose=partial(read_prose, question=question, views=len(kept)))
         return reply, [snapshot.view for snapshot in kept]
 
     def _filtered(self, question: Question, kept: Sequence[Snapshot], views: Sequence[Keyframe]) -> Sequence[Snapshot]:

@@ -12,7 +12,7 @@ from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
-from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer
+from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
@@ -61,7 +61,8 @@ class CaptionAnswerer(JudgesNoView):
                         picture(view, {}, self._captioner.side_px), hint) for view in views)
         lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(asks), 1)]
         return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
-                               partial(read_answer, question=question, views=len(views)), views)
+                               partial(read_answer, question=question, views=len(views)), views,
+                                prose=partial(read_prose, question=question, views=len(views)))
 
     def _hint(self, question: Question) -> str:
         """Return what the captioner is told beside the picture: nothing, so that a caption serves all questions."""

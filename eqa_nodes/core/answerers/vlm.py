@@ -12,7 +12,8 @@ from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.briefs import shown
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.options import AnswererOptions
-from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_regions
+from eqa_nodes.core.answerers.points import PointScale
+from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_prose, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
@@ -55,7 +56,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
-        self._asker = MeteredModel(backend, self._config.max_tokens)
+        self._asker, self._scale = MeteredModel(backend, self._config.max_tokens), PointScale()
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> VlmAnswerer:
@@ -89,7 +90,8 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def advise(self, question: Question, brief: Brief) -> Advice:
         """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
         given = shown(brief, self._asker.side("decide", self._config.max_side_px))
-        read = partial(read_advice, question=question, brief=brief, pictures=given.pictures)
+        read = partial(read_advice, question=question, brief=brief, pictures=given.pictures,
+                       scale=self._scale)
         return self._asker.ask("decide", question, given.parts, read, brief.views, FORM)
 
     def _assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
@@ -125,8 +127,10 @@ class VlmAnswerer(AcceptsAnyQuestion):
     def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
         shown: list[Lettered] = [(view, {}) for view in views]
         pictures = self._pictures("answer", shown)
-        read = partial(read_answer, question=question, views=len(views), pictures=pictures)
-        return self._ask("answer", question, shown, pictures, read)
+        read = partial(read_answer, question=question, views=len(views), pictures=pictures,
+                       scale=self._scale)
+        return self._ask("answer", question, shown, pictures, read,
+                         partial(read_prose, question=question, views=len(views)))
 
     def _pictures(self, prompt: str, views: Sequence[Lettered]) -> list[bytes]:
         """Return each view's picture as a prompt sends it, with the letters given for it."""
@@ -134,11 +138,11 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return [picture(view, letters, side_px) for view, letters in views]
 
     def _ask(self, prompt: str, question: Question, views: Sequence[Lettered], pictures: Sequence[bytes],
-             read: Callable[[dict[str, object]], T]) -> T:
+             read: Callable[[dict[str, object]], T], prose: Callable[[str], T] | None = None) -> T:
         """Show each view's picture under a heading."""
         parts = [part for n, ((view, letters), shown) in enumerate(zip(views, pictures, strict=True), 1)
                  for part in (heading(n, view, letters), shown)]
-        return self._asker.ask(prompt, question, parts, read, [view for view, _ in views])
+        return self._asker.ask(prompt, question, parts, read, [view for view, _ in views], prose=prose)
 
 
 def _noted(note: str, more: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
-from eqa_nodes.core.answerers.points import point_in
+from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice, may_decline
+from eqa_nodes.core.answerers.letters import without_thoughts
+from eqa_nodes.core.answerers.points import PointScale, point_in
 from eqa_nodes.core.answerers.vlm_views import lettered
 from eqa_nodes.core.model import fraction
 from eqa_nodes.core.pillow import image_size
@@ -22,6 +24,15 @@ REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
 )
 
 
+IN_PROSE = "the model replied in prose, without evidence and confidence"
+_UNSTATED = 0.5  # confidence of an answer for which the model stated none
+_LONGEST_CHOICE = 300  # characters of prose in which an option is looked for
+_FEW_WORDS = 6  # that may be an answer without being called one
+_WORDS_ALONE = re.compile(
+    r"(?!(?:sure|ok|okay|ready|here|sorry|hello|hi)\b)(?!.*\b(?:is|are|the|an?)\W*$)[\w'’, -]*\w[.!]?", re.I)
+_ANSWER_QUOTED = re.compile(r"\banswer\b[\s*]*(?:is|:)[\s:*]*[\"“']([^\"”'\n]{1,200})[\"”']", re.I)
+_ANSWER_STATED = re.compile(
+    r"\banswer\b[\s*]*(?:is|:)[\s:*]*(\w[^\n]{0,200}?)[\s*]*(?:[.!](?:\s|$)|\n|$)", re.I)
 MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few words
 
 
@@ -29,6 +40,7 @@ class Reply(NamedTuple):
     """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how.
 
     points: for each of them, where in it, as shares of width and height, None where it is not said; () for none.
+    note: what has to be said of how it was read.
     """
 
     answer: str
@@ -37,16 +49,17 @@ class Reply(NamedTuple):
     abstain: bool
     why: str = ""
     points: tuple[tuple[float, float] | None, ...] = ()
+    note: str = ""
 
 
 NOTHING_SEEN = Reply("", 0.0, (), True)
 
 
 def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images",
-                pictures: Sequence[bytes] = ()) -> Reply:
+                pictures: Sequence[bytes] = (), scale: PointScale | None = None) -> Reply:
     """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it.
 
-    pictures: the images as they were sent, where the prompt asks for points.
+    pictures, scale: the images as they were sent and in which scale the model points, where the prompt asks for points.
     """
     if views and reply.get("abstain", False) is True:
         why = reply.get("why")  # a help for whoever reads it: nothing is asked again for its form
@@ -54,7 +67,26 @@ def read_answer(reply: Mapping[str, object], question: Question, views: int, pro
     images = _numbers(reply, views, proof) if views else ()
     why = _words(reply, "why", "of the reply") if "why" in reply else ""
     return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why,
-                 _points(reply.get("points"), images, pictures))
+                 _points(reply.get("points"), images, pictures, scale or PointScale()))
+
+
+def read_prose(text: str, question: Question, views: int) -> Reply:
+    """Return the answer of a reply that is no JSON object: what it calls its answer, or all of a few words.
+
+    Where it declines, that is an abstention, or of a guess without views a ValueError, as for anything else.
+    """
+    said = without_thoughts(text).strip()
+    if question.choices and "{" not in said and len(said) <= _LONGEST_CHOICE:
+        return Reply(_text({"answer": said}, question), _UNSTATED, (), False, note=IN_PROSE)
+    found = None if "{" in said else _ANSWER_QUOTED.search(said) or _ANSWER_STATED.search(said)
+    if found is None and (len(said.split()) > _FEW_WORDS or not _WORDS_ALONE.fullmatch(said)):
+        raise ValueError(f"no short answer in the reply {text[:80]!r}")
+    answer = " ".join((found[1] if found else said).split()).strip(" .\"'*`")
+    if may_decline(answer):
+        if not views:
+            raise ValueError(f"no answer in the reply {text[:80]!r}")
+        return NOTHING_SEEN._replace(why=answer, note=IN_PROSE)
+    return Reply(_text({"answer": answer}, question), _UNSTATED, (), False, note=IN_PROSE)
 
 
 def read_abstention(reply: Mapping[str, object]) -> bool:
@@ -176,13 +208,15 @@ def _numbers(reply: Mapping[str, object], count: int, key: str) -> tuple[int, ..
     return tuple(dict.fromkeys(named))[:MAX_EVIDENCE]
 
 
-def _points(value: object, images: Sequence[int],
-            pictures: Sequence[bytes]) -> tuple[tuple[float, float] | None, ...]:
+def _points(value: object, images: Sequence[int], pictures: Sequence[bytes],
+            scale: PointScale) -> tuple[tuple[float, float] | None, ...]:
     """Return where in each image the proof is: a help for whoever looks, so nothing is asked again for its form."""
+    if isinstance(value, dict) or (isinstance(value, list) and len(images) == 1 and len(value) == 2
+                                   and not any(isinstance(part, (list, tuple, dict)) for part in value)):
+        value = [value]  # one point that is not in a list of its own
     if not isinstance(value, list) or not pictures:
         return ()
-    if len(images) == 1 and len(value) == 2 and not any(isinstance(part, (list, tuple)) for part in value):
-        value = [value]  # one point that is not in a list of its own
-    sizes = [image_size(pictures[image - 1]) for image in images]
-    found = [point_in(point, size) if size else None for size, point in zip(sizes, value, strict=False)]
+    said = [(point, image_size(pictures[image - 1])) for point, image in zip(value, images, strict=False)]
+    name = scale.of([(point, size) for point, size in said if size])
+    found = [point_in(point, size, name) if size else None for point, size in said]
     return tuple(found) if any(found) else ()

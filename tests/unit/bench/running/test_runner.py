@@ -20,6 +20,7 @@ from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
+from eqa_nodes.core.model import Usage, note_spent
 from eqa_nodes.core.storage.codec import decode, dumps
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
@@ -155,6 +156,22 @@ def test_a_failing_blind_answer_is_its_own(tmp_path: Path) -> None:
     score_run(tmp_path, OfflineJudge())
     assert overall(tmp_path).metrics["blind_c"][3:] == (0, 1)
     assert overall(tmp_path).metrics["openeqa_c"].mean == 1
+
+
+@pytest.mark.parametrize("fails", ["run", "blind"])
+def test_what_fails_keeps_what_its_calls_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    def pays(self: ScriptedRunner, sample: Sample) -> EpisodeResult:
+        note_spent(Usage(1, 100, 20, 0.5))
+        note_spent(Usage(1, 150, 20, 0.25))
+        raise ModelError("wrong form")
+
+    asked, _ = plain(1)
+    monkeypatch.setattr(ScriptedRunner, fails, pays)
+    run_benchmark(asked, ScriptedRunner({"q0": EpisodeResult("q0", Answer("a cup"))}), tmp_path)
+    prediction = read_predictions(tmp_path).predictions["q0"]
+    failed, other = (prediction.answer, prediction.blind)[::1 if fails == "run" else -1]
+    assert failed is not None and failed.error is ErrorCode.MODEL and other is not None and not other.receipt.calls
+    assert failed.receipt == Receipt(calls=2, tokens_in=250, tokens_out=40, money=0.75)
 
 
 def test_another_run_in_the_same_directory_is_refused(tmp_path: Path) -> None:

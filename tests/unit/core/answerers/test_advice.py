@@ -11,6 +11,7 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.advice import FORM, read_advice
 from eqa_nodes.core.answerers.briefs import shown
+from eqa_nodes.core.answerers.points import PointScale
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
@@ -24,7 +25,7 @@ from tests.fixtures.briefs import DOOR, HIDDEN, QUESTION, brief, view
 
 def read(reply: dict[str, object], question: Question = QUESTION, asked: Brief | None = None) -> Advice:
     asked = asked or brief()
-    return read_advice(reply, question, asked, shown(asked, 512).pictures)
+    return read_advice(reply, question, asked, shown(asked, 512).pictures, PointScale())
 
 
 def weights(said: Advice) -> tuple[float, ...]:
@@ -103,7 +104,8 @@ def test_a_place_that_it_points_at_is_the_floor_there_seen_the_way_the_picture_l
 
 
 @pytest.mark.parametrize("entry", [
-    {"point": [128, 288]}, {"point": [250, 750]}, {"point": ["25%", "75 %"]}, {"point": ["0.25", "0.75"]},
+    {"point": {"x": 0.25, "y": 0.75}}, {"point": [[250, 750]]}, {"point": [250, 750]},
+    {"point": ["25%", "75 %"]}, {"point": ["0.25", "0.75"]},
     {"point": [0.2, 0.7, 0.3, 0.8]}, {"picture": "picture 2"}, {"number": None}, {"number": ""}, {"number": "none"},
     {"number": -1}, {"number": 9}, {"chance": "60%"}, {"chance": 60}])
 def test_pointing_is_read_as_models_write_it(entry: dict[str, object]) -> None:
@@ -116,7 +118,7 @@ def test_pointing_is_read_as_models_write_it(entry: dict[str, object]) -> None:
     {"picture": 3}, {"picture": 0}, {"picture": -1}, {"picture": None}, {"picture": math.inf}, {"picture": [2]},
     {"point": None}, {"point": []}, {"point": [0.5]}, {"point": "0.25, 0.75"}, {"point": ["left", "low"]},
     {"point": [-0.1, 0.5]}, {"point": [math.nan, 0.5]}, {"point": [0.5, math.inf]}, {"point": [2000, 3000]},
-    {"point": {"x": 0.5, "y": 0.5}}, {"point": [None, None]}, {"point": [[0.5], [0.5]]}, {"point": [True, False]}])
+    {"point": {"x": 0.5}}, {"point": [None, None]}, {"point": [[0.5], [0.5]]}, {"point": [True, False]}])
 def test_a_place_that_cannot_be_made_out_is_left_out(entry: dict[str, object]) -> None:
     said = pointing(**entry)
     assert not places(said) and weights(said) == (0.0, 0.0)
@@ -193,9 +195,9 @@ def test_targets_alone_are_a_reply() -> None:
 
 
 @pytest.mark.parametrize(("point", "expected"), [
-    ([0.25, 0.5], (0.25, 0.5)), ([128, 192], (0.25, 0.5)), (["25%", "50%"], None), ([250, 500], (0.25, 0.5)),
+    ([0.25, 0.5], (0.25, 0.5)), (["25%", "50%"], None), ([250, 500], (0.25, 0.5)),
     ([0.2, 0.4, 0.3, 0.6], (0.25, 0.5)), ([-1, 0.5], None), ([0.5], None), ("middle", None), ([2000, 3], None)])
-def test_a_point_may_be_in_shares_pixels_or_thousandths(point: object, expected: tuple[float, float] | None) -> None:
+def test_a_point_may_be_in_shares_or_thousandths(point: object, expected: tuple[float, float] | None) -> None:
     said = read({"answer": "an apple", "evidence": [{"picture": 2, "point": point}]})
     given = read({"answer": "an apple", "evidence": [{"picture": 2, "point": list(expected)}]}) if expected else None
     if given is not None:

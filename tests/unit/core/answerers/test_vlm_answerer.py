@@ -128,7 +128,8 @@ def test_prose_around_the_json_is_tolerated(reply: str) -> None:
 
 
 WRONG = [
-    "I think it is gray.", "", "[1, 2]", '{"answer": "gray", "confi', answer_json(confidence=80),
+    "Here is the JSON object that you asked for:", "", "[1, 2]", '{"answer": "gray", "confi',
+    answer_json(confidence=80),
     answer_json(confidence="high"), answer_json(confidence=True), answer_json(confidence=float("nan")),
     answer_json(images=[0]), answer_json(images=[4]),
     answer_json(images=[]), answer_json(images="2"), answer_json(images=[True]), answer_json(answer=""),
@@ -161,6 +162,49 @@ def test_a_second_wrong_form_is_an_error(wrong: str) -> None:
     with pytest.raises(ModelError, match=r"^wrong form: scripted answered twice"):
         VlmAnswerer(backend).answer(QUESTION, ITEMS)
     assert backend.usage.calls == 2
+
+
+@pytest.mark.parametrize(("prose", "text"), [
+    ('The answer is "white"', "white"), ("**Answer:** white.", "white"), ("White", "White"),
+    ("It is white.", "It is white"),
+    ("I looked at all of the pictures that you sent. The answer is: white. It stands in picture 2.", "white"),
+    ("<think>hm {}</think>The answer is “white”.", "white"), ("2", "2")])
+def test_short_prose_is_an_answer_after_a_wrong_form(prose: str, text: str) -> None:
+    for items in (ITEMS, []):
+        answer, backend = _run("no JSON", prose, items=items)
+        assert (answer.text, answer.confidence, answer.evidence, answer.abstained) == (text, 0.5, (), False)
+        assert answer.message.endswith("the model replied in prose, without evidence and confidence")
+        assert backend.usage.calls == 2
+
+
+@pytest.mark.parametrize("prose", ["I cannot tell from these pictures.", "The answer is not visible.", "Unknown"])
+def test_prose_that_declines_is_an_abstention(prose: str) -> None:
+    answer, _ = _run(prose, prose)
+    assert answer.abstained and "in prose" in answer.message
+    with pytest.raises(ModelError, match="^wrong form"):
+        _run(prose, prose, items=[])
+
+
+def test_prose_names_one_of_the_options() -> None:
+    asked = Question("What colour is it?", choices=("gray", "white"))
+    assert _run("hm?", "I would say (B)", question=asked)[0].text == "white"
+    with pytest.raises(ModelError, match="^wrong form"):
+        _run("hm?", "The answer is green", question=asked)
+
+
+@pytest.mark.parametrize("wrong", ["Sure! Here you go", "What do you mean?", "The answer is", "a " * 30, "Okay",
+                                   Completion("The answer is whi", 10, 2048, "length")])
+def test_other_prose_is_no_answer(wrong: str | Completion) -> None:
+    with pytest.raises(ModelError, match="^wrong form"):
+        _run(wrong, wrong)
+
+
+def test_one_guess_at_a_question_is_paid_once() -> None:
+    answerer = VlmAnswerer(ScriptedBackend([answer_json(), answer_json(answer="blue"), answer_json(answer="red")]))
+    asked = [QUESTION, QUESTION._replace(force_guess=True), QUESTION._replace(seed=1), QUESTION]
+    guesses = [answerer.answer(question, []) for question in asked]
+    assert [guess.text for guess in guesses] == ["gray", "gray", "blue", "red"]
+    assert [guess.receipt.calls for guess in guesses] == [1, 0, 1, 1]
 
 
 def test_a_truncated_reply_says_so() -> None:
