@@ -17,6 +17,7 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, heights, mount, onto_color, rigid
 from eqa_nodes.recordings.files import decode_image, raw_depth
+from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.tree import Tree
 
 FAR_M = 5.0  # LiDAR of phones measures no farther
@@ -31,6 +32,8 @@ class HandHeldRecording(ABC):
     A frame has the size of the colour image; depth is the nearest measurement on each pixel's ray.
     """
 
+    notes: tuple[str, ...]
+
     def __init__(self, name: object, world_from_camera: Sequence[np.ndarray | None]) -> None:
         """name: of the recording, for messages; world_from_camera: (4, 4) pose of the optical frame of each image in a
         world with z up, None where it was lost. Raises StorageError when there is no pose or no depth."""
@@ -39,8 +42,9 @@ class HandHeldRecording(ABC):
         if not known:
             raise StorageError(f"{name} holds no pose of any image: without poses nothing can be placed on a map")
         self._turns = quarter_turns(known)
-        self._map_from_world = np.eye(4)
-        self._map_from_world[2, 3] = -self._floor()
+        found = find_map_frame(name, len(self), self._depth_view, z_up=True, floor_at_0=False)
+        self._map_from_world, self.notes = found.map_from_world.copy(), (found.note,)
+        self._map_from_world[2, 3] -= self._floor()
 
     def __len__(self) -> int:
         return len(self._poses)
@@ -84,14 +88,23 @@ class HandHeldRecording(ABC):
             raise BadFrame("no pose")
         return rigid(pose, f"the pose of image {index} of {self.name}")
 
+    def _depth_view(self, index: int) -> DepthView:
+        """Return what the depth camera saw, upright. Raises BadFrame."""
+        depth_m, pose = self.depth(index), self._pose(index)
+        k = scaled(self.camera(index), depth_m.shape)
+        for _ in range(self._turns):
+            k, pose = turned_left(k), pose @ _QUARTER
+        return np.rot90(depth_m, self._turns), k, pose
+
     def _floor(self) -> float:
-        """Return the height of the floor in the world. Raises StorageError when no frame has depth."""
+        """Return the height of the floor along the map's z. Raises StorageError when no frame has depth."""
         every = max(1, len(self) // _FLOOR_FRAMES)
         parts, reason = [np.empty(0)], "none has depth"
         for index in range(0, len(self), every):
             try:
                 depth_m = clean_depth(self.depth(index), FAR_M)[0]
-                parts.append(heights(depth_m, scaled(self.camera(index), depth_m.shape), self._pose(index)))
+                pose = self._map_from_world @ self._pose(index)
+                parts.append(heights(depth_m, scaled(self.camera(index), depth_m.shape), pose))
             except BadFrame as error:
                 reason = str(error)
         found = np.concatenate(parts)

@@ -30,12 +30,12 @@ class MapFrame(NamedTuple):
 _UNCHECKED = MapFrame(np.eye(4), "not enough floor was seen to check that z is up: how far the map leans is unknown")
 
 
-def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z_up: bool = False) -> MapFrame:
+def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z_up: bool = False,
+                   floor_at_0: bool = True) -> MapFrame:
     """Return the map frame of `count` images: level by their floor, with its origin there below the first camera.
 
-    z_up: the world is said to have z up and its floor at 0, and stays as it is where the floor does not contradict it.
-    Where no floor is seen, up is the mean camera's, unless z_up. Raises StorageError when no image can be
-    used for that.
+    z_up: the world is said to have z up and, with floor_at_0, its floor at 0; it stays as it is unless the floor
+    contradicts it. Else, where no floor is seen, up is the mean camera's. Raises StorageError when no image is usable.
     """
     views, poses, reason = [], [], "there is none"
     for index in range(0, count, math.ceil(count / _LOOKED_AT) or 1):
@@ -52,19 +52,20 @@ def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z
     if not views:
         raise StorageError(f"{name}: no image can be used to find the floor: {reason}")
     ground = levelled(views, poses)
-    return _believed(ground, poses[0]) if z_up else MapFrame(ground.map_from_common, _told(ground))
+    return _believed(ground, poses[0], floor_at_0) if z_up else MapFrame(ground.map_from_common, _told(ground))
 
 
-def _believed(ground: Ground, first: np.ndarray) -> MapFrame:
+def _believed(ground: Ground, first: np.ndarray, floor_at_0: bool) -> MapFrame:
     """Return the world itself where the floor that was found does not contradict it."""
     x, y, z, height = ground.map_from_common[2]
-    leans, off = math.degrees(math.acos(min(1.0, z))), abs(float(x * first[0, 3] + y * first[1, 3] + height))
+    leans = math.degrees(math.acos(min(1.0, z)))
+    off = abs(float(x * first[0, 3] + y * first[1, 3] + height)) if floor_at_0 else 0.0
     if not ground.sure:
         return _UNCHECKED
     if leans <= _LEANS_DEG and off <= _OFF_M:
         return MapFrame(np.eye(4), f"z is up: the floor leans by {leans:.1f} degrees to it")
-    return MapFrame(ground.map_from_common, f"{_told(ground)}; the recorded z leans by {leans:.1f} degrees, and the "
-                                            f"floor lies {off:.2f} m from its 0")
+    lies = f", and the floor lies {off:.2f} m from its 0" * floor_at_0
+    return MapFrame(ground.map_from_common, f"{_told(ground)}; the recorded z leans by {leans:.1f} degrees{lies}")
 
 
 def _told(ground: Ground) -> str:

@@ -101,7 +101,7 @@ class RtabmapDatabase(HandHeldRecording):
         super().__init__(path, [None if pose is None else pose @ mounted for pose in world_from_base])
         self._bases: Sequence[np.ndarray | None] | None = None
         if _is_robot(world_from_base, -float(self._map_from_world[2, 3])):
-            self._bases, self._map_from_world = world_from_base, np.eye(4)
+            self._bases, self._map_from_world, self.notes = world_from_base, np.eye(4), ()
 
     def __getitem__(self, index: int) -> Frame:
         """As in HandHeldRecording; a robot's frame has the pose of its base."""

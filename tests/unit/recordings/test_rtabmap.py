@@ -26,7 +26,9 @@ from tests.fixtures.phones import (
     calibration,
     encoded,
     millimetres,
+    pose,
     rvl,
+    shot,
     shots,
     write_rtabmap,
 )
@@ -106,6 +108,25 @@ def test_a_phone_is_carried(tmp_path: Path) -> None:
         assert (frame.intrinsics.width, frame.intrinsics.height) == (HEIGHT, WIDTH)
         assert frame.map_from_base.xyz == pytest.approx((0.3 * i, -0.1 * i, 0.0), abs=1e-5)
         assert frame.map_from_camera()[2, 3] == pytest.approx(-FLOOR, abs=0.02)
+
+
+@pytest.mark.parametrize("roll", [0.0, 90.0])
+def test_a_map_that_began_with_a_tilted_camera_is_levelled(roll: float, tmp_path: Path) -> None:
+    """Without an IMU the map has the axes of its first image."""
+    leaning = np.eye(4)
+    leaning[:3, :3] = Rotation.from_euler("xy", [15, 20], degrees=True).as_matrix()
+    nodes = []
+    for i in range(6):
+        s = shot(pose(0.1 * i, -0.3 * i, 8.0 * i, roll=roll), i, (4 * WIDTH, 4 * HEIGHT))
+        world_from_phone = leaning @ from_arkit(s.world_from_camera) @ np.linalg.inv(OPTICAL)
+        nodes.append(Node(world_from_phone, world_from_phone, s.rgb[::4, ::4], _png(s.depth_m)))
+    history = open_history(write_rtabmap(tmp_path / "home.db", nodes, OPTICAL))
+    frames = list(history)
+    assert len(frames) == 6 and "levelled by the floor" in history.notes[0]
+    assert "the recorded z leans by 24.8 degrees" in history.notes[0]
+    for frame in frames:
+        assert frame.map_from_camera()[2, 3] == pytest.approx(-FLOOR, abs=0.02)
+        assert frame.map_from_camera()[2, 2] == pytest.approx(-np.sin(np.radians(20)), abs=0.005)  # looks down by 20
 
 
 def test_of_several_cameras_the_first_is_read(tmp_path: Path) -> None:
