@@ -105,7 +105,7 @@ def _prompt(role: str, file: str) -> str:
     if not file:
         return ""
     try:
-        text = Path(file).expanduser().read_text(encoding="utf-8")
+        text = Path(file).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise ConfigError(f"{role}.{PROMPT}={file}: the prompt cannot be read: {error}") from error
     if not text.strip():

@@ -19,7 +19,7 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.agent_state import PICKLED_NAMES, pickled_array
 from eqa_nodes.recordings.episode_history import EpisodeHistory
-from eqa_nodes.recordings.files import read_bounded, read_rgb
+from eqa_nodes.recordings.files import read_bounded, read_rgb, text_of
 from eqa_nodes.recordings.pictures import ColourHistory, Picture
 from eqa_nodes.recordings.plain_pickle import PickledCall, load_plain
 
@@ -128,7 +128,7 @@ def read_poses(root: Path, sequence: str) -> np.ndarray:
 def read_table(path: Path, columns: int) -> np.ndarray:
     """Return (n, columns) finite numbers of a text file. Raises StorageError naming the file that is missing."""
     try:
-        table = np.array(read_bounded(path, _MAX_TEXT).split(), np.float64).reshape(-1, columns)
+        table = np.array(text_of(read_bounded(path, _MAX_TEXT)).split(), np.float64).reshape(-1, columns)
     except BadFrame as error:
         raise StorageError(f"{error}: it is part of CODa, whose devkit downloads a sequence with all its files"
                            ) from error

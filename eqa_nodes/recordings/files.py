@@ -37,6 +37,11 @@ def read_bounded(path: Path, limit: int = _MAX_IMAGE_BYTES) -> bytes:
     return data
 
 
+def text_of(data: bytes) -> str:
+    """Return the text of a file; without the byte order mark that spreadsheets and editors put before it."""
+    return data.decode("utf-8-sig", "replace")
+
+
 def decode_image(data: bytes, what: object) -> Image.Image:
     """Return the decoded JPEG, PNG or PNM image. Raises BadFrame naming `what` when it is damaged or too large."""
     try:
@@ -79,7 +84,7 @@ def read_raw_depth(path: Path) -> np.ndarray:
 def read_matrix(path: Path) -> np.ndarray:
     """Return the (4, 4) float64 matrix of a text file, finite or not. Raises BadFrame."""
     try:
-        return np.array(read_bounded(path, _MAX_TEXT_BYTES).split(), np.float64).reshape(4, 4)
+        return np.array(text_of(read_bounded(path, _MAX_TEXT_BYTES)).split(), np.float64).reshape(4, 4)
     except ValueError as error:
         raise BadFrame(f"{path} holds no 4x4 matrix: {error}") from error
 

@@ -29,7 +29,7 @@ from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, pinhole, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb
+from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb, text_of
 from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.pictures import colour_alone, read_pictures
 from eqa_nodes.recordings.scannet import RATE_HZ, numbered, read_cameras
@@ -132,7 +132,7 @@ def _read_rows(path: Path, count: int) -> dict[int, _Row]:
     rows: dict[int, _Row] = {}
     lines = csv.reader(())
     try:
-        text = read_bounded(path, _LINE_BYTES * (1 + count)).decode("utf-8", "replace")
+        text = text_of(read_bounded(path, _LINE_BYTES * (1 + count)))
         lines = csv.reader(StringIO(text, newline=""))
         if tuple(next(lines, ())) != _COLUMNS:
             raise BadFrame(f"it does not begin with {','.join(_COLUMNS)}")

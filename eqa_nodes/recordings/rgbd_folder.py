@@ -17,7 +17,7 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.cameras import FARTHEST_M, base_below, mount, onto_color, pinhole, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb
+from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb, text_of
 from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 
 # PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
@@ -83,7 +83,7 @@ def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:
 def read_trajectory(path: Path) -> np.ndarray:
     """Return (n, 4, 4) camera-to-world matrices (OpenCV camera axes) of a .log file: a line of ids, then four rows."""
     try:
-        poses = np.array(read_bounded(path).split(), np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
+        poses = np.array(text_of(read_bounded(path)).split(), np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
     except (BadFrame, ValueError) as error:
         raise StorageError(f"trajectory {path} cannot be read ({error}): wanted ids and a 4x4 matrix each") from error
     rotations = poses[:, :3, :3]

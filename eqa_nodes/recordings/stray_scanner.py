@@ -20,6 +20,7 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.cameras import MAP_FROM_GL, camera_pose, pinhole
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+from eqa_nodes.recordings.files import text_of
 from eqa_nodes.recordings.hand_held import HandHeldRecording, sure_depth
 from eqa_nodes.recordings.tree import Tree, holds
 from eqa_nodes.recordings.video_file import VideoImages
@@ -92,7 +93,7 @@ class StrayRecording(HandHeldRecording):
         rows = csv.reader(())
         lines: list[_Line] = []
         try:
-            text = self._tree.read(POSES).decode("utf-8", "replace")
+            text = text_of(self._tree.read(POSES))
             rows = csv.reader(StringIO(text, newline=""), skipinitialspace=True)
             names = [name.strip() for name in next(rows, [])]
             if missing := [name for name in _COLUMNS if name not in names]:
@@ -107,7 +108,8 @@ class StrayRecording(HandHeldRecording):
 
     def _read_matrix(self) -> np.ndarray:
         try:
-            return np.array(self._tree.read(CAMERA, 1 << 16).replace(b",", b" ").split(), np.float64).reshape(3, 3)
+            numbers = text_of(self._tree.read(CAMERA, 1 << 16)).replace(",", " ").split()
+            return np.array(numbers, np.float64).reshape(3, 3)
         except (BadFrame, ValueError) as error:
             raise StorageError(f"{self._tree.path}/{CAMERA} is no 3x3 matrix ({error}): it is written when a recording "
                                f"ends; {_AGAIN}") from error

@@ -20,7 +20,7 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.cameras import camera_pose
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.files import read_bounded
+from eqa_nodes.recordings.files import read_bounded, text_of
 from eqa_nodes.recordings.rgbd_folder import FolderCamera, RgbdFiles, RgbdFolder
 
 COLOURS, DEPTHS, POSES = "rgb.txt", "depth.txt", "groundtruth.txt"
@@ -89,7 +89,7 @@ def _lines(path: Path) -> Iterator[tuple[float, list[str]]]:
     """Yield the stamp and the words after it of each line that is not a comment. Raises StorageError naming the line.
     """
     try:
-        lines = read_bounded(path).decode("utf-8-sig", "replace").splitlines()
+        lines = text_of(read_bounded(path)).splitlines()
     except BadFrame as error:
         raise StorageError(str(error)) from error
     for number, line in enumerate(lines, start=1):

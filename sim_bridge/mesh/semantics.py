@@ -48,7 +48,7 @@ def read_semantic_txt(path: Path) -> dict[int, Label]:
 
     Raises UnknownScene, SimulatorError.
     """
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    lines = read_bytes(path).decode("utf-8-sig", "replace").splitlines()
     if not lines or not lines[0].startswith(_HEADER):
         raise broken(path, f"does not begin with {_HEADER!r}")
     labels = {}

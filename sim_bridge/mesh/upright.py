@@ -63,7 +63,7 @@ def map_from_file(scan: SceneFiles) -> np.ndarray:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise SimulatorError(f"{path}: not JSON that can be read ({error}): mend it, or take it away to have the "
                              "format's default") from error

@@ -73,6 +73,6 @@ def read_prompt(path: Path) -> str:
     try:
         if path.exists() and not (path.is_file() and path.stat().st_size <= _MOST_BYTES):
             raise OSError(f"it is not a file of at most {_MOST_BYTES} bytes")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise ConfigError(f"the judge's prompt {path} cannot be read: {error}") from error

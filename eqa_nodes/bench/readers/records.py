@@ -163,7 +163,7 @@ def first_of(folder: Path, dataset: str, content: str, *names: str) -> Path:
 def load(file: Path) -> Any:
     """Return the parsed JSON of a file. Raises ConfigError."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read the data set file {file}: {error}") from error
 
@@ -171,7 +171,7 @@ def load(file: Path) -> Any:
 def rows(file: Path) -> list[JsonRecord]:
     """Return the rows of a CSV file with a header, named by their number from 0. Raises ConfigError."""
     try:
-        with file.open(newline="", encoding="utf-8") as stream:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
             return [JsonRecord(row, f"row {i} of {file.name}") for i, row in enumerate(csv.DictReader(stream))]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read the data set file {file}: {error}") from error

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.core.memory.keyframes import KeyframeConfig, difference, thumbnail
+from eqa_nodes.core.memory.keyframes import SAME_TURN_DEG, KeyframeConfig, difference, thumbnail
 from eqa_nodes.core.perception.novelty import novelty
 from eqa_nodes.core.perception.projection import surface_of
 from eqa_nodes.core.types.geometry import wrap
@@ -109,7 +109,7 @@ def _best_of(cells: np.ndarray, depths_m: np.ndarray) -> tuple[np.ndarray, np.nd
 def _changed(view: Keyframe, chosen: Sequence[Keyframe]) -> bool:
     """Return whether the same view was chosen, and looked different each time."""
     same = [other for other in chosen if view.pose.distance(other.pose) <= _SAME.same_move_m
-            and abs(wrap(view.pose.yaw - other.pose.yaw)) <= math.radians(_SAME.same_turn_deg)]
+            and abs(wrap(view.pose.yaw - other.pose.yaw)) <= math.radians(SAME_TURN_DEG)]
     return bool(same) and min(difference(_small(v.jpeg), _small(view.jpeg)) for v in same) > _SAME.min_change
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.pillow import RESAMPLING
-from eqa_nodes.core.ranges import Count, Degrees, NotNegative, Percent, Share, check_ranges
+from eqa_nodes.core.ranges import Degrees, NotNegative, Percent, Share, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.moments import VIEW_PX
 from eqa_nodes.core.types.remembered import Recalled
@@ -35,12 +35,8 @@ class KeyframeConfig:
         "Minimum angle in degrees to the remembered views nearby at which a view is new by its direction.")
     same_move_m: NotNegative = setting(0.1,
         "Maximum distance in metres between two views that show the same image unless the scene has changed.")
-    same_turn_deg: Degrees = setting(5.0,
-        "Maximum angle in degrees between two views that show the same image unless the scene has changed.")
     min_change: Share = setting(0.08,
         "Mean difference of brightness-normalised thumbnails (0 to 1) from which the scene has changed.")
-    max_changes: Count = setting(8,
-        "Maximum number of changes stored for one view, so that a running television cannot fill the memory.")
     jpeg_quality: Percent = setting(90, "JPEG quality of the stored images (1 to 100).")
     refresh_s: NotNegative = setting(4 * 3600.0,
         "Age in seconds, by the stamps, after which a view is stored again when the robot sees it again.")
@@ -55,6 +51,8 @@ class KeyframeConfig:
 Cell = tuple[int, int, int]
 VIEW_QUALITY = 90  # JPEG quality of the last view of an episode
 _SMALL_QUALITY = 80
+SAME_TURN_DEG = 5.0  # two views that differ by less show the same image, unless the scene has changed
+MAX_CHANGES = 8  # of one view that are stored, so that a running television cannot fill the memory
 CELL_M = 1.0  # edge of the cells that views are kept in, metres
 
 
@@ -191,7 +189,7 @@ class Novelty:
 
     def _changed(self, view: KeyframeCandidate, alike: list[NoveltyView]) -> bool:
         same = self._same(view, alike)
-        if not same or len(same) > self.config.max_changes:
+        if not same or len(same) > MAX_CHANGES:
             return False
         return min(difference(v.thumb, view.thumb) for v in same) > self.config.min_change
 
@@ -199,7 +197,7 @@ class Novelty:
         """Return the views that show the same image unless the scene has changed."""
         c = self.config
         return [v for v in near if math.dist(v.position, view.position) <= c.same_move_m
-                and _degrees(v.axis, view.axis) <= c.same_turn_deg]
+                and _degrees(v.axis, view.axis) <= SAME_TURN_DEG]
 
     def _in(self, cell: Cell) -> list[NoveltyView]:
         if cell not in self._cells:

@@ -63,9 +63,9 @@ def decode(cls: type[T], data: Any) -> T:
 
 
 def loads(text: str | bytes) -> Any:
-    """Return parsed JSON. Raises ValueError for invalid or too deeply nested JSON."""
+    """Return parsed JSON; a byte order mark is left out. Raises ValueError for invalid or too deeply nested JSON."""
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix("\ufeff") if isinstance(text, str) else text)
     except RecursionError as error:
         raise ValueError("the JSON is nested too deep") from error
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.memory.keyframes import KeyframeCandidate, KeyframeConfig, Novelty, jpeg_of
+from eqa_nodes.core.memory.keyframes import MAX_CHANGES, KeyframeCandidate, Novelty, jpeg_of
 from eqa_nodes.core.perception.instances import instances, sightings
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Frame, Label, Sighting
@@ -92,7 +92,7 @@ def test_a_changing_picture_is_remembered_but_not_for_ever() -> None:
         rgb = np.kron(rng.integers(0, 255, (6, 8, 1)), np.ones((8, 8, 3))).astype(np.uint8)
         reasons.append(_feed(novelty, replace(base, stamp_ns=i, rgb=rgb)))
     assert reasons[1] == "change"
-    assert sum(map(bool, reasons)) == 1 + KeyframeConfig().max_changes
+    assert sum(map(bool, reasons)) == 1 + MAX_CHANGES
 
 
 def test_driving_round_again_adds_nothing() -> None:
