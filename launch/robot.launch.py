@@ -1,6 +1,6 @@
 """The graph on a physical robot: docs/robot.md has the whole way there.
 
-ros2 launch eqa_nodes robot.launch.py color:=/front/color/image_raw depth:=/front/depth/image_raw
+ros2 launch eqa_nodes robot.launch.py drive:=dry color:=/front/color/image_raw depth:=/front/depth/image_raw
     camera_info:=/front/color/camera_info model:=NAME model_url:=http://server:8000/v1
 
 It says "eqa: ready" when all nodes work; `eqa ask --attach` asks.

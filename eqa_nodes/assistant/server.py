@@ -20,9 +20,8 @@ from eqa_nodes import __version__
 from eqa_nodes.assistant.tools import Reply, RobotTools
 from eqa_nodes.console.values import ENDED, Entry
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 
-NEVER, CONFIRMED, FREE = "never", "confirmed", "free"  # whether a question may drive the robot
-DRIVING = (NEVER, CONFIRMED, FREE)
 WAIT_S, LONGEST_S, _POLL_S = 120.0, 3600.0, 0.25
 _STOPS = 4  # stops and cancels that are carried out at once
 _INSTRUCTIONS = (
@@ -54,22 +53,22 @@ def _consent(question: Text, drive: bool, ctx: Context) -> Elicit[Consent] | Con
     able = ctx.client_capabilities
     if able is None or able.elicitation is None:
         raise ToolError("this client cannot ask its user whether the robot may drive (elicitation): ask with "
-                        "drive=false, or start eqa mcp with --drive free")
+                        "drive=false, or start eqa mcp with --drive go")
     return Elicit(f"May the robot drive to answer: {question}", Consent)
 
 
 class RobotServer:
-    """The tools of one robot as an MCP server. driving: one of DRIVING."""
+    """The tools of one robot as an MCP server. driving: one of DRIVE_MODES."""
 
     def __init__(self, tools: RobotTools, driving: str) -> None:
         self._tools = tools
         self._stopping: anyio.CapacityLimiter | None = None  # is of an event loop, which begins later
         self.mcp = MCPServer("eqa", title="A robot that answers questions about its place", version=__version__,
                              instructions=_INSTRUCTIONS, log_level="WARNING")
-        asks: dict[str, Callable[..., Any]] = {NEVER: self.ask_memory, CONFIRMED: self.ask_confirmed, FREE: self.ask}
+        asks: dict[str, Callable[..., Any]] = {DRY: self.ask_memory, CONFIRM: self.ask_confirmed, GO: self.ask}
         reads: list[Callable[..., Any]] = [self.result, self.look, self.map, self.recall, self.objects, self.status]
         ends: list[Callable[..., Any]] = [self.cancel, self.stop]
-        self.mcp.add_tool(asks[driving], "ask", annotations=_READS if driving == NEVER else _DRIVES,
+        self.mcp.add_tool(asks[driving], "ask", annotations=_READS if driving == DRY else _DRIVES,
                           structured_output=False)
         for tool in reads:
             self.mcp.add_tool(tool, annotations=_READS, structured_output=False)

@@ -15,14 +15,13 @@ from eqa_nodes.cli.ask import AREA
 from eqa_nodes.cli.groups import ChainOptions
 from eqa_nodes.cli.options import FOLDER, flag, group, option
 from eqa_nodes.cli.watched import WatchedOptions
+from eqa_nodes.core.types.inquiries import DRIVE_MODES, DRY
 
 if TYPE_CHECKING:
     import socket
 
     from eqa_nodes.assistant.server import RobotServer
     from eqa_nodes.config.run import RunConfig
-
-DRIVING = ("never", "confirmed", "free")  # as in assistant/server.py, which needs the library
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +31,8 @@ class ServeAssistant:
     """
 
     robot: WatchedOptions = group(WatchedOptions)
-    drive: str = option("never", "whether a question may drive the robot: confirmed: after a person at the assistant "
-                        "has agreed to that drive; free: without asking (default: never)", choices=DRIVING)
+    drive: str = option(DRY, "whether a question may drive the robot: dry: never; confirm: after a person at the "
+                        "assistant has agreed to that drive; go: without asking (default: dry)", choices=DRIVE_MODES)
     http: bool = flag("serve over HTTP with a token, instead of standard input and output")
     host: str = option("127.0.0.1", "with --http: address to listen on")
     port: int = option(8091, "with --http: port to listen on, 0 = a free one")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import shutil
 import signal
 import threading
 import time
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from eqa_nodes.cli.record import Record
 
 _PICTURES = re.compile("Image|Video|Cloud|Packet|RGBD|Keyframe")  # in a type's name: it may show what is to be hidden
+_LONG_S, _RATE_S = 60.0, 3.0  # of a recording that may fill a disk; from its begin until its rate is known
 _STEP_S = 0.25  # between two looks at the time, the size and Ctrl-C
 
 
@@ -102,6 +105,7 @@ def _hider(topics: Mapping[str, BagTopic], image: tuple[float, ...]) -> Callable
 def _until_the_end(options: Record, tap: Any, recording: BagRecording, ended: threading.Event,
                    console: Console) -> None:
     begin, before, shown = time.monotonic(), Counter[str](), 0.0
+    to_say = not 0 < options.seconds < _LONG_S
     with Live(console=console, transient=True, auto_refresh=False) as live:
         while not ended.is_set() and not recording.failed:
             spent = time.monotonic() - begin
@@ -109,6 +113,10 @@ def _until_the_end(options: Record, tap: Any, recording: BagRecording, ended: th
                 return
             tap.spin(min(_STEP_S, options.seconds - spent) if options.seconds else _STEP_S)
             now = time.monotonic() - begin
+            if to_say and now >= _RATE_S:
+                to_say = False
+                print_line(console, disk_use(recording.bag.size / now, options, shutil.disk_usage(recording.bag.folder)
+                                             .free))
             if now - shown >= 1.0:
                 rates = ", ".join(f"{name} {(n - before[name]) / (now - shown):.1f} Hz"
                                   for name, n in sorted(tap.counts.items()))
@@ -116,6 +124,18 @@ def _until_the_end(options: Record, tap: Any, recording: BagRecording, ended: th
                             f"{recording.dropped.total()} dropped, {tap.lost.total()} lost on the way; "
                             f"{rates or 'nothing came yet'} (Ctrl-C ends)", refresh=True)
                 before, shown = tap.counts.copy(), now
+
+
+def disk_use(bytes_a_second: float, options: Record, free: int) -> str:
+    """Return what a recording will take of the disk at a rate. free: bytes."""
+    if not bytes_a_second:
+        return f"nothing came to be written yet; {free / 1e9:.1f} GB are free"
+    seconds = min(options.seconds or math.inf, options.max_gb * 1e9 / bytes_a_second or math.inf)
+    total, rate = seconds * bytes_a_second, f"{bytes_a_second / 1e6:.1f} MB/s"
+    if math.isinf(total):
+        return f"{rate}: the {free / 1e9:.1f} GB that are free do for {free / bytes_a_second / 3600:.1f} hours"
+    fits = "" if total < free else ": the disk will be full before; record to another one (--out), or less (--compress)"
+    return f"{rate}: about {total / 1e9:.1f} GB until the end; {free / 1e9:.1f} GB are free{fits}"
 
 
 @contextmanager

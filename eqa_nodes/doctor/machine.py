@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import platform
 import shutil
@@ -151,10 +152,12 @@ def _habitat() -> Finding:
 
 
 def disk(folder: Path, bytes_a_second: float = _RAW_RATE) -> Finding:
-    """Judge the room for recordings at a rate."""
+    """Judge the room for recordings at a rate; 0: nothing came that could be recorded."""
     free = shutil.disk_usage(folder).free
-    hours = free / max(bytes_a_second, 1.0) / 3600
-    found = f"{free / 1e9:.1f} GB free here: {hours:.1f} hours of {bytes_a_second / 1e6:.1f} MB/s, uncompressed"
+    hours = free / bytes_a_second / 3600 if bytes_a_second else math.inf
+    rate = f"{hours:.1f} hours of {bytes_a_second / 1e6:.1f} MB/s, uncompressed" if bytes_a_second else (
+        "nothing came whose recording could fill it")
+    found = f"{free / 1e9:.1f} GB free here: {rate}"
     if free / 1e9 > FREE_GB and hours > _HOURS:
         return Finding("disk", "ok", found)
     return Finding("disk", "warning", found, "make room, or record to another disk (--out), compressed (--compress); "

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
+from eqa_nodes.config.profiles import PROFILES, Profile
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
@@ -40,6 +41,7 @@ _TF_FIRST_S, _TF_LAST_S = 1.5, 1.0  # to receive transforms before (AMCL dates t
 _STEP_S = 0.2
 _MOST = 512 << 20  # most bytes that are kept; listening to a fast camera ends earlier
 _LOST = 0.05
+_NAMED = 4  # topics of the wanted type that are named, at most
 
 
 class Listening(NamedTuple):
@@ -98,7 +100,7 @@ def robot_findings(how: Listening) -> list[Finding]:
     measured = measure(bag, exact, facts.take, ALSO)
     lines = [line for line in as_received(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
         line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
-    return [*(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
+    return [*_drivers(how, listener), *(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
             *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True, camera=how.camera),
             *judge_navigation(navigation), _lost(lost, came),
             disk(Path.cwd(), listener.messages.size / how.seconds)]
@@ -174,6 +176,18 @@ def _listen(tap: Tap, listener: _Received, how: Listening) -> None:
     listener.simulator_said = showing.said
 
 
+def _drivers(how: Listening, listener: _Received) -> list[Finding]:
+    """Propose the drivers whose camera is published, unless the graph is told its topics already."""
+    def own(driver: Profile) -> set[str]:
+        return {driver.topics[role] for role in STAMPED}
+
+    seen = [name for name, driver in PROFILES.items() if own(driver) <= set(listener.messages.types)]
+    if not seen or own(PROFILES[seen[0]]) == {how.topic(role) for role in STAMPED}:
+        return []
+    return [Finding("driver", "warning", f"the topics are those of {' or '.join(seen)}",
+                    f"say --driver {seen[0]} here, and driver:={seen[0]} to robot.launch.py (docs/robot.md)")]
+
+
 def _topic(role: str, how: Listening, listener: _Received, domain: int) -> Finding:
     topic, bad = listener.bag.topics.get(role, ""), "warning" if role == "odom" else "error"
     say = f"name it: --remap {role}=/its/topic"
@@ -182,7 +196,9 @@ def _topic(role: str, how: Listening, listener: _Received, domain: int) -> Findi
     if role in listener.bag.unclear:
         return Finding(role, bad, f"may be {' or '.join(listener.bag.unclear[role])}", say)
     if not topic or (role in how.remap and topic != how.remap[role]):
-        there = f"; there is {topic}" if topic else ""
+        alike = [topic] if topic else sorted(n for n, kind in listener.messages.types.items() if kind in ROLES[role])
+        there = f"; of its type there is {' and '.join(alike[:_NAMED])}" if alike else ""
+        say = f"name it: --remap {role}={alike[0]}" if len(alike) == 1 else say
         return Finding(role, bad, f"no publisher on {how.topic(role)} in ROS domain {domain}{there}",
                        f"start its driver, or {say}; is ROS_DOMAIN_ID that of the robot?")
     kind, count = listener.messages.types[topic], listener.messages.counts[topic]

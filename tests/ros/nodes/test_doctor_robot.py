@@ -18,12 +18,13 @@ import pytest
 from eqa_interfaces.msg import Episode
 from eqa_interfaces.srv import Act
 from nav2_msgs.action import NavigateToPose, Spin
-from nav_msgs.msg import OccupancyGrid
+from nav_msgs.msg import OccupancyGrid, Odometry
 from rclpy.action import ActionServer
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 
 from eqa_nodes.cli import main
+from eqa_nodes.config.profiles import profile
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
@@ -96,12 +97,32 @@ def test_an_empty_domain_has_nothing_but_remedies(ros: Any, monkeypatch: pytest.
     domain = ros.context.get_domain_id()
     assert lines["color"].found == f"no publisher on /r2/camera/color/image_raw in ROS domain {domain}"
     assert lines["depth"].found.startswith("no publisher on /depth in")
+    assert "nothing came whose recording could fill it" in lines["disk"].found and "driver" not in lines
     assert {name for name, line in lines.items() if line.state == "error"} >= {
         "color", "depth", "camera_info", "navigate_to_pose", "spin"}
     with pytest.raises(ConfigError, match="lidar"):
         robot_findings(Listening(remap={"lidar": "/scan"}))
     assert main(["doctor", "--robot", "--seconds", "0"]) == 2
     assert "--seconds is 0" in capsys.readouterr().err
+
+
+def test_the_driver_whose_topics_are_there_is_proposed(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    topics, node = profile("realsense").topics, ros.plain_node("camera")
+    for role, kind in (("color", Image), ("depth", Image), ("camera_info", CameraInfo)):
+        node.create_publisher(kind, topics[role], 1)
+    for name in ("/wheel/odom", "/visual/odom"):
+        node.create_publisher(Odometry, name, 1)
+    remap = {**topics, "camera_info": "/nowhere"}
+    for _ in range(8):  # nodes of a busy machine may need long to find each other
+        lines = _listened(ros, monkeypatch, wait_s=1.0, seconds=0.2, remap=remap)
+        if "driver" in lines and "wheel" in lines["odom"].found and "visual" in lines["odom"].found:
+            break
+    assert lines["driver"].found == "the topics are those of realsense or go2"
+    assert "--driver realsense here, and driver:=realsense to robot.launch.py" in lines["driver"].remedy
+    assert lines["camera_info"].found.startswith("no publisher on /nowhere")
+    assert f"; of its type there is {topics['camera_info']}" in lines["camera_info"].found
+    assert f"name it: --remap camera_info={topics['camera_info']}" in lines["camera_info"].remedy
+    assert "driver" not in _listened(ros, monkeypatch, wait_s=1.0, seconds=0.2, remap=topics)
 
 
 class Nav2:

@@ -34,7 +34,7 @@ async def over_pipes(folder: Path, asked: list[str]) -> AsyncIterator[Client]:
         asked.append(request.message)
         return ElicitResult(action="accept", content={"drive": True})
 
-    words = [*COMMAND[1:], "--drive", "confirmed", "--out", str(folder / "run")]
+    words = [*COMMAND[1:], "--drive", "confirm", "--out", str(folder / "run")]
     server = StdioServerParameters(command=COMMAND[0], args=words, env=dict(os.environ), cwd=folder)
     with (folder / "server.log").open("w") as log:
         async with Client(stdio_client(server, errlog=log), elicitation_callback=person,

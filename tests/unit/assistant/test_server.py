@@ -19,12 +19,12 @@ from mcp import Client
 from mcp.types import CallToolResult, ElicitResult
 from PIL import Image
 
-from eqa_nodes.assistant.server import CONFIRMED, DRIVING, FREE, NEVER, RobotServer
+from eqa_nodes.assistant.server import RobotServer
 from eqa_nodes.assistant.tools import RobotTools
-from eqa_nodes.cli.mcp import DRIVING as OFFERED
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.testing.waiting import WAIT_S
 from tests.fixtures.console_server import FakeRobot
@@ -33,7 +33,7 @@ LOOKING = {"result", "look", "map", "recall", "objects", "status", "cancel", "st
 
 
 @contextmanager
-def robot_server(driving: str = NEVER) -> Iterator[tuple[RobotServer, FakeRobot, Questions]]:
+def robot_server(driving: str = DRY) -> Iterator[tuple[RobotServer, FakeRobot, Questions]]:
     feed = Feed()
     robot = FakeRobot(feed.ring)
     with closing(Questions(feed, Options(Question("")))) as questions:
@@ -72,13 +72,9 @@ def fault(reply: CallToolResult) -> str:
     return str(reply.content[0].text)  # type: ignore[union-attr]
 
 
-def test_the_command_line_offers_what_the_server_knows() -> None:
-    assert OFFERED == DRIVING
-
-
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_an_answer_comes_with_the_picture_that_proves_it(mode: str) -> None:
-    with robot_server(FREE) as (server, robot, questions):
+    with robot_server(GO) as (server, robot, questions):
         robot.go.set()
         reply, = calls(server, ("ask", {"question": "Where is the desk?"}), mode=mode)
         assert questions.entry(1).question.may_explore
@@ -107,7 +103,7 @@ def test_nothing_drives_unless_the_server_was_started_so() -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_drive_is_confirmed_by_a_person(mode: str) -> None:
     ask = ("ask", {"question": "Where is the desk?"})
-    with robot_server(CONFIRMED) as (server, robot, questions):
+    with robot_server(CONFIRM) as (server, robot, questions):
         robot.go.set()
         declined, = calls(server, ask, agrees=False, mode=mode)
         assert not questions.entries() and "did not agree" in fault(declined)
@@ -118,15 +114,15 @@ def test_a_drive_is_confirmed_by_a_person(mode: str) -> None:
 
 
 def test_a_client_that_can_ask_nobody_gets_no_drive() -> None:
-    with robot_server(CONFIRMED) as (server, robot, questions):
+    with robot_server(CONFIRM) as (server, robot, questions):
         robot.go.set()
         said = fault(calls(server, ("ask", {"question": "Where is the desk?"}))[0])
-        assert "elicitation" in said and "--drive free" in said
+        assert "elicitation" in said and "--drive go" in said
         assert not questions.entries() and not robot.asked
 
 
 def test_a_long_question_is_read_later_and_called_off() -> None:
-    with robot_server(FREE) as (server, robot, _):
+    with robot_server(GO) as (server, robot, _):
         begun, early, _, canceled, status = calls(
             server, ("ask", {"question": "Where is the desk?", "wait_s": 0.6}), ("result", {"number": 1}),
             ("cancel", {"number": 1}), ("result", {"number": 1, "wait_s": WAIT_S}), ("status", {}))

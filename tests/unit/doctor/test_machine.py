@@ -36,6 +36,8 @@ def test_disk_is_told_in_hours(tmp_path: Path) -> None:
     assert "hours of 23.0 MB/s" in machine.disk(tmp_path).found
     full = machine.disk(tmp_path, 1e15)
     assert full.state == "warning" and "0.0 hours" in full.found and full.remedy
+    nothing = machine.disk(tmp_path, 0.0).found
+    assert nothing.endswith("GB free here: nothing came whose recording could fill it")
 
 
 _LARGE = [wire(_picture(64))]

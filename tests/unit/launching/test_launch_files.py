@@ -22,8 +22,10 @@ from eqa_nodes.ros import environment
 from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.run import LAUNCH, RUN
 from eqa_nodes.ros.runner import RESTARTS
+from tests.fixtures.documented import PAGES
 from tests.fixtures.histories import walk
 from tests.fixtures.launch_plans import FILES, WORLDS, chosen
+from tests.fixtures.paths import ROOT
 
 ACTIONS = "eqa_nodes.launching.actions"
 
@@ -219,3 +221,10 @@ def test_a_missing_package_is_named_with_its_remedy(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(sys.modules[ACTIONS], "get_package_share_directory", {}.__getitem__)
     with pytest.raises(EqaError, match="apt-get install ros-kilted-nav2-bringup"):
         begun("robot", tmp_path, nav2="bringup")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "launch" / "robot.launch.py"], ids=lambda page: page.name)
+def test_no_printed_line_launches_a_robot_that_drives_at_will(page: Path) -> None:
+    lines = [line for line in page.read_text().splitlines() if "launch eqa_nodes robot.launch.py" in line]
+    assert [line for line in lines if "drive:=dry" not in line and "drive:=confirm" not in line
+            and "--show-args" not in line] == []
