@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the folder of scans (hm3d/00800-TEEsavR23oF) "
           "or the path of a file (docs/scenes.md)")
 SOURCES = ("recording: bag of ROS 2 or ROS 1, .r3d file of Record3D, raw data of Polycam, folder of Stray Scanner, .db "
-           "file of RTAB-Map, OpenEQA frames folder, .sens file, ScanNet or Redwood folder")
+           "file of RTAB-Map, OpenEQA frames folder, .sens file, folder of ScanNet, Redwood, TUM RGB-D or 7-Scenes, "
+           "video (colour alone)")
 FORMAT = "format of the recording (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
 STEPS = 300  # of a question, where nothing else is said

@@ -98,7 +98,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "headless": Argument("true", "false: start RViz with launch/rviz/eqa.rviz", YES_NO),
         **_common("", "sim.yaml")},
     "replay": {
-        "source": Argument(None, "bag, OpenEQA frames folder, .sens file, ScanNet or Redwood folder"),
+        "source": Argument(None, "recording of any format of docs/histories.md with depth and poses, such as a bag"),
         "rate": Argument("0.0", "times real time, by the recorded stamps; 0 = lock-step: as fast as the nodes take the "
                                 "frames in"),
         **{key: Argument("", f"topic of the bag: {' or '.join(ROLES[key])}; empty: found by type, count and name")

@@ -238,7 +238,7 @@ def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", m
 
 def history(path: Path | str, *, agent: str = "", answerer: str = "", model: ModelConfig = ModelConfig(),
             bag: BagOptions | None = None, **more: Any) -> History:
-    """Return a recording: a ROS bag, an OpenEQA, ScanNet or Redwood folder, a .sens file. Raises ConfigError.
+    """Return a recording of any format of docs/histories.md. Raises ConfigError.
 
     agent, answerer, model: as the options of `eqa ask --history`; bag: how the topics of a bag are found, such as
     BagOptions({"depth": "/cam/depth"}, namespace="r1"); more: further fields of RunConfig.

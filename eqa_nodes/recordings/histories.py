@@ -31,7 +31,7 @@ def open_history(path: Path, format: str = "", options: BagOptions | None = None
             raise StorageError(f"{path} is neither a folder nor a file")
         name = format or format_of(path)
         if not name:
-            raise StorageError(f"{path} holds no episode history: {_unposed(path)}looked for {_wanted()}")
+            raise StorageError(f"{path} holds no episode history: {_unposed(path) or f'looked for {_wanted()}'}")
         if HISTORIES.traits(name).topics:
             opened: EpisodeHistory = HISTORIES[name].open(path, options)
         elif options is not None:
@@ -81,7 +81,7 @@ def _unposed(path: Path) -> str:
     """Return what to do with colour and depth images without poses."""
     return (f"it has colour and depth images, but nothing says where the camera was; `eqa history localise {path} "
             f"--depth-format {depth_format_of(path)} --out DIR` finds the poses (formats of depth images: "
-            f"{', '.join(DEPTH_FORMATS)}). " if holds_rgbd(path) else "")
+            f"{', '.join(DEPTH_FORMATS)})" if holds_rgbd(path) else "")
 
 
 def _wanted() -> str:
