@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
+from eqa_nodes.core.camera.jumps import SteadyClock
 from eqa_nodes.core.errors import MissingExtra, StorageError
 from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.views import Frame
@@ -27,6 +28,8 @@ _POINTS = 2000  # of the path that are drawn: beyond that every second one is le
 
 def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], None] = lambda written: None) -> int:
     """Write frames as an MP4 that plays in the time of their stamps, one at a time in memory; return how many.
+
+    Pauses and jumps of the clock are left out.
 
     Raises MissingExtra without PyAV, StorageError when there is no frame, the file exists or the disk fails.
     """
@@ -70,12 +73,12 @@ def write_pictures(pictures: Iterable[tuple[int, np.ndarray]], out: Path,
 
 def _packets(av: Any, container: Any, pictures: Iterator[tuple[int, np.ndarray]]) -> Iterator[Any]:
     """Yield what the encoder makes of each picture, a list, and of the end together with the last one."""
-    stream, begin_ns, last = None, 0, -1
+    stream, last, clock = None, -1, SteadyClock()
     for stamp_ns, pixels in pictures:
         if stream is None:
-            stream, begin_ns = _stream(av, container, pixels), stamp_ns
+            stream = _stream(av, container, pixels)
         picture = av.VideoFrame.from_ndarray(_fitted(pixels, stream), format="rgb24")
-        last = max(last + 1, round((stamp_ns - begin_ns) * _TICKS / 1e9))  # stamps may come twice
+        last = max(last + 1, round(clock.at(stamp_ns) * _TICKS / 1e9))  # stamps may come twice
         picture.pts, picture.time_base = last, Fraction(1, _TICKS)
         yield stream.encode(picture)
     container.mux(stream.encode(None) if stream is not None else [])

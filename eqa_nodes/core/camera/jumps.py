@@ -110,6 +110,23 @@ def rhythm_of(stamps_ns: Iterable[int]) -> Rhythm:
     return Rhythm(period_s, float(usual.sum()) + period_s * len(breaks), float(usual.max(initial=0.0)), missing, breaks)
 
 
+class SteadyClock:
+    """Counts the time of frames that come one by one, without pauses and jumps of their clock."""
+
+    def __init__(self) -> None:
+        self._last_ns: int | None = None
+        self._step_ns = self._at_ns = 0
+
+    def at(self, stamp_ns: int) -> int:
+        """Return how long after the first frame the next one lies, ns: after a break as long as before it."""
+        step_ns = 0 if self._last_ns is None else stamp_ns - self._last_ns
+        usual = 0 <= step_ns <= max(_PAUSE_S * 1e9, _PAUSE_PERIODS * self._step_ns) or not self._step_ns
+        if usual and step_ns > 0:
+            self._step_ns = step_ns
+        self._last_ns, self._at_ns = stamp_ns, self._at_ns + (max(step_ns, 0) if usual else self._step_ns)
+        return self._at_ns
+
+
 def _time_lines(stamps_ns: Iterable[int]) -> list[list[int]]:
     """Begin a new list of stamps wherever the clock was set back."""
     watch, lines, newest_ns = ClockWatch(_BACK_S), [list[int]()], 0

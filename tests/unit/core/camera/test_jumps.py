@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.camera.jumps import ClockWatch, FutureWatch, PlaceWatch, angle_between, rhythm_of
+from eqa_nodes.core.camera.jumps import ClockWatch, FutureWatch, PlaceWatch, SteadyClock, angle_between, rhythm_of
 from eqa_nodes.core.types.geometry import Pose2, compose, inverse
 
 S = 1_000_000_000
@@ -119,3 +119,11 @@ def test_one_second_more_than_lost_messages_explain_is_a_pause() -> None:
     assert rhythm_of([0, S, 2 * S, 13 * S]) == (1.0, 3.0, 1.0, 0, (11.0,))
     assert rhythm_of([0, 5 * S, 10 * S, 35 * S]).breaks_s == ()  # no more than five periods
     assert rhythm_of([7]) == rhythm_of([]) == (0.0, 0.0, 0.0, 0, ())
+
+
+@pytest.mark.parametrize(("stamps", "times"), [
+    ([5, 6, 7, 8], [0, 1, 2, 3]), ([5, 6, 3606, 3607], [0, 1, 2, 3]), ([5, 6, 2, 3], [0, 1, 2, 3]),
+    ([5, 6, 6, 9, 10], [0, 1, 1, 4, 5]), ([0, 20, 40, 130, 900], [0, 20, 40, 130, 220]), ([7], [0])])
+def test_a_video_shows_no_pauses(stamps: list[int], times: list[int]) -> None:
+    clock = SteadyClock()
+    assert [clock.at(stamp * S) for stamp in stamps] == [time * S for time in times]
