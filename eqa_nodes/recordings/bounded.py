@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from rosbags.rosbag2 import storage_mcap
 from rosbags.rosbag2.reader import DirectoryReader
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.sqlite_files import check_tables
 
 MAX_BYTES = 1 << 28  # of a chunk or a message: a hundred times what is usual
 _MAX_METADATA = 4 << 20
@@ -98,17 +98,6 @@ def _check_room(file: Path) -> None:
 def _check_tables(file: Path) -> None:
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
         check_tables(file, database, _TABLES)
-
-
-def check_tables(file: Path, database: sqlite3.Connection, names: Sequence[str]) -> None:
-    """Raise StorageError where a table is a view or computes: reading it would run what the file's maker wrote."""
-    marks = ",".join("?" * len(names))
-    kinds = database.execute(f"SELECT name, type, sql FROM sqlite_master WHERE name IN ({marks})", tuple(names))
-    for name, kind, sql in kinds.fetchall():
-        if kind != "table" or " virtual " in f" {sql} ".lower():
-            raise StorageError(f"{file}: {name} is not a plain table")
-        if database.execute("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden", (name,)).fetchone():
-            raise StorageError(f"{file}: the table {name} has columns that are computed")
 
 
 def leave_packed(reader: Any) -> bool:

@@ -21,9 +21,9 @@ import numpy as np
 
 from eqa_nodes.core.camera.depth import metres
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.storage.sqlite_files import check_tables
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
-from eqa_nodes.recordings.bounded import check_tables
 from eqa_nodes.recordings.cameras import mount, pinhole, rigid, transform_of_matrix
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.files import decode_image, rgb_pixels

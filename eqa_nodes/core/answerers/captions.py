@@ -13,6 +13,7 @@ from eqa_nodes.core.answerers.object_graph import Crop
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.errors import ModelError, StorageError
 from eqa_nodes.core.model import Backend, Message
+from eqa_nodes.core.storage.sqlite_files import check_tables
 from eqa_nodes.core.storage.text import printable
 
 MAX_TOKENS = 256
@@ -31,6 +32,7 @@ class CaptionStore:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self._name, timeout=_WAIT_S, check_same_thread=False, isolation_level=None)
+            check_tables(Path(self._name), self._db)
             self._db.execute("CREATE TABLE IF NOT EXISTS captions (key TEXT PRIMARY KEY, text TEXT NOT NULL)")
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"the captions in {self._name} cannot be opened: {error}") from error

@@ -102,7 +102,7 @@ def restore(backup: Path, path: Path, before: Path | None = None) -> Backup:
             copy(backup, target)
             checked(target)
         finally:
-            os.close(lock)
+            lock.close()
     return held
 
 

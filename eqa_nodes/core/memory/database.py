@@ -6,21 +6,21 @@ survives kill -9 and a power cut alike; without FULL the last commits would be l
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.memory.identity import APPLICATION_ID, WAIT_S, check_ours, locked, reading, true_path
+from eqa_nodes.core.memory.identity import APPLICATION_ID, TRIGGER, WAIT_S, check_ours, locked, reading, true_path
 
 VERSION = 4  # of the file; core/memory/migration.py knows what was before
 # What decoding raises where the file's pages are whole and what stands in them is not.
-_DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, struct.error)
-SCHEMA = """
+_DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, RecursionError,
+            struct.error)
+SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS maps (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, root INTEGER NOT NULL, root_from_map BLOB NOT NULL);
@@ -35,8 +35,7 @@ CREATE INDEX IF NOT EXISTS keyframes_by_session ON keyframes (session, id);
 CREATE INDEX IF NOT EXISTS keyframes_by_region ON keyframes (root, region);
 CREATE TABLE IF NOT EXISTS images (id INTEGER PRIMARY KEY, jpeg BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS geometries (id INTEGER PRIMARY KEY, camera BLOB NOT NULL, depth_png BLOB NOT NULL);
-CREATE TRIGGER IF NOT EXISTS geometries_of_forgotten AFTER DELETE ON images
-    BEGIN DELETE FROM geometries WHERE id = OLD.id; END;
+CREATE {TRIGGER[0].replace(" ", " IF NOT EXISTS ")} {TRIGGER[1]};
 CREATE TABLE IF NOT EXISTS content (root INTEGER, item TEXT, PRIMARY KEY (root, item)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS briefs (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, things TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS signatures (chunk INTEGER PRIMARY KEY, rows BLOB NOT NULL);
@@ -67,7 +66,7 @@ class Database:
     def __init__(self, path: Path, write: bool = True) -> None:
         """Open or create. Raises StorageError when it cannot be opened, is something else, or has a writer already."""
         self.path, self._write = Path(path), write
-        self._lock: int | None = None
+        self._lock: ExitStack | None = None
         self.has_geometries = True
         with self.storage("opened"):
             self._file = true_path(self.path)
@@ -77,6 +76,7 @@ class Database:
                 raise StorageError(f"no memory file {self.path}: name the file that the memory node wrote")
             check_ours(self._file, VERSION)
             if write:
+                self._file.touch()
                 self._lock = locked(self._file)
             try:
                 self._open()
@@ -162,5 +162,5 @@ class Database:
 
     def _unlock(self) -> None:
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.close()
             self._lock = None

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
 import stat
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.storage.sqlite_files import check_tables
 
 APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, where `file` and sqlite3 read it
 _TABLES = frozenset(("facts", "maps", "sessions", "keyframes", "images", "objects", "seen"))
 _OLD_TABLES = frozenset(("keyframes", "episodes", "words"))  # of formats 1 and 2
 OLDEST = 1  # format that a file is migrated from
 WAIT_S = 10.0  # for another process that has the file locked
+TRIGGER = ("TRIGGER geometries_of_forgotten",
+           "AFTER DELETE ON images BEGIN DELETE FROM geometries WHERE id = OLD.id; END")
+_WORDS = re.compile(r"CREATE VIRTUAL TABLE \w+ USING fts5 ?\(", re.IGNORECASE)
 _REMEDY = "name another file (file of the memory node)"
 
 
@@ -87,6 +92,8 @@ def format_of(path: Path) -> int:
             (owner,), (found,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id",
                                                                                         "user_version"))
             tables = {name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if owner & 0xFFFFFFFF in (0, APPLICATION_ID):
+                check_tables(path, db, known=_is_ours)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
@@ -103,8 +110,30 @@ def format_of(path: Path) -> int:
     return int(found) if tables else 0
 
 
-def locked(path: Path) -> int:
-    """Return a file descriptor that holds the lock; it goes with the process, however that ends. path: the true one."""
+def _is_ours(sql: str) -> bool:
+    """Return whether SQL beyond that of plain tables is a memory's: its trigger, and its tables of words."""
+    return sql == f"CREATE {TRIGGER[0]} {TRIGGER[1]}" or _WORDS.match(sql) is not None
+
+
+def locked(path: Path) -> ExitStack:
+    """Return what holds the lock until it is closed; it goes with the process, however that ends. path: the true one.
+
+    The file beside tells who writes. The database is locked too, so that nobody else writes where that was removed.
+    """
+    with ExitStack() as held:
+        held.callback(os.close, _locked_beside(path))
+        if path.exists():
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            held.callback(os.close, file)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # SQLite's own locks are others (POSIX)
+            except BlockingIOError as error:
+                raise StorageError(f"memory {path} is being written by another process, although its file .lock was "
+                                   "removed: stop that process, or name another file") from error
+        return held.pop_all()
+
+
+def _locked_beside(path: Path) -> int:
     beside = path.with_name(path.name + ".lock")
     descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     try:

@@ -13,7 +13,6 @@ formats 1 and 2 are learnt when they are seen again.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import struct
 from contextlib import closing
@@ -73,7 +72,7 @@ def migrate(path: Path) -> Migrated:
             copy(new, target)
         finally:
             _remove(new)
-            os.close(lock)
+            lock.close()
     return Migrated(before, views, kept)
 
 

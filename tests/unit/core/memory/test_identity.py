@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.backup import back_up, check_backup
 from eqa_nodes.core.memory.database import VERSION, Database
 from eqa_nodes.core.memory.identity import APPLICATION_ID
 from tests.fixtures.frames import LABELS, frame
@@ -178,3 +180,50 @@ def test_a_memory_on_a_disk_that_nobody_can_write_is_read(tmp_path: Path, monkey
     before = _as_it_was(tmp_path)
     with closing(MemoryStore(path, write=False)) as reader:
         assert len(reader) == 1 and _as_it_was(tmp_path) == before  # also while it is open: no log, no shared memory
+
+
+def test_a_lock_that_was_removed_lets_no_second_writer_in(tmp_path: Path) -> None:
+    path = tmp_path / "home.sqlite"
+    with closing(Database(path)):
+        for removed in (True, True, False):  # also where a try before has left a new lock
+            if removed:
+                (tmp_path / "home.sqlite.lock").unlink()
+            with pytest.raises(StorageError, match="is being written by another process"):
+                Database(path)
+    _memory(path)
+
+
+FORGED = {
+    "a view": ("DROP TABLE images", "CREATE VIEW images AS SELECT 1 AS id, zeroblob(1000000000) AS jpeg"),
+    "a view without end": ("ALTER TABLE keyframes RENAME TO kept", "CREATE VIEW keyframes AS WITH RECURSIVE n(id) AS "
+                           "(SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n"),
+    "another view": ("CREATE VIEW more AS SELECT 1",),
+    "a trigger": ("CREATE TRIGGER t AFTER INSERT ON keyframes BEGIN DELETE FROM images; END",),
+    "our trigger with other deeds": ("DROP TRIGGER geometries_of_forgotten", "CREATE TRIGGER geometries_of_forgotten "
+                                     "AFTER DELETE ON images BEGIN DELETE FROM keyframes; END"),
+    "a computed column": ("ALTER TABLE facts ADD COLUMN x AS (zeroblob(1000000000))",),
+    "a virtual table": ("CREATE VIRTUAL TABLE r USING rtree(id, a, b)",)}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_what_runs_when_it_is_read_or_written_is_refused(tmp_path: Path, forged: tuple[str, ...]) -> None:
+    path = tmp_path / "home.sqlite"
+    _memory(path)
+    _sql(path, *forged)
+    before = path.read_bytes()
+    Path(f"{path}.sha256").write_text(f"{hashlib.sha256(before).hexdigest()}  {path.name}\n")
+    for act in (lambda: MemoryStore(path), lambda: MemoryStore(path, write=False), lambda: check_backup(path),
+                lambda: back_up(path, tmp_path / "copy.sqlite")):
+        with pytest.raises(StorageError, match="not a plain table|are computed"):
+            act()
+    assert path.read_bytes() == before and not (tmp_path / "copy.sqlite").exists()
+
+
+@pytest.mark.parametrize("column", ["sightings", "places"])
+def test_json_that_is_nested_deep_is_damage_with_a_name(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "home.sqlite"
+    _memory(path)
+    _sql(path, f"UPDATE keyframes SET {column} = '{'[' * 100_000}{']' * 100_000}'")
+    with pytest.raises(StorageError, match="damaged .RecursionError"), closing(
+            MemoryStore(path, write=False)) as memory:
+        memory.since(0)
