@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.core.errors import UnknownScene, unknown
+from eqa_nodes.core.errors import ConfigError, UnknownScene, unknown
 
 SCENES_VARIABLE = "EQA_SCENES"
 HABITAT_VARIABLE = "EQA_HABITAT_PYTHON"  # names a Python that has habitat_sim
@@ -170,6 +170,13 @@ def has_labels(scan: SceneFiles) -> bool:
             return all(PART.fullmatch(node.get("name", "")) for node in nodes if "mesh" in node)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return True  # whoever opens this file says what is wrong with it
+
+
+def check_labels(simulator: str, scan: SceneFiles) -> None:
+    """Raise ConfigError for a scan in which this simulator finds no labels, for answers that are made from them."""
+    if not (scan.labelled if simulator == "habitat" else has_labels(scan)):
+        raise ConfigError(f"the scene {scan.place!r} has no labels, and answers are to be made from them: take the "
+                          "answerer vlm, label what is seen with a detector, or obtain its semantic files")
 
 
 def _single(place: str, folder: Path | None) -> SceneFiles:

@@ -24,7 +24,8 @@ from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.options import ReadingConfig
 from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of, own_world
-from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
+from sim_bridge.registry import is_scan
+from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE, check_labels, find_scan
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
 Chosen = Mapping[str, str]  # what an argument was given, or its default
@@ -95,7 +96,7 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
 def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a simulated robot; the parameters of its Nav2 are written into its folder.
 
-    Raises ConfigError for wrong arguments and parameters.
+    Raises ConfigError for wrong arguments and parameters, and for a scan without the labels that are to be read.
     """
     config = _config(chosen, SIM)
     folder, parameters = config.folder, config.parameters
@@ -110,6 +111,10 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
     said: Parameters = {"agent": observers, "bridge": observers} if left_out else {}
     parameters = config.with_overrides(said, _autostart(chosen)).parameters
     begin = ("--episode", folder.name, "--scene", chosen["scene"], "--seed", str(_whole(chosen, "seed")))
+    simulator, _, place = chosen["scene"].partition(":")
+    if is_scan(chosen["scene"]) and parameters.settings.memory.reads_simulator:
+        scans = _scans(chosen).get(SCENES_VARIABLE)
+        check_labels(simulator, find_scan(place, Path(scans) if scans else None))
     own = folder / "nav2.yaml"
     if navigator == NAV2:
         folder.mkdir(parents=True, exist_ok=True)

@@ -191,7 +191,7 @@ class InProcessRunner:
             body.begin(sample.episode(own.bridge.robot))
             if own.memory.reads_simulator and not simulator.labels():
                 raise ConfigError(f"the scene {sample.scene!r} has no labels, and answers are to be made from them: "
-                                  f"take --answerer vlm, or label what is seen with --detector")
+                                  "take the answerer vlm, or label what is seen with a detector")
 
             def listen(progress: Progress) -> None:
                 if progress.weighed is not None:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.running.preflight import Problem
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.errors import ConfigError, EqaError, UnknownScene
+from eqa_nodes.core.errors import EqaError, UnknownScene
 from sim_bridge.registry import has_simulator, is_scan, simulator_of
-from sim_bridge.scans import SceneFiles, fault_of, find_scan, has_labels
+from sim_bridge.scans import SceneFiles, check_labels, fault_of, find_scan
 
 
 class SceneState(NamedTuple):
@@ -98,9 +98,8 @@ class ScenePreflight:
         file = scan.glb if simulator == "mesh" or scan.basis_glb is None else scan.basis_glb
         if file is not None and (fault := _fault(file)):
             raise UnknownScene(fault)
-        if self._labels and not (scan.labelled if simulator == "habitat" else has_labels(scan)):
-            raise ConfigError(f"the scene {scan.place!r} has no labels, and answers are to be made from them: take "
-                              "--answerer vlm, label what is seen with --detector, or obtain its semantic files")
+        if self._labels:
+            check_labels(simulator, scan)
 
 
 def _fault(file: Path) -> str:

@@ -20,6 +20,7 @@ from eqa_nodes.recordings.export import write_bag
 from eqa_nodes.ros.graph import TOPICS, nodes_of
 from tests.fixtures.histories import walk
 from tests.fixtures.launch_plans import FILES, WORLDS, chosen, plan
+from tests.fixtures.meshes import Glb
 from tests.fixtures.paths import ROOT
 
 
@@ -88,6 +89,15 @@ def test_sim_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[str
     with pytest.raises(ConfigError, match=complaint):
         plan("sim", tmp_path / "run", **wrong)
     assert not (tmp_path / "run" / "params.yaml").exists()
+
+
+def test_a_scan_without_labels_is_not_launched_for_an_answerer_that_reads_them(tmp_path: Path) -> None:
+    glb = Glb()
+    glb.square(name="Cube")
+    scene = f"mesh:{glb.write(tmp_path / 'room.glb')}"
+    with pytest.raises(ConfigError, match="room.glb' has no labels.*the answerer vlm"):
+        plan("sim", tmp_path / "run", scene=scene)
+    assert plan("sim", tmp_path / "run", scene=scene, answerer="vlm").begin
 
 
 def test_replay_shows_what_it_was_told(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_world_without_labels_ends_an_episode_that_reads_them(tmp_path: Path) 
 
     parameters = {"memory": {"labels": True, "folder": str(tmp_path)}}
     runner = InProcessRunner(parameters, pool=Pool())
-    with pytest.raises(ConfigError, match="'other:room' has no labels.*--answerer vlm"):
+    with pytest.raises(ConfigError, match="'other:room' has no labels.*the answerer vlm"):
         runner.run(Sample("q", "Is there a cup?", "", scene="other:room"))
     runner.close()
 

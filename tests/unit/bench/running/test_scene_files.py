@@ -98,7 +98,7 @@ def test_answers_from_labels_need_labels(folder: Path, simulator: str) -> None:
     (folder / "hm3d/val/00801-B/B.glb").write_bytes(GLB)
     check = ScenePreflight(labels=True)
     check(scanned("00800-A", simulator))
-    with pytest.raises(ConfigError, match="has no labels.*--answerer vlm"):
+    with pytest.raises(ConfigError, match="has no labels.*answerer vlm"):
         check(scanned("00801-B", simulator))
 
 
@@ -116,7 +116,7 @@ def test_a_file_without_labels_is_refused_before_the_robot_moves(
     assert (state.error is None) == labelled and ScenePreflight().state(scene).error is None
     for through in () if labelled else ("process", "graph", "isolated"):
         assert main(["ask", "Is there a cup?", "--scene", scene, "--through", through, "--out", str(tmp_path)]) == 2
-        assert "has no labels, and answers are to be made from them: take --answerer vlm" in capsys.readouterr().err
+        assert "has no labels, and answers are to be made from them: take the answerer vlm" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("dataset", "split", "questions", "scenes"), [
