@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from eqa_nodes.cli.groups import FORMAT, PLACES, SOURCES, BagReading, ScanOption
 from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
-    from eqa_nodes.core.types.views import Frame
     from eqa_nodes.recordings.episode_history import EpisodeHistory
     from eqa_nodes.recordings.tours import Tour
 
@@ -66,7 +65,7 @@ class HistoryInfo:
             _print(f"{history.name}: {len(history)} colour images, without depth")
             return 0
         with frames_bar(history) as show:
-            found = survey(_counted(history, show))
+            found = survey(history, show)
         (x0, y0, z0), (x1, y1, z1) = found.lowest, found.highest
         width, height = found.image
         time, paused = found.rhythm, f"; not counted: {found.rhythm}" if found.rhythm.breaks_s else ""
@@ -194,12 +193,6 @@ def _bag(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) ->
     from eqa_nodes.recordings.export import write_bag
 
     return write_bag(history, out, progress, history.labels)
-
-
-def _counted(frames: Iterable[Frame], show: Callable[[int], None]) -> Iterator[Frame]:
-    for i, frame in enumerate(frames, start=1):
-        show(i)
-        yield frame
 
 
 def _print_counts(what: str, counts: Counter[str]) -> None:

@@ -52,6 +52,7 @@ class Scan:
         from eqa_nodes.core.errors import StorageError
         from eqa_nodes.core.reconstruction.config import ClosingConfig
         from eqa_nodes.core.reconstruction.volume import Reconstruction
+        from eqa_nodes.recordings.episode_history import no_frame
         from eqa_nodes.recordings.mesh_file import check_mesh_name, write_mesh
         from eqa_nodes.recordings.semantic_files import write_semantics
 
@@ -67,7 +68,7 @@ class Scan:
             except StorageError as error:
                 broken = error
         if not built.frames:
-            raise broken or _nothing(history, refused)
+            raise broken or no_frame(history, refused)
         _print_refused(refused + history.dropped)
         mesh = built.mesh()
         if not self.raw and len(mesh.triangles):
@@ -111,15 +112,6 @@ def _add(built: Reconstruction, history: EpisodeHistory, show: Callable[[int], N
         except (BadFrame, MapFull) as error:
             refused[str(error)] += 1
         show(recorded.index + 1)
-
-
-def _nothing(history: EpisodeHistory, refused: Counter[str]) -> StorageError:
-    """Return what to raise where no frame could be used: why, and what to do."""
-    from eqa_nodes.core.errors import StorageError
-
-    reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted((refused + history.dropped).items()))
-    return StorageError(f"no frame of {history.name} could be used ({reasons or 'it has none'}): for a bag, eqa bag "
-                        "check says what is wrong")
 
 
 def _closed(mesh: Mesh, bases: list[tuple[float, float, float]], config: ClosingConfig) -> Mesh:

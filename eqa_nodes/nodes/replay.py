@@ -18,9 +18,9 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from eqa_nodes.config.nodes import ReplaySettings
-from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError, StorageError
+from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.episode_history import EpisodeHistory
+from eqa_nodes.recordings.episode_history import EpisodeHistory, no_frame
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.ros import convert, messages
@@ -47,7 +47,7 @@ class Reel:
         self._reading = iter(history)
         first = next(self._reading, None)
         if first is None:
-            raise StorageError(f"{history.name} holds no frame that can be shown: `eqa history info` says why")
+            raise no_frame(history)
         self._offset_ns = offset_after(newest_ns, first.stamp_ns)
         self.frame = self._stamped(first)
         self.shown, self.metres = 0, 0.0

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory.keyframes import evenly
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame
 from eqa_nodes.recordings.cameras import base_below, mount, rigid
-from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame, no_frame
 
 _CAMERA_HEIGHT_M = 1.0  # over the floor, where nobody says (OpenEQA, supplement B.1)
 
@@ -67,7 +67,7 @@ def arrays_of(history: EpisodeHistory, k: int = 0) -> HistoryArrays:
         wanted = {usable[i] for i in evenly(len(usable), k)}
     frames = [r.frame for r in history.recorded() if wanted is None or r.index in wanted]
     if not frames:
-        raise StorageError(f"the history {history.name} has no usable frame: {dict(history.dropped)}")
+        raise no_frame(history)
     if len({frame.intrinsics for frame in frames}) > 1:
         raise ConfigError(f"the history {history.name} has frames of several cameras, which no one array holds: export "
                           "it at one size")

@@ -129,18 +129,30 @@ class Survey(NamedTuple):
     lowest: tuple[float, float, float]
     highest: tuple[float, float, float]
 
-def survey(frames: Iterable[Frame]) -> Survey:
+
+def no_frame(frames: object, refused: Mapping[str, int] = MappingProxyType({})) -> StorageError:
+    """Return the error that says why nothing of a history, or of other frames, can be used; all of it was read.
+
+    refused: frames that whoever read them could not use, by reason.
+    """
+    name, dropped = getattr(frames, "name", ""), {**getattr(frames, "dropped", {}), **refused}
+    reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted(dropped.items()))
+    return StorageError(f"the history{f' {name}' * bool(name)} has no usable frame: {reasons or 'no image was found'}")
+
+
+def survey(frames: Iterable[Frame], progress: Callable[[int], None] = lambda read: None) -> Survey:
     """Read all frames, one at a time. Raises StorageError when there is none."""
     reading = iter(frames)
     first = next(reading, None)
     if first is None:
-        raise StorageError("the history has no usable frame")
+        raise no_frame(frames)
     stamps_ns, path_m, here = [first.stamp_ns], 0.0, first.map_from_base.xyz
     lowest = highest = here
     for frame in reading:
         before, here = here, frame.map_from_base.xyz
         path_m += math.dist(before, here)
         stamps_ns.append(frame.stamp_ns)
+        progress(len(stamps_ns))
         lowest, highest = _each(min, lowest, here), _each(max, highest, here)
     k = first.intrinsics
     return Survey(len(stamps_ns), (k.width, k.height), rhythm_of(stamps_ns), path_m, lowest, highest)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.recordings.definitions import definition
+from eqa_nodes.recordings.episode_history import no_frame
 from eqa_nodes.recordings.writer import BagTopic, BagWriter
 from eqa_nodes.ros.graph import TOPICS
 
@@ -36,7 +36,7 @@ def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], N
     reading = iter(frames)
     first = next(reading, None)
     if first is None:
-        raise StorageError("the history has no usable frame: nothing was exported")
+        raise no_frame(frames)
     table = labels if first.labels is not None and labels else {}
     keys = ["tf", "camera_info", "color", "depth", *(["labels"] if first.labels is not None else []),
             *(["label_table"] if table else [])]

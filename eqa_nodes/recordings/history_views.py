@@ -36,7 +36,7 @@ from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.perception.history import DetectedHistory
-from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame
 from eqa_nodes.recordings.history_index import FramePosition, HistoryIndex
 from eqa_nodes.recordings.picture_views import picked
 from eqa_nodes.recordings.pictures import ColourHistory
@@ -278,7 +278,7 @@ class _Along:
         """Return what was passed. Raises StorageError when that was nothing."""
         way, dropped = self._poses, dict(self._history.dropped)
         if not way:
-            raise StorageError(f"the history {self._history.name} has no usable frame: {dropped or 'none'}")
+            raise no_frame(self._history)
         return HistoryIndex(self._history.name, len(way), dropped, tuple(way[::-(-len(way) // _MAX_POSES)]), {})
 
 

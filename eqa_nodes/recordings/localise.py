@@ -18,6 +18,7 @@ from eqa_nodes.core.reconstruction.quality import LocalisationReport, report_of
 from eqa_nodes.core.reconstruction.tracking import CameraTracker
 from eqa_nodes.core.types.views import Frame, clean_depth
 from eqa_nodes.recordings.cameras import base_below, mount
+from eqa_nodes.recordings.episode_history import no_frame
 from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.unposed import Unposed
 
@@ -39,6 +40,8 @@ def localise(recording: Unposed, out: Path, config: LocalisationConfig = Localis
         tracker.add(image)
         progress("followed", image.number + 1)
     unread = dict(recording.dropped)
+    if not tracker.track.images:
+        raise no_frame(recording)
     found = localised(tracker.track, config, lambda done: progress("compared", done))
     report = report_of(tracker.track, found, unread)
     write_openeqa(_frames(recording, found.poses), out, lambda done: progress("written", done))

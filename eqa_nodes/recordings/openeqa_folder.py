@@ -28,7 +28,7 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, pinhole, rigid
-from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory, no_frame
 from eqa_nodes.recordings.files import read_bounded, read_matrix, read_raw_depth, read_rgb, text_of
 from eqa_nodes.recordings.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.pictures import colour_alone, read_pictures
@@ -168,7 +168,7 @@ def write_openeqa(frames: Iterable[Frame], folder: Path,
     except OSError as error:
         raise StorageError(f"{folder} could not be written: {error}") from error
     if first is None:
-        raise StorageError("the history has no usable frame: nothing was exported")
+        raise no_frame(frames)
     return lost
 
 

@@ -16,6 +16,7 @@ from eqa_nodes.core.camera.jumps import SteadyClock
 from eqa_nodes.core.errors import MissingExtra, StorageError
 from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.episode_history import no_frame
 
 _CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
 _TICKS = 90_000  # of a second, as in MPEG
@@ -33,7 +34,11 @@ def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], No
 
     Raises MissingExtra without PyAV, StorageError when there is no frame, the file exists or the disk fails.
     """
-    return write_pictures(_drawn(frames), out, progress)
+    reading = iter(frames)
+    first = next(reading, None)
+    if first is None:
+        raise no_frame(frames)
+    return write_pictures(_drawn(chain((first,), reading)), out, progress)
 
 
 def _drawn(frames: Iterable[Frame]) -> Iterator[tuple[int, np.ndarray]]:
@@ -55,7 +60,7 @@ def write_pictures(pictures: Iterable[tuple[int, np.ndarray]], out: Path,
     reading = iter(pictures)
     first = next(reading, None)
     if first is None:
-        raise StorageError("the history has no usable frame: no video was written")
+        raise no_frame(pictures)
     part, written = out.with_name(f".{out.name}.part"), 0
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.core.errors import StorageError
-from eqa_nodes.recordings.episode_history import EpisodeHistory
+from eqa_nodes.recordings.episode_history import EpisodeHistory, no_frame
 from eqa_nodes.recordings.history import BagHistory, BagOptions
 from eqa_nodes.recordings.reader import open_bag
 from eqa_nodes.viewing.episodes import Episode
@@ -50,9 +49,7 @@ def write_recording(episode: Episode, history: EpisodeHistory, out: Path, *, vox
         frames = FrameWriter(file, surface, every)
         frames.write(history, progress)
         if not frames.frames:
-            reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted((history.dropped + frames.refused).items()))
-            raise StorageError(f"the history {history.name} has no usable frame ({reasons or 'none was recorded'}): "
-                               f"eqa bag check {episode.history} says what is missing")
+            raise no_frame(history, frames.refused)
         file.lay_out(layout(*frames.extent()))
         shown, events = surface.write(file), Counter[str]()
         if isinstance(history, BagHistory):

@@ -228,5 +228,5 @@ def test_frames_out_of_order_are_counted() -> None:
     reel = Reel(RecordedHistory("shelf", Shelf([first, third, second, third])), 0, labels=False)
     assert [reel.frame.stamp_ns, *(f.stamp_ns for f in reel.coming())] == [first.stamp_ns, third.stamp_ns]
     assert sum(reel.skipped.values()) == 2
-    with pytest.raises(StorageError, match="no frame"):
+    with pytest.raises(StorageError, match="shelf has no usable frame"):
         Reel(RecordedHistory("shelf", Shelf([])), 0, labels=False)

@@ -12,8 +12,14 @@ import pytest
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings import images
-from eqa_nodes.recordings.history import BagOptions, read_history
+from eqa_nodes.recordings.arrays import arrays_of
+from eqa_nodes.recordings.episode_history import survey
+from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.history import BagHistory, BagOptions, read_history
+from eqa_nodes.recordings.history_views import UniformViews, ViewSelection
+from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.roles import TopicChoice
+from eqa_nodes.recordings.video import write_video
 from eqa_nodes.ros import messages
 from tests.fixtures.foreign_bags import (
     BEGIN,
@@ -297,3 +303,16 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
         history = read_history(c.write(tmp_path / name, [*rows, static]))
         assert len(list(history)) == used
         assert used or "registered to the colour camera" in next(iter(history.dropped))
+
+
+@pytest.mark.parametrize("read", [
+    survey, lambda history: write_bag(history, Path(history.path.parent / "out")), arrays_of,
+    lambda history: write_openeqa(history, history.path.parent / "out"),
+    lambda history: write_video(history, history.path.parent / "out.mp4"),
+    lambda history: UniformViews.read(history, history.path.parent, ViewSelection("uniform", 5, False), lambda read, total: None)])
+def test_whoever_reads_a_bag_says_why_no_frame_is_usable(scene: Scene, tmp_path: Path,
+                                                         read: Callable[[BagHistory], object]) -> None:
+    scene.depth_late_ns = 30_000_000
+    history = read_history(scene.cdr.write(tmp_path / "bag", scene.rows()))
+    with pytest.raises(StorageError, match="history bag has no usable frame: 6 x no color; 6 x no depth"):
+        read(history)
