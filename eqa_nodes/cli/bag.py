@@ -30,6 +30,8 @@ class Check:
         if self.json:
             print(json.dumps({"bag": report.bag, "usable": report.usable,
                               "findings": [finding._asdict() for finding in report.findings],
+                              "topics": {topic: {"type": kind, "messages": count}
+                                         for topic, (kind, count) in report.topics.items()},
                               "uses": {use: {"usable": not errors, "errors": errors}
                                        for use, errors in report.uses.items()}}, indent=2))
         else:
@@ -44,6 +46,9 @@ def _print(report: BagReport) -> None:
 
     console = Console(highlight=False)
     show(report.findings, console)
+    console.print("\ntopics, with their numbers of messages", soft_wrap=True)
+    for topic, (kind, count) in report.topics.items():
+        console.print(f"{count:8} {topic} ({kind})", soft_wrap=True, markup=False)
     console.print("\ncan be used for", soft_wrap=True)
     for use, errors in report.uses.items():
         console.print(f"[{'red' if errors else 'green'}]{'no' if errors else 'yes':8}[/] {use:24}"

@@ -22,7 +22,7 @@ from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
 from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
 from eqa_nodes.doctor.received import ReceivedMessages
-from eqa_nodes.doctor.transport import as_received, judge_transport, packed
+from eqa_nodes.doctor.transport import judge_images, judge_transport, packed
 from eqa_nodes.recordings.check import WHOLE, judged
 from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.measure import STAMPED, measure
@@ -98,8 +98,7 @@ def robot_findings(how: Listening) -> list[Finding]:
     exact = how.options._replace(tolerance_s=how.camera.tolerance_s,
                                  depth_unit_m=how.camera.depth_unit_m or how.options.depth_unit_m)
     measured = measure(bag, exact, facts.take, ALSO)
-    lines = [line for line in as_received(judged(bag, measured, exact), measured, how.camera) if line != WHOLE and (
-        line.name != "transforms" or measured.where is not None)]  # else the lines about frames say it better
+    lines = [line for line in (*judged(bag, measured), *judge_images(bag, measured, how.camera)) if line != WHOLE]
     return [*_drivers(how, listener), *(_topic(role, how, listener, domain) for role in (*STAMPED, "odom")), *lines,
             *judge_qos(ends, _foreign(how)), *judge(facts, measured, how.options, live=True, camera=how.camera),
             *judge_navigation(navigation), _lost(lost, came),

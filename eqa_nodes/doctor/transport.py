@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 from eqa_nodes.core.camera.config import DISTORTED, PINHOLE, RECTIFIED, CameraConfig
+from eqa_nodes.core.camera.depth import same_view
+from eqa_nodes.core.camera.rectify import calibration_of, distortion_of
+from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.recordings.measure import Measured
+from eqa_nodes.recordings.reader import Bag
+from eqa_nodes.recordings.roles import rectified
+from eqa_nodes.ros import messages
 
 _PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> the setting that says so
+_FEWEST = 3  # images of which each counts
+_FEW = 0.05  # a share of images without a pose or a partner that does no harm
 
 
 def packed(role: str, camera: CameraConfig) -> bool:
@@ -25,36 +36,90 @@ def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> F
                    f"{str(not raw).lower()}, or republish them (image_transport)")
 
 
-def as_received(findings: Iterable[Finding], measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
-    """Yield the lines about images as they hold for a graph with these settings."""
-    for finding in findings:
-        judge = _JUDGES.get(finding.name)
-        yield finding if judge is None else judge(finding, measured, camera)
+def judge_images(bag: Bag, m: Measured, camera: CameraConfig) -> Iterator[Finding]:
+    """Judge whether images, camera_info and transforms that were received make frames of a graph with these settings.
+
+    Of a bag its reader says it, which needs no settings.
+    """
+    infos, color, depth = list(m.cameras.values()), m.samples["color"], m.samples["depth"]
+    if infos:
+        yield from _intrinsics(infos, color.sizes)
+        yield _lens(bag, infos, camera)
+    if color.sizes and depth.sizes:
+        yield _registered(m, camera)
+        yield _sync(m.stamps_ns["color"], m.stamps_ns["depth"], camera.tolerance_s)
+    if m.where is not None and (total := m.resolved + m.unresolved.total()):
+        share = m.resolved / total
+        yield Finding("transforms", "ok" if share >= 1 - _FEW else "warning" if m.resolved else "error",
+                      f"{share:.1%} of the images have a pose in {m.where.fixed!r}", next(iter(m.unresolved), ""))
 
 
-def _registered(finding: Finding, measured: Measured, camera: CameraConfig) -> Finding:
-    if finding.state == "ok":
-        return finding
+def _intrinsics(infos: Sequence[Any], sizes: Collection[tuple[int, int]]) -> Iterator[Finding]:
+    if sizes:
+        infos = [next((c for w, h in sizes if (c := calibration_of(each, (h, w))) is not each), each) for each in infos]
+    found = f"{infos[0].width}x{infos[0].height}, fx {infos[0].k[0]:.1f}, fy {infos[0].k[4]:.1f}"
+    try:
+        for each in infos:
+            messages.intrinsics_of(each)
+    except BadFrame as error:
+        yield Finding("intrinsics", "error", str(error), "calibrate the camera, or load its calibration in the driver")
+        return
+    if sizes and any((each.width, each.height) not in sizes for each in infos):
+        seen = ", ".join(f"{w}x{h}" for w, h in sizes)
+        yield Finding("intrinsics", "error", f"{found}, but the images are {seen}",
+                      "name the camera_info of the colour camera: --remap camera_info:=/its/topic")
+    elif len(infos) == 1:  # several are a line of their own
+        yield Finding("intrinsics", "ok", f"{found}, constant")
+
+
+def _lens(bag: Bag, infos: Sequence[Any], camera: CameraConfig) -> Finding:
+    try:
+        lenses = [distortion_of(info, rectified(bag.topics)) for info in infos]
+    except BadFrame as error:
+        return Finding("lens", "error", str(error), "rectify images (image_proc) and name their topics")
+    if any(any(info.d) for info in infos) and camera.lens == PINHOLE:
+        return Finding("lens", "warning", "camera_info reports lens distortion, and the graph expects rectified images",
+                       f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has removed it")
+    bent = any(not lens.nothing for lens in lenses)
+    return Finding("lens", "ok", f"{infos[0].distortion_model or 'a model'} is taken out on reading" if bent else
+                   "images are rectified, or need not be")
+
+
+def _registered(m: Measured, camera: CameraConfig) -> Finding:
+    color, depth = (", ".join(f"{w}x{h}" for w, h in m.samples[role].sizes) for role in ("color", "depth"))
+    scaled = f"; depth of {depth} is spread over colour of {color}" if depth != color else ""
+    if not all(same_view(d, c) for c in m.samples["color"].sizes for d in m.samples["depth"].sizes):
+        found = f"depth is {depth}, colour {color}: not of one view"
+    elif m.unregistered:
+        frames = [next(iter(m.samples[role].frames)) for role in ("depth", "color")]
+        found = (f"depth is seen from {frames[0]!r}, colour from {frames[1]!r}: more than 1 cm apart in "
+                 f"{m.unregistered} images")
+    else:
+        return Finding("registered", "ok", f"depth and colour are seen from one place{scaled}")
     if camera.align:
-        return Finding(finding.name, "ok", f"{finding.found}: the graph aligns it")
-    return finding._replace(remedy=f"{finding.remedy}, or set node.camera.align: true")
+        return Finding("registered", "ok", f"{found}: the graph aligns it")
+    return Finding("registered", "error", found, "take the depth that is registered to the colour camera "
+                   "(aligned_depth_to_color, depth_registered), or set node.camera.align: true")
 
 
-def _lens(finding: Finding, measured: Measured, camera: CameraConfig) -> Finding:
-    bent = any(any(info.d) for info in measured.cameras.values())
-    if finding.state != "ok" or not bent or camera.lens != PINHOLE:
-        return finding
-    return Finding(finding.name, "warning",
-                   "camera_info reports lens distortion, and the graph expects rectified images",
-                   f"set node.camera.lens: {DISTORTED}, or {RECTIFIED} where the driver has removed it")
+def _sync(color_ns: list[int], depth_ns: list[int], tolerance_s: float) -> Finding:
+    """How far the nearest depth image is from each colour image, in time.
 
-
-def _sync(finding: Finding, measured: Measured, camera: CameraConfig) -> Finding:
-    if finding.state == "ok":
-        return finding
-    return Finding(finding.name, finding.state, finding.found, "let the driver synchronise the streams and stamp both "
-                   "from one clock, or set node.camera.tolerance_s")
-
-
-_JUDGES: dict[str, Callable[[Finding, Measured, CameraConfig], Finding]] = {
-    "registered": _registered, "lens": _lens, "sync": _sync}
+    The partners of the first and of the last colour image may have come before or after what was heard: alone, they are
+    not counted.
+    """
+    color, depth = np.sort(np.array(color_ns, np.int64)), np.sort(np.array(depth_ns, np.int64))
+    first, last = depth[0] - tolerance_s * 1e9, depth[-1] + tolerance_s * 1e9
+    if len(color) > _FEWEST and color[0] < first <= color[1]:
+        color = color[1:]
+    if len(color) > _FEWEST and color[-2] <= last < color[-1]:
+        color = color[:-1]
+    after = np.searchsorted(depth, color).clip(1, max(len(depth) - 1, 1))
+    nearest = np.minimum(abs(depth[after.clip(max=len(depth) - 1)] - color), abs(depth[after - 1] - color)) / 1e9
+    share = float((nearest <= tolerance_s).mean())
+    found = (f"{share:.1%} of the colour images have depth within {tolerance_s * 1e3:.0f} ms; median "
+             f"{np.median(nearest) * 1e3:.1f} ms, at most {nearest.max() * 1e3:.1f} ms")
+    if share >= 1 - _FEW:
+        return Finding("sync", "ok", found)
+    return Finding("sync", "warning" if share >= 0.5 else "error", found, "let the driver synchronise the streams and "
+                   "stamp both from one clock, or set node.camera.tolerance_s")

@@ -47,6 +47,7 @@ class BagFiles:
         split = bool(self.lost) and str(self._information.get("compression_mode")).lower() == "message"
         self.packed = any(leave_packed(reader) for reader in self._readers) or split
         for reader in self._readers:
+            _same_quality(reader)
             _count_chunks(reader)
         self._connections = [list(reader.connections) for reader in self._readers]
 
@@ -93,6 +94,15 @@ def _information(path: Path) -> dict[str, Any]:
         return said if isinstance(said, dict) and isinstance(said.get("relative_file_paths"), list) else {}
     except (OSError, ValueError, TypeError, KeyError, RecursionError, yaml.YAMLError):
         return {}
+
+
+def _same_quality(reader: Reader) -> None:
+    """Let rosbags find the topics of metadata.yaml in each file: it takes those of another quality of service for
+    others, such as those of a file that says none."""
+    storage: Any = reader.storage
+    qualities = {c.topic: c.ext for c in storage.connections}
+    for part in getattr(storage, "storages", ()):
+        part.connections[:] = [c._replace(ext=qualities.get(c.topic, c.ext)) for c in part.connections]
 
 
 def _count_chunks(reader: Reader) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from eqa_nodes.recordings.poses import Poses
 from eqa_nodes.recordings.reader import Bag, Recorded, is_bag, open_bag
 from eqa_nodes.recordings.roles import rectified
 from eqa_nodes.ros import messages
+from eqa_nodes.ros.tf_buffer import NoTransform
 
 KEEP_NS = 30_000_000_000  # transforms: a slow localisation may lag by seconds
 HOLD_NS = 2_000_000_000  # an image waits this long, in recorded time, for its partner and its pose
@@ -98,17 +99,18 @@ class BagHistory(FramesAlone):
     def __len__(self) -> int:
         return self._length
 
-    def recorded(self) -> Iterator[RecordedFrame]:
-        """Yield the frames in the order their colour images were recorded."""
+    def recorded(self, only: Collection[int] | None = None) -> Iterator[RecordedFrame]:
+        """Yield the frames in the order their colour images were recorded. only: decode and count these images."""
         self.dropped, self._turns = Counter(), None
         where = copy.deepcopy(self._poses)
         with self._opened() as opened:
-            moments = _Moments(opened, where, self._parts, round(self._options.tolerance_s * 1e9), self.dropped)
+            moments = _Moments(opened, where, self._parts, round(self._options.tolerance_s * 1e9), self.dropped,
+                               only)
             for color, parts in moments:
                 try:
                     yield RecordedFrame(color.index, color.log_ns - opened.start_ns, self._frame(parts, where))
                 except (BadFrame, BadPose) as error:
-                    self.dropped[str(error)] += 1
+                    self.dropped[_reason(error)] += 1
         self.dropped.update({f"invalid transform of {child}": n for child, n in where.invalid.items()})
         self.dropped.update(f"the file {name} of the bag is missing" for name in opened.lost)
 
@@ -180,8 +182,10 @@ class _Moments:
     A partner serves one moment only (each depth image is decoded once): the one whose colour image is nearest.
     """
 
-    def __init__(self, bag: Bag, where: Poses, parts: tuple[str, ...], slop_ns: int, dropped: Counter[str]) -> None:
+    def __init__(self, bag: Bag, where: Poses, parts: tuple[str, ...], slop_ns: int, dropped: Counter[str],
+                 only: Collection[int] | None = None) -> None:
         self._bag, self._where, self._parts, self._slop_ns, self._dropped = bag, where, parts, slop_ns, dropped
+        self._only = only
         self._held: dict[str, deque[_Held]] = {key: deque() for key in ("color", *parts, "camera_info")}
         self._bytes = 0
         self._count = Counter[str]()
@@ -217,11 +221,14 @@ class _Moments:
             self._bytes -= _size(color.message)
             parts = {key: held for key in self._parts if (held := self._partner(key, color))}
             if len(parts) < len(self._parts):
-                self._dropped[f"no {' and '.join(p for p in self._parts if p not in parts)}"] += 1
+                if self._only is None or color.index in self._only:
+                    self._dropped[f"no {' and '.join(p for p in self._parts if p not in parts)}"] += 1
                 continue
             for key, held in parts.items():
                 self._held[key].remove(held)
                 self._bytes -= _size(held.message)
+            if self._only is not None and color.index not in self._only:
+                continue
             info = min(self._held["camera_info"], key=lambda held: abs(held.stamp_ns - color.stamp_ns))
             yield color, {"color": color.message, "camera_info": info.message,
                           **{k: h.message for k, h in parts.items()}}
@@ -261,6 +268,15 @@ class _Moments:
             while held and (now_ns - held[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES):
                 self._bytes -= _size(held.popleft().message)
                 self._dropped["no color"] += 1
+
+
+def _reason(error: BadFrame | BadPose) -> str:
+    """Return why an image gave no frame, in words that are the same for all images with this fault."""
+    if not isinstance(error, NoTransform):
+        return str(error)
+    return f"no transform of {error.child!r} " + ("in the bag" if str(error).endswith("nothing") else
+                                                  "before the first that was recorded" if error.early else
+                                                  "within 2 s after the image")
 
 
 def _size(message: Any) -> int:

@@ -227,8 +227,21 @@ class _Contents:
                 begin = stream.tell()
         except _TORN:
             return  # the end of what is whole: that is what mending means
+        finally:
+            if self._chunks and not any(chunk.message_index_offsets for chunk in self._chunks):
+                self._take_bare()
+
+    def _take_bare(self) -> None:
+        """Take in a chunk that no message index follows: some programs write none."""
+        if self._open is not None and not self._open[0].message_index_offsets:
+            index, inside = self._open
+            self._chunks.append(index)
+            self._count(inside)
+            self._open, self.end = None, index.chunk_start_offset + index.chunk_length
 
     def _take(self, record: McapRecord, begin: int, end: int) -> None:
+        if not isinstance(record, MessageIndex):
+            self._take_bare()
         if isinstance(record, Chunk):
             inside = breakup_chunk(unpacked(record), validate_crc=True)
             self._open = ChunkIndex(

@@ -91,7 +91,7 @@ class _Measuring:
     def run(self, watch: Callable[[Recorded], None] | None, also: tuple[str, ...]) -> Measured:
         where = self._result.where
         try:
-            for recorded in self._bag.read((*STAMPED, *poses.KEYS, *also)):
+            for recorded in self._bag.read([key for key in (*STAMPED, *poses.KEYS, *also) if key in self._bag.keys]):
                 if watch is not None:
                     watch(recorded)
                 if recorded.key in STAMPED:

@@ -53,7 +53,7 @@ def test_a_bag_of_the_house_is_sound(house: list[Frame], tmp_path: Path, capsys:
     code, lines = findings(capsys, tmp_path / "bag", "--strict")
     assert not troubles(lines) and code == 0
     assert "TF says the camera is 1.20 m up and 10.0 deg down, the floor says 1.20 m and 10." in lines["floor"]["found"]
-    assert {"tf to color", "time sync", "time jumps", "camera matrix", "depth scale", "registered"} <= set(lines)
+    assert {"tf to color", "time sync", "time jumps", "camera matrix", "depth scale", "frames"} <= set(lines)
 
 
 def _scaled(factor: float) -> Callable[[Frame], Frame]:
@@ -117,10 +117,10 @@ def _two_parents(scene: Scene) -> list[Row]:
 
 @pytest.mark.parametrize(("rows", "wanted", "words"), [
     (lambda scene: scene.rows(), NO_FLOOR, "no floor in the lower half"),
-    (_no_static, {"transforms": "error", "tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
+    (_no_static, {"frames": "error", "tf to color": "error", "tf to depth": "error", "loose frames": "warning"},
      f"no transform locates '{OPTICAL}'"),
     (_jumped, {**NO_FLOOR, "time jumps": "warning"}, "back by up to 36"),
-    (_uncalibrated, {"intrinsics": "error"}, "the camera is not calibrated"),
+    (_uncalibrated, {"frames": "error"}, "the camera is not calibrated"),
     (_loose, {**NO_FLOOR, "loose frames": "warning"}, "arm_base (hand)"),
 ], ids=["sound", "no mount", "time jumps", "uncalibrated", "loose"])
 def test_faults_of_another_robots_bag(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str],

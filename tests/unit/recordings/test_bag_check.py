@@ -31,8 +31,7 @@ from tests.fixtures.frames import F, H, W
 TF = "tf2_msgs/msg/TFMessage"
 NAMES = ["closed", "color", "depth", "camera_info", "readable", "stamps of color", "rate of color", "drops of color",
          "color images", "stamps of depth", "rate of depth", "drops of depth", "depth images", "counts of images",
-         "counts of camera_info", "depth scale", "intrinsics", "lens", "registered", "sync", "transforms", "base",
-         "optical frame"]
+         "counts of camera_info", "depth scale", "base", "frames", "optical frame"]
 
 
 @pytest.fixture
@@ -60,12 +59,11 @@ def test_a_sound_bag_has_no_fault_and_is_good_for_everything(scene: Scene, tmp_p
     assert not troubles(report) and report.usable and not any(report.uses.values())
     assert not any(f.remedy for f in report.findings)
     assert "10.00 Hz" in finding(report, "rate of color").found and "0.10 s" in finding(report, "rate of color").found
-    assert "100.0% of the images have a pose in 'map'" in finding(report, "transforms").found
+    assert finding(report, "frames").found == "10 of 10 that were looked at can be used: 64x48, fx 32.0, fy 32.0"
     valid, median = 1 - 16 / (H * W), np.median([scene.depth_m(i)[scene.depth_m(i) > 0] for i in range(20)])
     assert finding(report, "depth scale").found.startswith(f"median {median:.2f}")
     assert f"{valid:.0%} of the pixels" in finding(report, "depth scale").found
-    assert "64x48, fx 32.0, fy 32.0, constant" in finding(report, "intrinsics").found
-    assert "100.0% of the colour images have depth within 20 ms; median 0.0 ms" in finding(report, "sync").found
+    assert report.topics[DEPTH] == ("sensor_msgs/msg/Image", 20) and len(report.topics) == 5
 
 
 def _without(topic: str) -> Callable[[Scene], list[Row]]:
@@ -205,16 +203,6 @@ def _broken_definition(scene: Scene) -> list[Row]:
     return [*scene.rows(), Row(scene.color, "sensor_msgs/msg/Image", scene.stamp(10) + 1, b"\0\1\0\0\0\0")]
 
 
-@pytest.mark.parametrize(("lost", "state"), [((0,), "ok"), ((11,), "ok"), ((0, 1), "warning"), ((6,), "warning")])
-def test_the_partner_of_an_image_at_an_end_need_not_have_been_heard(scene: Scene, tmp_path: Path, lost: tuple[int, ...],
-                                                                    state: str) -> None:
-    """A robot is listened to from any moment on, and twelve images are all that come in a second."""
-    missing = {scene.stamp(n) for n in lost}
-    rows = [row for row in scene.rows() if row.log_ns < scene.stamp(12)
-            and not (row.topic == DEPTH and row.log_ns in missing)]
-    assert finding(report_of(scene, tmp_path / "bag", rows), "sync").state == state
-
-
 @pytest.mark.parametrize(("rows", "wanted", "figure"), [
     (_without("/cam/color/image_raw"), {"color": "error"}, "no topic"),
     (_without(DEPTH), {"depth": "error"}, "no topic"),
@@ -231,22 +219,22 @@ def test_the_partner_of_an_image_at_an_end_need_not_have_been_heard(scene: Scene
     (_depth_of(30.0), {"depth scale": "warning"}, "median 30.000 m, 100%"),
     (_depth_of(2.0, 0.25), {"depth scale": "warning"}, "25% of the pixels"),
     (_depth_of(0.0), {"depth scale": "error"}, "no pixel has a depth"),
-    (_info(k=np.zeros(9)), {"intrinsics": "error"}, "not calibrated"),
-    (_info(width=1280, height=720), {"intrinsics": "error"}, "1280x720, fx 32.0, fy 32.0, but the images are 64x48"),
+    (_info(k=np.zeros(9)), {"frames": "error"}, "not calibrated"),
+    (_info(width=1280, height=720), {"frames": "error"}, "10 x image has 64x48 pixels, its camera_info says 1280x720"),
     (_zoomed, {"intrinsics": "warning"}, "2 different ones"),
-    (_bent, {}, "plumb_bob is taken out"),
-    (_info(d=np.ones(4), distortion_model="kannala"), {"lens": "error"}, "'kannala' with 4 coefficients"),
-    (_another_encoding, {"color images": "error"}, "yuv9; 20 of 20 looked at cannot be decoded"),
-    (_late_depth(30_000_000), {"sync": "error"}, "0.0% of the colour images have depth within 20 ms; median 30.0 ms"),
-    (_half_the_depth, {"sync": "warning"}, "52.6% of the colour images"),
-    (_other_place, {"registered": "error"}, "'depth_optical', colour from 'cam_color_optical_frame'"),
-    (_smaller_depth, {}, "seen from one place; depth of 32x24 is spread over colour of 64x48"),
-    (_tf_ends, {"transforms": "warning"}, "60.0% of the images have a pose"),
-    (_without("/tf_static"), {"transforms": "error", "base": "ok"}, "0.0% of the images"),
-    (_without("/tf"), {"transforms": "error"}, "its frames begin at base_link"),
+    (_bent, {}, "10 of 10"),
+    (_info(d=np.ones(4), distortion_model="kannala"), {"frames": "error"}, "'kannala' with 4 coefficients"),
+    (_another_encoding, {"color images": "error", "frames": "error"}, "yuv9; 20 of 20 looked at cannot be decoded"),
+    (_late_depth(30_000_000), {"frames": "error"}, "0 of 10 that were looked at can be used: 20 x no color; 10 x no"),
+    (_half_the_depth, {"frames": "warning"}, "5 of 10 that were looked at can be used: 5 x no depth"),
+    (_other_place, {"frames": "error"}, "10 x depth is seen from 'depth_optical', colour from 'cam_color_optical_f"),
+    (_smaller_depth, {}, "10 of 10"),
+    (_tf_ends, {"frames": "warning"}, "6 of 10 that were looked at can be used: 4 x no transform of 'base_link'"),
+    (_without("/tf_static"), {"frames": "error"}, f"10 x no transform of {OPTICAL!r} in the bag"),
+    (_without("/tf"), {"frames": "error"}, "its frames begin at base_link"),
     (_invalid_tf, {"invalid transforms": "warning"}, "1 of arm are not finite"),
     (_no_base, {"base": "warning"}, "no base_link"),
-    (_broken_definition, {"readable": "error"}, "cannot be read"),
+    (_broken_definition, {"readable": "error", "frames": "error"}, "cannot be read"),
 ])
 def test_each_fault_is_found_and_no_other(scene: Scene, tmp_path: Path, rows: Callable[[Scene], list[Row]],
                                           wanted: dict[str, str], figure: str) -> None:
@@ -258,10 +246,8 @@ def test_each_fault_is_found_and_no_other(scene: Scene, tmp_path: Path, rows: Ca
 
 
 @pytest.mark.parametrize(("rows", "useless"), [
-    (_without("/cam/color/image_raw"), {"keyframes and memory", "EM-EQA", "replay"}),
-    (_millimetres, {"mapping", "keyframes and memory"}),
-    (_without("/tf"), {"mapping", "keyframes and memory", "EM-EQA"}),
-    (_late_depth(30_000_000), {"keyframes and memory", "EM-EQA"}), (_stamp_back, {"replay"}), (_no_base, set()),
+    (_without("/cam/color/image_raw"), set(USES)), (_millimetres, {"mapping", "keyframes and memory"}),
+    (_without("/tf"), set(USES)), (_late_depth(30_000_000), set(USES)), (_stamp_back, {"replay"}), (_no_base, set()),
     (_without(DEPTH), set(USES))])
 def test_what_a_bag_can_still_be_used_for(scene: Scene, tmp_path: Path, rows: Callable[[Scene], list[Row]],
                                           useless: set[str]) -> None:
@@ -295,7 +281,7 @@ def test_a_greater_tolerance_and_a_named_frame_mend_it(scene: Scene, tmp_path: P
     scene.depth_late_ns, scene.map_frame = 30_000_000, "mocap"
     scene.odom_frame = "tracker"
     folder = scene.cdr.write(tmp_path / "bag", scene.rows())
-    assert set(troubles(check_bag(folder))) == {"sync", "transforms"}
+    assert set(troubles(check_bag(folder))) == {"frames"}
     assert not troubles(check_bag(folder, options=BagOptions(map_frame="mocap", tolerance_s=0.04)))
 
 
@@ -335,6 +321,33 @@ def test_messages_that_the_metadata_tells_of_and_that_are_not_there(scene: Scene
         assert set(troubles(check_bag(folder))) == (set() if fewer > 0 else {"color", "depth", "camera_info"})
 
 
+def test_what_is_no_bag_and_a_bag_without_images_are_said(scene: Scene, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("no bag")
+    for path in (tmp_path, tmp_path / "notes.txt"):
+        assert main(["bag", "check", str(path)]) == 2
+        assert f"{path} is not a bag: a bag is a rosbag2 folder" in capsys.readouterr().err.replace("\n", " ")
+    pose, velocity = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/TwistStamped"
+    rows = [Row(f"/{turtle}/{name}", kind, scene.stamp(0), scene.cdr(kind))
+            for turtle in ("turtle1", "turtle2") for name, kind in (("pose", pose), ("cmd_vel", velocity))]
+    report = check_bag(folder := scene.cdr.write(tmp_path / "turtles", rows))
+    assert finding(report, "color").found == (
+        "no topic: the bag has no sensor_msgs/msg/Image or sensor_msgs/msg/CompressedImage")
+    assert set(troubles(report)) == {"color", "depth", "camera_info"}
+    assert main(["bag", "check", str(folder)]) == 1
+    printed = capsys.readouterr().out
+    assert all(f"       1 {row.topic} ({row.type})" in printed for row in rows)
+
+
+def test_two_robots_are_told_apart_by_their_namespace(scene: Scene, tmp_path: Path) -> None:
+    rows = [row._replace(topic=f"/{robot}{row.topic}") for robot in ("r1", "r2") for row in scene.rows()]
+    report = report_of(scene, tmp_path / "bag", rows)
+    assert set(troubles(report)) == {"color", "depth", "camera_info"}
+    assert finding(report, "color").remedy.endswith("or its robot: --namespace")
+    for options in (BagOptions(namespace="r2"), BagOptions({"color": f"/r1{scene.color}"})):
+        assert not troubles(check_bag(tmp_path / "bag", options))
+
+
 def test_exit_codes_and_what_is_printed(scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = str(scene.cdr.write(tmp_path / "good", scene.rows()))
     bad = str(scene.cdr.write(tmp_path / "bad", _millimetres(scene)))
@@ -347,6 +360,7 @@ def test_exit_codes_and_what_is_printed(scene: Scene, tmp_path: Path, capsys: py
     assert main(["bag", "check", bad, "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert [f["name"] for f in told["findings"] if f["state"] == "error"] == ["depth scale"]
+    assert told["topics"][DEPTH] == {"type": "sensor_msgs/msg/Image", "messages": 20}
     assert told["uses"]["mapping"] == {"usable": False, "errors": ["depth scale"]} and not told["usable"]
     assert main(["bag", "check", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err

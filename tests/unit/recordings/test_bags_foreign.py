@@ -309,7 +309,7 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
     survey, lambda history: write_bag(history, Path(history.path.parent / "out")), arrays_of,
     lambda history: write_openeqa(history, history.path.parent / "out"),
     lambda history: write_video(history, history.path.parent / "out.mp4"),
-    lambda history: UniformViews.read(history, history.path.parent, ViewSelection("uniform", 5, False), lambda read, total: None)])
+    lambda history: UniformViews.read(history, history.path.parent, ViewSelection("uniform", 5), lambda n, of: None)])
 def test_whoever_reads_a_bag_says_why_no_frame_is_usable(scene: Scene, tmp_path: Path,
                                                          read: Callable[[BagHistory], object]) -> None:
     scene.depth_late_ns = 30_000_000

@@ -13,11 +13,13 @@ from rosbags.highlevel import AnyReader
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.check import check_bag
+from eqa_nodes.recordings.episode_history import survey
 from eqa_nodes.recordings.history import read_history
 from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.recordings.recover import recover
 from eqa_nodes.recordings.writer import BagTopic, BagWriter, Qos
 from tests.fixtures.bags import FRAME_TOPICS, SECOND, TYPES, Cdr, needs_messages, noise_of, record_frames, topics_of
+from tests.fixtures.foreign_bags import OPTICAL, Scene, StandardCdr
 
 pytestmark = needs_messages
 LATCHED = Qos(durability="transient_local", depth=1)
@@ -195,3 +197,36 @@ def test_topics_may_come_later(cdr: Cdr, tmp_path: Path) -> None:
     with AnyReader([tmp_path / "bag"]) as reader:
         assert [(c.topic, stamp) for c, stamp, _ in reader.messages()] == [
             ("/question", 0), ("/answer", 1), ("/answer", 3 * SECOND)]
+
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_of_a_bag_that_lost_a_file_the_rest_is_read_and_the_gap_is_named(split_bag: Path, number: int) -> None:
+    whole, name = [f.stamp_ns for f in read_history(split_bag)], f"bag_{number}.mcap"
+    (split_bag / name).unlink()
+    history = read_history(split_bag)
+    assert [f.stamp_ns for f in history] == [stamp for i, stamp in enumerate(whole) if i // 3 != number]
+    assert history.dropped == {f"the file {name} of the bag is missing": 1}
+    report = check_bag(split_bag)
+    assert report.usable and [f.found for f in report.findings if f.name == "files"] == [
+        f"{name} is missing: what it held is left out"]
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_without_the_file_that_held_the_static_transforms_this_is_the_reason(tmp_path: Path, storage: str) -> None:
+    """`ros2 bag record` writes /tf_static into the first file alone."""
+    scene = Scene(StandardCdr())
+    parts = [[row for row in scene.rows() if (row.log_ns < scene.stamp(3)) == first] for first in (True, False)]
+    folder = scene.cdr.write(tmp_path / "bag", parts[0], storage)
+    scene.cdr.write(tmp_path / "more", parts[1], storage)
+    one, two = (next(f for f in path.iterdir() if f.suffix != ".yaml") for path in (folder, tmp_path / "more"))
+    two = two.rename(folder / two.name)
+    facts = {"rosbag2_bagfile_information": {**_facts(folder), "relative_file_paths": [one.name, two.name]}}
+    (folder / "metadata.yaml").write_text(yaml.safe_dump(facts))
+    one.unlink()
+    history = read_history(folder)
+    with pytest.raises(StorageError, match=f"3 x no transform of '{OPTICAL}' in the bag; 1 x the file {one.name} of"):
+        survey(history)
+    two.unlink()
+    with pytest.raises(StorageError, match=rf"files are missing.*{one.name}.*{two.name}"):
+        read_history(folder)
