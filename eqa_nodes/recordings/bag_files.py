@@ -114,7 +114,9 @@ def _count_chunks(reader: Reader) -> None:
             chunk.channel_count.update(dict.fromkeys(part.channels, 1))
         if bare and not any(part.statistics.channel_message_counts.values()):  # they were counted by that index
             part.meta_scan()
-            counts, first, last = part.statistics.channel_message_counts, *part.statistics[6:8]
-            part.connections[:] = [c._replace(msgcount=counts.get(c.id, 0)) for c in part.connections]
-            part.metadata = part.metadata._replace(start_time=first, end_time=last + 1, duration=last + 1 - first,
-                                                   message_count=part.statistics.message_count)
+            found = part.statistics
+            part.connections[:] = [c._replace(msgcount=found.channel_message_counts.get(c.id, 0))
+                                   for c in part.connections]
+            part.metadata = part.metadata._replace(
+                start_time=found.start_time, end_time=found.end_time + 1, message_count=found.message_count,
+                duration=found.end_time + 1 - found.start_time)

@@ -75,7 +75,8 @@ class TopicChoice:
         color = found.get("color", "")
         for key in TOPICS.keys() - {*_CAMERA, *found}:
             self._settle(key, self._of_graph(key), partial(self._rank_graph, key, color), found, unclear)
-        _leave_foreign_labels(found, named)
+        if "labels" not in named and not self._own_labels(found):
+            found.pop("labels", None)
         return Guess(found, unclear)
 
     def wrong(self, key: str) -> dict[str, str]:
@@ -93,6 +94,15 @@ class TopicChoice:
         best = [pair for pair, rank in ranks.items() if rank == max(ranks.values())]
         for role, topics in zip(roles, zip(*best, strict=True), strict=True):
             _note(role, sorted({*topics} - {""}), found, unclear)
+
+    def _own_labels(self, found: Mapping[str, str]) -> bool:
+        """Return whether label images are the graph's: their table is beside them, or name and encoding are its own.
+
+        Others are of another program, in any encoding and at any rate.
+        """
+        topic, table = (PurePosixPath(found.get(key, "")) for key in ("labels", "label_table"))
+        own = str(topic) == f"/{TOPICS['labels'].name}" and self.head(str(topic)).encoding == "16UC1"
+        return own or ("label_table" in found and topic.parent == table.parent)
 
     def _settle(self, role: str, topics: list[str], rank: Callable[[str], tuple[Any, ...]], found: dict[str, str],
                 unclear: dict[str, tuple[str, ...]]) -> None:
@@ -194,14 +204,6 @@ def types_of(key: str) -> tuple[str, ...]:
 def _named(key: str, topic: str) -> bool:
     """Return whether a topic has the graph's name, in any namespace."""
     return topic.endswith(f"/{TOPICS[key].name.lstrip('/')}")
-
-
-def _leave_foreign_labels(found: dict[str, str], named: Mapping[str, str]) -> None:
-    """Take labels only where a table of them is beside them: others are of another program, in any encoding."""
-    if "labels" in found and "labels" not in named and (
-            "label_table" not in found or PurePosixPath(found["labels"]).parent
-            != PurePosixPath(found["label_table"]).parent):
-        del found["labels"]
 
 
 def image_topic(topic: str) -> str:

@@ -51,7 +51,8 @@ def open_ros1(path: Path) -> Reader:
 
 def _lower_case(info: Any) -> SimpleNamespace:
     return SimpleNamespace(header=info.header, height=info.height, width=info.width,
-                           distortion_model=info.distortion_model, d=info.D, k=info.K, r=info.R, p=info.P)
+                           distortion_model=info.distortion_model, binning_x=info.binning_x,
+                           binning_y=info.binning_y, roi=info.roi, d=info.D, k=info.K, r=info.R, p=info.P)
 
 
 @cache
