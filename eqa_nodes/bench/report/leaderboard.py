@@ -94,6 +94,9 @@ def boards_of(runs: Sequence[ScoredRun], folder: Path) -> tuple[Board, ...]:
 def _board(runs: Sequence[ScoredRun], folder: Path) -> Board:
     manifest, scores = runs[0].manifest, runs[0].scores
     differ = [row for row in differing_settings(*(run.manifest for run in runs)) if row[0] not in IN_COLUMNS]
+    parts = [", ".join(run.scores.privileged) or "nothing" for run in runs]
+    if len(set(parts)) > 1:
+        differ.append(("privileged", *parts))
     rows = [_standing(run, folder, tuple((name, values[at]) for name, *values in differ))
             for at, run in enumerate(runs)]
     best = MEASURES[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.metrics.scores import score_run
+from eqa_nodes.bench.metrics.scores import SCORES, score_run
 from eqa_nodes.bench.report.leaderboard import MEASURES, Board, write_leaderboard
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
@@ -58,6 +59,13 @@ def runs(tmp_path: Path) -> list[Path]:
 def only(boards: tuple[Board, ...]) -> Board:
     assert len(boards) == 1
     return boards[0]
+
+
+def test_a_row_says_what_is_privileged_where_runs_differ_in_it(runs: list[Path], tmp_path: Path) -> None:
+    plain = json.loads((runs[0] / SCORES).read_text())
+    (runs[0] / SCORES).write_text(json.dumps({**plain, "privileged": []}))
+    rows = {Path(row.run).name: dict(row.settings) for row in only(write_leaderboard(runs, tmp_path / "b.html")).rows}
+    assert [rows[name]["privileged"] for name in "ab"] == ["nothing", "LabelAnswerer"]
 
 
 def test_a_row_names_agent_policy_model_commit_and_what_differs(runs: list[Path], tmp_path: Path) -> None:
