@@ -16,6 +16,7 @@ import pytest
 from eqa_interfaces.msg import Episode, Keyframe
 
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.recorder import RecorderNode
@@ -69,6 +70,25 @@ def test_an_episode_that_must_begin_later_is_not_put_off_by_what_comes_meanwhile
     robot.show(second, UNWAIT_S)  # nobody has told the camera to wait
     assert robot.begin("tuesday", later) == later
     assert robot.show(third, WAIT_S, lambda: robot.memory.last_ns == third.stamp_ns)
+
+
+def test_what_is_in_view_is_kept_when_it_is_asked_for_and_published(ros: Any, tmp_path: Path) -> None:
+    memory, other = ros.add(MemoryNode, folder=str(tmp_path)), ros.plain("agent")
+    remotes, heard = Remotes(other), list[int]()
+    keep, reset, recall = (remotes.service(name) for name in ("keep_view", "reset_memory", "recall"))
+    topic = TOPICS["keyframes"]
+    other.create_subscription(Keyframe, topic.name, lambda view: heard.append(view.keyframe_id), qos(topic.qos))
+    with pytest.raises(convert.RemoteError, match="no episode has begun"):
+        keep.call(WAIT_S)
+    first = replace(walk(1)[0], stamp_ns=time.time_ns())
+    reset.call(WAIT_S, episode=Episode(header=convert.header(first.stamp_ns), episode_id="monday"))
+    (x, y, z), turn = first.map_from_base
+    memory.take(first, {})
+    memory.take(replace(first, stamp_ns=first.stamp_ns + 1, map_from_base=Transform((x + 0.3, y, z), turn)), {})
+    for _ in range(2):  # it is kept once
+        keep.call(WAIT_S)
+    assert [view.keyframe_id for view in recall.call(WAIT_S, in_order=True).keyframes] == [1, 2]
+    until(lambda: 2 in heard)
 
 
 def test_a_camera_whose_clock_is_ahead_is_refused_by_the_graphs_clock(ros: Any, tmp_path: Path) -> None:
