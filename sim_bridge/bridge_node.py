@@ -105,7 +105,8 @@ class BridgeNode(EqaNode[BridgeSettings]):
 
     def _current(self) -> Step:
         if self._step is None:
-            raise SimulatorError("no episode has begun: call reset_episode first")
+            raise SimulatorError("the bridge has no episode: it has just been started, perhaps again after it "
+                                 "ended; begin an episode (reset_episode)")
         return self._step
 
     def _velocity_status(self, velocities: VelocityDrive, request: Any, response: Any) -> Any:

@@ -30,7 +30,8 @@ from sim_bridge.simulator import DriveResult, Driving, Simulator, Step
 
 END_S = 2.0  # for threads to end with the node
 POINT_EVERY = 4  # rows and columns of depth, of which the point cloud has one
-IDLE = "no episode is running: call reset_episode first"
+IDLE = ("the bridge has no episode: the last one has ended, or the bridge was started again since; begin an episode "
+        "(reset_episode)")
 
 
 class VelocityDrive:

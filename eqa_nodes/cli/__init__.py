@@ -5,19 +5,47 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 COMPLETING = "_ARGCOMPLETE"  # variable of a shell that wants words completed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    with _terminable() as told:
+        try:
+            return _run(argv)
+        except KeyboardInterrupt:
+            print("eqa: ended by SIGTERM" if told else "eqa: interrupted", file=sys.stderr)
+            return 128 + (signal.SIGTERM if told else signal.SIGINT)
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """Let SIGTERM end the command as Ctrl-C does, so that the robot is stopped; give what it is noted in.
+
+    A second one changes nothing, so that it tears nothing. Verbs that serve have handlers of their own.
+    """
+    told, process = list[int](), os.getpid()
+
+    def end(number: int, _: object) -> None:
+        if os.getpid() != process:  # a fork of this one: it ends as by default
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        elif not told:
+            told.append(number)
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield told
+        return
+    before = signal.signal(signal.SIGTERM, end)
     try:
-        return _run(argv)
-    except KeyboardInterrupt:
-        print("eqa: interrupted", file=sys.stderr)
-        return 128 + signal.SIGINT
+        yield told
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(argv: Sequence[str] | None) -> int:

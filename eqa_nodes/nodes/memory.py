@@ -175,7 +175,8 @@ class MemoryNode(ObserverNode[MemorySettings]):
     def _remembering(self) -> Remembering:
         """Return the episode's memory, which is told what time it is."""
         if self.memory is None:
-            raise StorageError("no episode has begun: call reset_episode first")
+            raise StorageError("the memory has no episode: it has just been started, perhaps again after it "
+                               "ended; begin an episode (reset_episode)")
         self.memory.store.set_now(self._clock_ns())
         return self.memory
 

@@ -149,7 +149,8 @@ class ReplayNode(EqaNode[ReplaySettings]):
 
     def _act(self, request: Any, response: Any) -> Any:
         if self._reel is None:
-            raise SimulatorError("no episode has begun: call reset_episode first")
+            raise SimulatorError("the replay has no episode: it has just been started, perhaps again after it "
+                                 "ended; begin an episode (reset_episode)")
         if request.action not in (request.STATUS, request.OBSERVE):
             raise SimulatorError("a recording cannot be driven: ask without exploring (may_explore false)")
         if request.action == request.OBSERVE:

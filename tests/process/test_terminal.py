@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -56,3 +57,15 @@ def test_little_is_loaded_before_an_interrupt_is_caught() -> None:
     script = "import sys, eqa_nodes.cli; print(sorted({'numpy', 'scipy', 'rich', 'yaml'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_question_that_is_told_to_end_says_so_and_has_the_usual_code(tmp_path: Path) -> None:
+    with subprocess.Popen([*EQA, "ask", "Where is the unicorn?", "--scene", "house:3", "--through", "process", "--out",
+                           str(tmp_path / "run")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True) as asked:
+        assert asked.stderr is not None
+        said = [next(line for line in asked.stderr if line.startswith("entering"))]
+        asked.send_signal(signal.SIGTERM)
+        said += asked.stderr.readlines()
+        assert asked.wait(120) == 128 + signal.SIGTERM
+    assert said[-1] == "eqa: ended by SIGTERM\n" and "Traceback" not in "".join(said)
