@@ -91,7 +91,8 @@ def _information(path: Path) -> dict[str, Any]:
     """Return what metadata.yaml says; nothing where it says nothing that can be read: rosbags names its faults."""
     try:
         said = yaml.safe_load((path / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
-        return said if isinstance(said, dict) and isinstance(said.get("relative_file_paths"), list) else {}
+        files = said.get("relative_file_paths") if isinstance(said, dict) else None
+        return said if isinstance(files, list) and all(isinstance(file, str) for file in files) else {}
     except (OSError, ValueError, TypeError, KeyError, RecursionError, yaml.YAMLError):
         return {}
 
