@@ -280,7 +280,7 @@ def test_nothing_is_shown_before_the_episode_is_announced(driver: Driver) -> Non
 def test_a_reset_that_fails_leaves_no_episode_and_the_next_one_begins(driver: Driver) -> None:
     begun = messages.stamp_of(driver.reset().episode)
     assert driver.reset(Pose2(0.1, 0.1, 0.0)).error_code == ErrorCode.BAD_POSE
-    assert "no episode is running" in driver.act(Act.Request.STATUS).error_message
+    assert "the bridge has no episode" in driver.act(Act.Request.STATUS).error_message
     again = driver.reset()
     assert again.error_code == 0 and messages.stamp_of(again.episode) > begun
     assert driver.clock == sorted(set(driver.clock))
