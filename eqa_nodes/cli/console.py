@@ -126,11 +126,7 @@ class ServeConsole:
 
     def _recording(self) -> HistorySource:
         """Return the recording. Raises EqaError."""
-        from eqa_nodes.cli.groups import BagReading
-
-        own = self.robot
-        return self.recording.source(BagReading(remap=own.remap, namespace=own.namespace,
-                                                map_frame=own.map_frame, base_frame=own.base_frame).chosen())
+        return self.recording.source(self.robot.bag.chosen())
 
     def _recorded(self, stack: ExitStack, feed: Feed) -> WatchedRobot:
         from eqa_nodes.cli.paths import check_folder

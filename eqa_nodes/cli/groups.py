@@ -251,8 +251,10 @@ class BagReading:
                                     metavar="ROLE:=TOPIC")
     namespace: str = option("", "namespace of the robot, where a bag has several robots, or of the nodes of a running "
                             "graph (default: none; of a bag: found)", metavar="NS")
-    map_frame: str = option("", "map frame of the bag (default: map, odom or world)", metavar="FRAME")
-    base_frame: str = option("", "base frame of the bag (default: base_link, base_footprint or base)", metavar="FRAME")
+    map_frame: str = option("", "map frame of the bag or of the running graph (default: of a bag map, odom or world, "
+                            "of a graph map)", metavar="FRAME")
+    base_frame: str = option("", "base frame of the bag or of the running graph (default: of a bag base_link, "
+                             "base_footprint or base, of a graph base_link)", metavar="FRAME")
     tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S")
     depth_unit: float = option(0.0, "metres of one unit of depth, as 0.00025 (default: by the encoding)", metavar="M")
 

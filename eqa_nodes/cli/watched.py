@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli.ask import check_attached
-from eqa_nodes.cli.groups import remapping
-from eqa_nodes.cli.options import flag, option
+from eqa_nodes.cli.groups import BagReading, remapping
+from eqa_nodes.cli.options import flag, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
@@ -28,14 +28,9 @@ class WatchedOptions:
     scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("use the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
     keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
-    namespace: str = option("", "namespace of the nodes of the graph of --attach, or of the robot in a bag that is "
-                            "asked (default: none; of a bag: found)", metavar="NS")
-    remap: tuple[str, ...] = option((), "with --attach: topics and services that have other names there, such as "
-                                    "color:=/front/image_raw (default: none)", metavar="KEY:=NAME")
     driver: str = option("", "with --attach: camera or robot of docs/robot.md, as driver:= of robot.launch.py "
                          "(default: none)", metavar="NAME")
-    map_frame: str = option("", "with --attach: the robot's map frame (default: map)", metavar="FRAME")
-    base_frame: str = option("", "with --attach: the robot's base frame (default: base_link)", metavar="FRAME")
+    bag: BagReading = group(BagReading)  # of the running graph, or of a recording in its place
 
     def check(self, config: RunConfig) -> None:
         """Raise EqaError for what cannot be, before anything starts; find ROS."""
@@ -48,10 +43,10 @@ class WatchedOptions:
         if self.keep_memory and not self.attach:
             raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "
                               "nothing")
-        if (self.map_frame or self.base_frame or self.driver) and not self.attach:
+        if (self.bag.map_frame or self.bag.base_frame or self.driver) and not self.attach:
             raise ConfigError("--map-frame, --base-frame and --driver are of a graph that runs already: they need "
                               "--attach")
-        check_attached(self.attach, self.namespace, self.remap)
+        check_attached(self.attach, self.bag.namespace, self.bag.remap)
         if config.through == PROCESS or is_function(config.agent):
             raise ConfigError("this command watches the ROS graph: --through is graph or isolated, and --agent no "
                               "function")
@@ -70,12 +65,12 @@ class WatchedOptions:
         from eqa_nodes.core.camera.config import TfConfig
 
         known = profile(self.driver)
-        said = {"map_frame": self.map_frame, "base_frame": self.base_frame}
+        said = {"map_frame": self.bag.map_frame, "base_frame": self.bag.base_frame}
         frames: dict[str, Any] = {**known.frames, **{name: frame for name, frame in said.items() if frame}}
         names = replace(TfConfig(), **frames)
         domain = {"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}
-        robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=self.namespace,
-                                                    remap={**known.topics, **remapping(self.remap)}, names=names)))
+        robot = stack.enter_context(closing(RosRobot(domain, feed.ring, namespace=self.bag.namespace,
+                                                    remap={**known.topics, **remapping(self.bag.remap)}, names=names)))
         if self.scene or not robot.episodes.wait(_EPISODE_S):
             robot.begin(self.scene, out.name, self.keep_memory)
         return robot

@@ -49,7 +49,8 @@ def test_a_missing_library_is_named_with_the_command(monkeypatch: pytest.MonkeyP
 def test_asking_a_graph_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
     command = command_of(["ask", "Where?", "--attach", "--namespace", "robot1", "--remap", "color:=/front", "--show"])
     assert isinstance(command, Ask) and not command.scene  # the running episode continues; a robot has no scenes
-    assert (command.namespace, command.recording.bag.remap, command.show) == ("robot1", ("color:=/front",), True)
+    bag = command.recording.bag
+    assert (bag.namespace, bag.remap, command.show) == ("robot1", ("color:=/front",), True)
     assert main(["ask", "Where?", "--namespace", "robot1"]) == 2 and "need --attach" in capsys.readouterr().err
     assert main(["ask", "Where?", "--history", "no-bag", "--show"]) == 2
     assert "leave out --show" in capsys.readouterr().err
