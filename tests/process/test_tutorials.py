@@ -132,7 +132,9 @@ def rewrite(page: Path, printed: list[tuple[int, str, str]]) -> None:
     rows = page.read_text(encoding="utf-8").splitlines()
     for number, text, now in reversed(printed):
         if not holds(text, now):
-            rows[number - 1:number - 1 + len(text.splitlines())] = renewed(text, now).splitlines()
+            new = renewed(text, now)
+            assert holds(new, now), f"{page.name}:{number} cannot be written: {new}"
+            rows[number - 1:number - 1 + len(text.splitlines())] = new.splitlines()
     page.write_text("\n".join(rows) + "\n", encoding="utf-8")
     for name in [name for name in PICTURES if name in "\n".join(rows)]:
         target, source = ROOT / "docs" / "images" / name, made(PICTURES[name])

@@ -34,3 +34,6 @@ def test_a_page_gets_what_was_printed_where_it_left_lines_out() -> None:
     now = "all    4/4  75.0\n...\nC above blind: +25.0"
     assert renewed("all   4/4  100.0\n...\nC above blind: +50.0", printed) == now
     assert renewed("all   4/4  100.0", printed) == printed.partition("\n")[2]
+    more = renewed("all   4/4  100.0\nC above blind: +50.0\n ...\nprivileged: Y", printed)
+    assert holds(more, printed)
+    assert more == "all    4/4  75.0\nrest   1/1  0.0\nC above blind: +25.0\n...\nprivileged: X"
