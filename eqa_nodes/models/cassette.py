@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from eqa_nodes.core.agent.spending import tokens_read
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.model import (
     MOST_TOKENS,
@@ -138,7 +139,10 @@ class Cassette:
         The schema is no part of what is recorded: it restates what the prompt asks for, and not every server gets it.
         """
         call = self._call(messages, (), max_tokens, seed)
-        done = self._ask(call, lambda backend: generate_with(backend, messages, max_tokens, seed, schema))
+        expected = tokens_read(messages)
+        with self._meter.holding(expected, max_tokens):
+            done = self._ask(call, lambda backend: generate_with(backend, messages, max_tokens, seed, schema))
+        self._meter.was_read(expected, done.completion.tokens_in if done.completion else 0)
         if done.completion is None:
             raise ModelError(done.error)
         return done.completion._replace(text=stored(done.completion.text))
@@ -146,7 +150,8 @@ class Cassette:
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the options' probabilities, or the recorded ones. Raises as generate."""
         call = self._call(messages, tuple(options), 0, seed)
-        done = self._ask(call, lambda backend: backend.choose(messages, options, seed))
+        with self._meter.holding(tokens_read(messages), 1):
+            done = self._ask(call, lambda backend: backend.choose(messages, options, seed))
         if done.choice is None:
             raise ModelError(done.error)
         return done.choice
@@ -173,7 +178,6 @@ class Cassette:
             options, max_tokens, self._config.seed + seed)
 
     def _ask(self, call: Call, ask: Callable[[Backend], Completion | Choice]) -> CassetteEntry:
-        self._meter.check()
         key = call.key()
         with self._lock:
             place, found = self._tape.next(key)

@@ -17,6 +17,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from eqa_nodes.core.agent.spending import tokens_read
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import (
     LETTERS,
@@ -161,7 +162,12 @@ class LocalModel:
 
     def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
               read: Callable[[_Written, int], T]) -> T:
-        self._meter.check()
+        expected = sum(map(tokens_read, chats))
+        with self._meter.holding(expected, max_tokens * len(chats)):
+            return self._alone(chats, max_tokens, seed, expected, read)
+
+    def _alone(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int, expected: float,
+               read: Callable[[_Written, int], T]) -> T:
         until = time.monotonic() + self._config.deadline_s
         if not self._lock.acquire(timeout=self._config.deadline_s):
             raise ModelError(f"timed out: {self.model} was busy for {self._config.deadline_s:g} s with other calls")
@@ -170,7 +176,9 @@ class LocalModel:
                 raise ModelError(f"closed: {self.model} was closed")
             self._meter.add(len(chats), images=sum(map(images_in, chats)))
             with named_failures(self._torch, self.device, self.model, _SMALLER):
-                return read(self._written(loaded, chats, max_tokens, seed, until), max_tokens)
+                written = self._written(loaded, chats, max_tokens, seed, until)
+                self._meter.was_read(expected, sum(written.tokens_in))
+                return read(written, max_tokens)
         finally:
             self._lock.release()
             if self._loaded is None:  # closed meanwhile

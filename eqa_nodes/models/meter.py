@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
-from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.model import Budget, Usage, note_spent
 from eqa_nodes.models.config import ModelConfig
 
@@ -23,7 +24,9 @@ class UsageMeter:
         self._prices = config.price_in / 1e6, config.price_out / 1e6
         self._saved = (config.price_in - config.price_cached) / 1e6 if config.price_cached else 0.0
         self._usage = Usage()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._held, self._holders = 0.0, 0  # what calls that run may cost, and how many they are
+        self._more = 1.0  # the most by which a server counted more tokens of a request than were expected
 
     @property
     def usage(self) -> Usage:
@@ -34,6 +37,37 @@ class UsageMeter:
     def check(self) -> None:
         """Raise BudgetSpent when nothing is left for another call."""
         self._budget.check(self.usage)
+
+    @contextmanager
+    def holding(self, tokens_in: float, tokens_out: int) -> Iterator[None]:
+        """Hold back the most that a call may cost while it runs. Raises BudgetSpent when that is not left.
+
+        tokens_in: as expected; tokens_out: at most. Calls that run may cost less, so their end is waited for.
+        """
+        with self._lock:
+            while True:
+                most = tokens_in * self._more * self._prices[0] + tokens_out * self._prices[1]
+                over = self._budget.money and self._priced(self._usage).money + self._held + most > self._budget.money
+                if not (over and self._holders):
+                    break
+                self._lock.wait()
+            self._budget.check(self._priced(self._usage))
+            if over:
+                raise BudgetSpent(f"the budget of {self._budget.money:g} for the model does not cover another call, "
+                                  f"which may cost {most:.2g} ({self._priced(self._usage).money:.4g} is spent): raise "
+                                  "it, or ask less")
+            self._held, self._holders = self._held + most, self._holders + 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held, self._holders = self._held - most, self._holders - 1
+                self._lock.notify_all()
+
+    def was_read(self, expected: float, tokens_in: int) -> None:
+        """Take in how many tokens of a request a server counted, so that later ones are expected to have as many."""
+        with self._lock:
+            self._more = max(self._more, tokens_in / expected) if expected else self._more
 
     def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, images: int = 0,
             tokens_cached: int = 0) -> None:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from eqa_nodes.core.agent.spending import repeats
+from eqa_nodes.core.agent.spending import repeats, tokens_read
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import (
     CONTEXT,
@@ -207,11 +207,15 @@ class OpenAIChat:
     def _complete(self, ask: Ask) -> tuple[Completion, dict[str, Any]]:
         """Return the reply with its choice; what the server refuses is left out and asked once more."""
         attempts, pictures = Attempts(self._memory, ask), images_in(ask.messages)
+        expected = tokens_read(ask.messages)
         while True:
             dialect = self._memory.dialect
-            body = body_of(ask, self.model, self._config, dialect, attempts.max_tokens(dialect, self.usage))
+            most = attempts.max_tokens(dialect, self.usage)
+            body = body_of(ask, self.model, self._config, dialect, most)
             try:
-                done, choice = self._once(body)
+                with self._meter.holding(expected, most):
+                    done, choice = self._once(body)
+                self._meter.was_read(expected, done.tokens_in)
             except ModelError as error:
                 refusal = self._refusal(error, pictures)
                 if refusal is None or not attempts.again(refusal, dialect, body):
@@ -248,7 +252,6 @@ class OpenAIChat:
 
     def _request(self, body: dict[str, Any]) -> str:
         """Return the reply without the key, because it is parsed, shown in errors and recorded."""
-        self._meter.check()
         client = self._client.with_options(max_retries=repeats(self._config.max_retries))
         began, deadline = time.monotonic(), self._config.deadline_s
         time.sleep(self._rate.reserve(deadline))

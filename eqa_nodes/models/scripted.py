@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from eqa_nodes.core.agent.spending import tokens_read
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Choice, Completion, Message, Schema, Usage, fraction, images_in
 from eqa_nodes.core.storage.codec import read_json
@@ -72,7 +73,7 @@ class ScriptedBackend:
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
                  schema: Schema | None = None) -> Completion:
         """Return the next reply; a plain str counts its words as tokens. schema: not used."""
-        reply = self._next(messages)
+        reply = self._next(messages, max_tokens)
         if isinstance(reply, str):
             asked = sum(len(part.split()) for m in messages for part in m.parts if isinstance(part, str))
             reply = Completion(reply, asked, len(reply.split()))
@@ -83,7 +84,7 @@ class ScriptedBackend:
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the next reply."""
-        reply = self._next(messages)
+        reply = self._next(messages, 1)
         if not isinstance(reply, Choice) or len(reply.probabilities) != len(options):
             raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, "
                              f"but a choice of {len(options)} options was asked for")
@@ -92,9 +93,8 @@ class ScriptedBackend:
     def close(self) -> None:
         """Nothing to release."""
 
-    def _next(self, messages: Sequence[Message]) -> str | Completion | Choice:
-        with self._lock:
-            self._meter.check()
+    def _next(self, messages: Sequence[Message], max_tokens: int) -> str | Completion | Choice:
+        with self._lock, self._meter.holding(tokens_read(messages), max_tokens):
             self._meter.add(1)
             self.requests.append(tuple(messages))
             number = len(self.requests)

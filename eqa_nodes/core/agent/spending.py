@@ -160,14 +160,14 @@ def _reply_within(purse: CallBudget, usage: Usage, messages: Sequence[Message], 
         raise LimitReached(_NO_CALLS)
     tokens = usage.tokens_in + usage.tokens_out
     payable = purse.money * tokens / usage.money if usage.money else math.inf
-    reply = min(purse.tokens, payable) - _read(messages)
+    reply = min(purse.tokens, payable) - tokens_read(messages)
     if purse.money <= 0 or reply < min(_LEAST_REPLY, max_tokens):
         name = "tokens" if purse.tokens <= payable and purse.money > 0 else "money"
         raise LimitReached(f"{name}: what is left does not do for another call")
     return int(min(max_tokens, reply))
 
 
-def _read(messages: Sequence[Message]) -> float:
-    """Return about how many tokens a model reads."""
+def tokens_read(messages: Sequence[Message]) -> float:
+    """Return about how many tokens a model reads, before it has counted them."""
     parts = [part for message in messages for part in message.parts]
     return sum(len(part) / _CHARS_PER_TOKEN if isinstance(part, str) else _IMAGE_TOKENS for part in parts)

@@ -76,6 +76,8 @@ def read_prose(text: str, question: Question, views: int) -> Reply:
     Where it declines, that is an abstention, or of a guess without views a ValueError, as for anything else.
     """
     said = without_thoughts(text).strip()
+    if len(said) > MAX_TEXT:
+        raise ValueError(f"{len(said)} characters are no short answer")
     if question.choices and "{" not in said and len(said) <= _LONGEST_CHOICE:
         return Reply(_text({"answer": said}, question), _UNSTATED, (), False, note=IN_PROSE)
     found = None if "{" in said else _ANSWER_QUOTED.search(said) or _ANSWER_STATED.search(said)

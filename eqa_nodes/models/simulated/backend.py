@@ -56,8 +56,8 @@ class SimulatedModel:
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
                  schema: Schema | None = None) -> Completion:
         """Return the reply in the form that the system message asks for. schema: not used."""
-        self._meter.check()
-        self._meter.add(1)
+        with self._meter.holding(self._read(messages), max_tokens):
+            self._meter.add(1)
         request = read_request(messages, seed)
         text = json.dumps(REPLIES[request.form](request, self._limits))
         read, written = self._read(messages), math.ceil(len(text) / _CHARS_PER_TOKEN)

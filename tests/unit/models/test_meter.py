@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.errors import ModelError
+from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import RateLimit, UsageMeter
@@ -53,6 +55,35 @@ def test_no_call_begins_while_a_minutes_tokens_are_used(limit: int, calls: list[
         now += lasts
         rate.used(tokens)
         ended.append((now, tokens))
+
+
+def test_calls_that_run_at_once_stay_within_the_budget_of_money() -> None:
+    meter = UsageMeter(ModelConfig(price_in=1.0, price_out=1e6, budget_money=10.0))
+
+    def ask() -> None:
+        try:
+            with meter.holding(0, 4):
+                meter.add(1, 0, 3)
+        except BudgetSpent:
+            pass  # the rest is not enough for a reply of four tokens
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20.0)
+    assert (meter.usage.calls, meter.usage.money) == (3, 9.0), "one at a time, or two, as far as both would fit"
+
+
+def test_a_request_is_expected_to_be_as_long_as_the_server_counts() -> None:
+    meter = UsageMeter(ModelConfig(price_in=1e6, budget_money=100.0))
+    with meter.holding(30, 0):
+        meter.add(1, 60)
+    meter.was_read(30, 60)
+    with pytest.raises(BudgetSpent, match=r"may cost 42 \(60 is spent\)"), meter.holding(21, 0):
+        pass
+    with meter.holding(20, 0):
+        assert meter.usage.money == 60.0
 
 
 def test_a_call_that_would_wait_too_long_books_nothing() -> None:

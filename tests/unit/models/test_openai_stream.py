@@ -125,12 +125,13 @@ def test_a_server_that_refuses_logprobs_states_probabilities(connect: Callable[.
 def test_a_budget_of_money(connect: Callable[..., Any]) -> None:
     with VlmServer([completion("Red")]) as server:
         backend = connect(server, price_in=10.0, price_out=100.0, budget_money=0.003)
-        backend.generate(ASK)
-        assert backend.usage.money == pytest.approx(100 * 10e-6 + 7 * 100e-6)
-        backend.generate(ASK)
-        with pytest.raises(BudgetSpent, match="budget of 0.003"):
+        with pytest.raises(BudgetSpent, match=r"budget of 0.003 .* another call, which may cost 0.1 \(0 is spent\)"):
             backend.generate(ASK)
-    assert len(server.requests) == 2
+        backend.generate(ASK, 10)
+        assert backend.usage.money == pytest.approx(100 * 10e-6 + 7 * 100e-6)
+        with pytest.raises(BudgetSpent, match=r"may cost 0.002 \(0.0017 is spent\)"):  # with all ten tokens
+            backend.generate(ASK, 10)
+    assert len(server.requests) == 1
     with pytest.raises(ConfigError, match="price-in"):
         make_backend("openai", budget_money=1.0)
 

@@ -249,7 +249,7 @@ def test_not_one_call_more_and_the_last_is_the_answer(calls: int) -> None:
 def test_a_reply_that_is_asked_for_again_costs_a_call_too() -> None:
     """14 calls: a broken reply is asked for twice, which was not counted before."""
     for calls in range(1, 9):
-        world = Asked(answer="no form at all")
+        world = Asked(answer="What form?")
         answer = world.ask_within(Limits(calls=calls))
         assert len(world.backend.requests) <= calls and answer.abstained
 
