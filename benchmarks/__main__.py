@@ -14,7 +14,7 @@ from rich.table import Table
 NAMES = ("mapping", "decisions", "memory", "relocalise", "histories", "render", "scans", "reconstruction", "localise",
          "recording", "harness", "measure", "graph", "live", "answer", "shutdown", "soak", "demo")
 # Long, and no matter of speed: run only when named.
-PROOFS = ("scan-to-scene", "questions", "drivers", "people", "phrasings", "text", "voice", "local")
+PROOFS = ("scan-to-scene", "recall", "questions", "drivers", "people", "phrasings", "text", "voice", "local")
 COLUMNS = ("name", "median_ms", "baseline", "ratio", "note")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "speed.md"
 

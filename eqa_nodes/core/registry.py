@@ -175,4 +175,5 @@ def _package(point: EntryPoint) -> str:
 # The one table of which the core itself looks names up: memory embeds what it stores.
 EMBEDDERS = Registry("embedder", "eqa_nodes.embedders", {
     "wordllama": "eqa_nodes.core.memory.embedding:WordLlama",
+    "minilm": "eqa_nodes.perception.sentences:MiniLM",
 }, Traits())

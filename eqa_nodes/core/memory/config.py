@@ -25,6 +25,9 @@ class MemoryConfig:
     embedder: str = setting("auto",
         "Text embedder for recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an "
         "embedder of another package.")
+    names: str = setting("",
+        "Text embedder that compares a query with the names of objects: minilm (slower, and finds more) | none | "
+        "wordllama; empty uses `embedder`.")
     budget_mb: NotNegative = setting(0.0,
         "Maximum size of the memory file in megabytes. Beyond it, views that other views cover are forgotten; 0 sets "
         "no limit.", live=NOW)

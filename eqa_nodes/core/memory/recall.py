@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps
+from eqa_nodes.core.memory.names import NameIndex, by_name
 from eqa_nodes.core.memory.rows import TIERS, tier
 from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
 from eqa_nodes.core.memory.windows import FOR_EVER, TimeWindow, unclear_time, window_of
@@ -36,6 +38,10 @@ _FILTERED = 20_000  # rows of a list that are looked through for those which the
 _NEAREST = 150  # signatures whose vectors are compared exactly
 _TERMS = 6  # the rarest words of a query count where words are too common
 _IN_VIEW = 4.0  # score of a match that fills the view; a word that few views hold scores 1 to 4
+_NAMED = 4.0  # score of the best view of an object whose name means just what is asked
+_NAMES = 5  # names of objects that are looked for, those that mean most nearly what is asked
+_SHOWN = 24  # views of each that are ranked
+_AGAIN = 0.15  # each further view of the same name counts as if the name meant so much less
 _ALIKE = 0.35  # cosine from which texts mean nearly the same, and count
 _BESIDE_M = 4.0  # so near to the middle of a room's views is "near" that room
 # Canonical words that questions are full of and that tell no view from another.
@@ -48,7 +54,8 @@ class _Asked(NamedTuple):
     """A query, understood."""
 
     terms: tuple[str, ...]
-    vector: np.ndarray | None
+    vector: np.ndarray | None  # of the terms
+    names: tuple[tuple[str, float], ...]  # canonical names of objects, with their likeness to the text
     allowed: np.ndarray
     near: tuple[float, float, float] | None
     limit: int
@@ -63,9 +70,11 @@ class Recaller:
     until_ns: later stamps are not believed, and their views not found.
     """
 
-    def __init__(self, db: Database, index: Index, maps: Maps, embedder: Embedder | None) -> None:
+    def __init__(self, db: Database, index: Index, maps: Maps, embedder: Embedder | None,
+                 names: NameIndex) -> None:
         self._db, self._index, self._maps, self.embedder = db, index, maps, embedder
         self.until_ns = FOR_EVER
+        self._names = names
         made_by = db.value("SELECT value FROM facts WHERE name = 'embedder'")
         if embedder is not None and made_by not in (None, embedder.name):
             self.embedder = None  # vectors of two models cannot be compared
@@ -122,7 +131,8 @@ class Recaller:
         near = self._maps.circle(query.near)
         allowed = self._index.allowed(self._maps.root, after, before, near)
         terms = self._terms(text)
-        return _Asked(terms, self._embedded(terms), allowed, near, query.limit, window, self._beside(text),
+        names = self._names.likest(text, _NAMES)
+        return _Asked(terms, self._embedded(terms), names, allowed, near, query.limit, window, self._beside(text),
                       unclear)
 
     def _terms(self, text: str) -> tuple[str, ...]:
@@ -158,18 +168,25 @@ class Recaller:
         docs = self._docs(asked.terms)
         by_words = self._exact(asked) if sum(docs.values()) <= _EXACT else self._bounded(asked, docs)
         by_words = dict(sorted(by_words.items(), key=lambda item: (-item[1], item[0]))[:max(_RERANKED, asked.limit)])
-        briefs = self._briefs(asked, by_words)
+        showing = {name: self._showing(name.split(), asked.allowed) for name, _ in asked.names}
+        briefs = self._briefs(asked, {*by_words, *chain.from_iterable(showing.values())})
         alike = self._alike(asked, briefs)
         terms, found = frozenset(asked.terms), []
-        for i in dict.fromkeys((*by_words, *alike)):
-            seen = briefs[i][1]
-            score, whys = by_words.get(i, 0.0), []
+        seen = {i: json.loads(brief[1]) for i, brief in briefs.items()}
+        fitting = {i: max(fits(seen[i], terms), default=(0.0, "")) for i in briefs}
+        worth = {i: by_words.get(i, 0.0) + _IN_VIEW * fitting[i][0] for i in briefs}
+        named = by_name(asked.names, showing, seen, worth, _AGAIN)
+        for i in dict.fromkeys((*by_words, *alike, *named)):
+            score, whys = worth[i], []
             if i in by_words:
-                whys.append(f"words {score:.2f}")
-            share, obj = max(fits(json.loads(seen), terms), default=(0.0, ""))
+                whys.append(f"words {by_words[i]:.2f}")
+            share, obj = fitting[i]
             if share > 0:
-                score += _IN_VIEW * share
                 whys.append(f"{obj} in view {_IN_VIEW * share:.2f}")
+            if i in named:
+                likeness_of_name, name = named[i]
+                score += _NAMED * likeness_of_name
+                whys.append(f"{name} means it {_NAMED * likeness_of_name:.2f}")
             if i in alike:
                 score += alike[i]
                 whys.append(f"like it {alike[i]:.2f}")
@@ -213,6 +230,16 @@ class Recaller:
             rough.update(dict.fromkeys(self._listed("words", any_of(terms), asked.allowed, _RERANKED), 1.0))
         best = sorted(rough, key=lambda i: (-rough[i], i))[:max(_LISTED, asked.limit)]
         return bm25(self._columns("words", "kinds, attributes, rooms, caption", best, "rowid"), weight)
+
+    def _showing(self, words: Sequence[str], allowed: np.ndarray) -> list[int]:
+        """Return views of an object whose name has these words, those that it fills most first, _SHOWN at most."""
+        found: dict[int, None] = {}
+        for level in range(TIERS - 1, -1, -1):
+            match = " AND ".join(f'"{tier(word, level)}"' for word in words)
+            found.update(dict.fromkeys(self._listed("tiers", match, allowed, _SHOWN - len(found))))
+            if len(found) >= _SHOWN:
+                break
+        return list(found)
 
     def _listed(self, table: str, match: str, allowed: np.ndarray, count: int) -> list[int]:
         """Return the newest keyframes that match and are allowed."""

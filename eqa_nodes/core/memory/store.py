@@ -21,6 +21,7 @@ from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget,
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.maps import moved
+from eqa_nodes.core.memory.names import NameIndex
 from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
@@ -49,6 +50,7 @@ class MemoryStore(MemoryReader):
         self._passed: tuple[Frame, Mapping[int, Label]] | None = None  # the newest frame, where it was not new
         self._config, self._texts = config or MemoryConfig(), texts
         self._embedder = make_embedder(self._config.embedder)
+        self._names = NameIndex(self._db, make_embedder(self._config.names) if self._config.names else self._embedder)
         self._load()
 
     def configure(self, config: MemoryConfig) -> None:
@@ -187,7 +189,7 @@ class MemoryStore(MemoryReader):
             self._index = Index(self._db)
             self._novelty = Novelty(self._config.keyframes, self._views_of, self._knows)
             self._objects = Objects(rows.known_objects(self._db, root), self._config.objects, self._embedder)
-            self.recaller = Recaller(self._db, self._index, self._maps, self._embedder)
+            self.recaller = Recaller(self._db, self._index, self._maps, self._embedder, self._names)
             self._last_id = int(self._db.value("SELECT seq FROM sqlite_sequence WHERE name = 'keyframes'") or 0)
             self._last_ns = self._last_of_session()
             self.recaller.until_ns = self._novelty.until_ns = self._trust.until_ns
