@@ -6,15 +6,18 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
+import json
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -101,6 +104,22 @@ def test_the_whole_graph_asks_it(pointed: Served, tmp_path: Path) -> None:
     for answer in (blind, seeing):
         assert answer.error == ErrorCode.MODEL and "answered twice in another form" in answer.message
         assert answer.receipt.calls == 2 and answer.receipt.tokens_in > 100 and answer.receipt.tokens_out >= 2
+
+
+def test_requests_end_with_their_clients(pointed: Served) -> None:
+    """Eight clients ask for replies that would take hours, and leave: the next one is served."""
+    address = urlsplit(pointed.variables["EQA_VLM_BASE_URL"])
+    assert address.hostname and address.port
+    model = pointed.variables["EQA_VLM_MODEL"]
+    ends = json.loads((Path(model) / "generation_config.json").read_text())["eos_token_id"]
+    body = json.dumps({"model": model, "messages": [{"role": "user", "content": "Say more."}], "max_tokens": 10**8,
+                       "logit_bias": dict.fromkeys(ends, -1e9)})
+    for _ in range(8):
+        client = HTTPConnection(address.hostname, address.port, timeout=60.0)
+        client.request("POST", f"{address.path}/chat/completions", body, {"Content-Type": "application/json"})
+        client.close()
+    with closing(open_model(ModelConfig())) as remote:
+        assert remote.generate(ASK, 12).tokens_out > 0
 
 
 def test_a_model_that_cannot_be_loaded_ends_it(tmp_path: Path) -> None:
