@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import ConfigError, UnknownScene, unknown
 
 SCENES_VARIABLE = "EQA_SCENES"
 HABITAT_VARIABLE = "EQA_HABITAT_PYTHON"  # names a Python that has habitat_sim
-FILES = (".glb", ".gltf", ".obj", ".ply")
+FILES = (".glb", ".gltf", ".obj", ".ply", ".stl")
 PART = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0": how the parts of an exported house are named
 _ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a scene; nothing that leads to another folder or matches several
 _SPLIT = re.compile(r"(hm3d-)?(train|val|minival|example)\b.*")

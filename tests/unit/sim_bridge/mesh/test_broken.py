@@ -12,7 +12,8 @@ import trimesh
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
 from sim_bridge.mesh import model
 from sim_bridge.mesh.load import load_mesh
-from sim_bridge.scans import SceneFiles
+from sim_bridge.mesh.read import READERS
+from sim_bridge.scans import FILES, SceneFiles
 from tests.fixtures.meshes import CHECKER, SQUARE, SQUARE_FACES, Glb, load, obj, png
 
 
@@ -68,6 +69,7 @@ def test_missing_files_and_unknown_formats_are_named(tmp_path: Path) -> None:
         load(tmp_path / "gone.glb")
     with pytest.raises(UnknownScene, match=".glb, .gltf, .obj, .ply, .stl"):
         load(tmp_path / "a.fbx")
+    assert set(FILES) == set(READERS)
     with pytest.raises(UnknownScene, match="no mesh file"):
         load_mesh(SceneFiles("hm3d/00800"))
 
