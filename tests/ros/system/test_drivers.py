@@ -104,7 +104,7 @@ def without_gap(robot: Driver) -> Driver:
 
 def doctor(name: str) -> dict[str, Finding]:
     known, node = profile(name), node_of(None, name)
-    options = BagOptions(dict(known.topics), node.tf.map_frame, node.tf.base_frame)
+    options = BagOptions(dict(known.topics), map_frame=node.tf.map_frame, base_frame=node.tf.base_frame)
     how = Listening("", known.topics, 1.0, 60.0, options, node.camera)
     return {line.name: line for line in robot_findings(how)}
 
@@ -145,7 +145,7 @@ def test_a_robot_is_judged_and_shown(ros: Any, name: str, monkeypatch: pytest.Mo
         until(lambda: robot.images > 2, "the first images")
         lines = doctor(name)
         bad, odd = ({line.name for line in lines.values() if line.state == state} for state in ("error", "warning"))
-        assert bad - DRIVEN == WRONG.get(name, set()), lines
+        assert bad - DRIVEN == WRONG.get(name, set()), "\n".join(map(str, (lines[each] for each in bad)))
         assert odd - DRIVEN <= SHARE | LENS.get(name, set()), lines
         base = known.frames.get("base_frame", "base_link")
         with closing(RosRobot({"ROS_DOMAIN_ID": domain}, lambda: None, remap=known.topics,
@@ -183,7 +183,8 @@ def test_a_robot_is_asked_and_recorded(ros: Any, name: str, tmp_path: Path, monk
     bag = next((tmp_path / "run").rglob("*.mcap")).parent
     frames = list(read_history(bag, options=BagOptions(base_frame="base_floor" if name in FLOOR else "")))
     stream = robot.streams[colour_of(robot, name)]
-    assert frames and frames[0].rgb.shape == (stream.size[1], stream.size[0], 3)
+    upright(name, frames[0].rgb)
+    assert {*frames[0].rgb.shape[:2]} == {*stream.size}
     height_m = mount(robot.driver, stream.frame).xyz[2] - (FLOOR[name].xyz[2] if name in FLOOR else 0.0)
     assert frames[0].base_from_camera.xyz[2] == pytest.approx(height_m, abs=1e-3)
 
