@@ -208,4 +208,4 @@ def test_a_simulator_in_lock_step_is_judged(ros: Any, monkeypatch: pytest.Monkey
 def test_a_simulator_without_an_episode_says_so(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ros.add(BridgeNode, observers=["watcher"])
     lines = _listened(ros, monkeypatch)
-    assert lines["depth"].state == "error" and "no episode has begun" in lines["depth"].found
+    assert lines["depth"].state == "error" and "has no episode" in lines["depth"].found
