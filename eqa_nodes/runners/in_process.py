@@ -189,7 +189,7 @@ class InProcessRunner:
             body = Body(simulator, Storeys(own.mapper.map, own.mapper.robot),
                         Remembering(memory, own.memory.labels, self._perceiver))
             body.begin(sample.episode(own.bridge.robot))
-            if own.memory.reads_simulator and not simulator.labels():
+            if own.memory.reads_simulator and body.step.frame.labels is None:
                 raise ConfigError(f"the scene {sample.scene!r} has no labels, and answers are to be made from them: "
                                   "take the answerer vlm, or label what is seen with a detector")
 
