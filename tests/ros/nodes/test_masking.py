@@ -100,7 +100,7 @@ def test_an_image_of_an_unknown_encoding_or_another_size_is_refused() -> None:
     bench.show(2 * SECOND, depth=serialize_message(small))
     bench.show(3 * SECOND)
     assert [stamp for stamp, _ in bench.refused] == [SECOND, 2 * SECOND]
-    assert "bayer_rggb8" in bench.refused[0][1] and "(3, 4)" in bench.refused[1][1]
+    assert "bayer_rggb8" in bench.refused[0][1] and "4x3 image" in bench.refused[1][1]
     assert {stamp for _, stamp, _ in bench.kept} == {3 * SECOND}
 
 
