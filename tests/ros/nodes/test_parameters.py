@@ -264,7 +264,8 @@ def shows(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr("eqa_nodes.ros.observation.Acknowledgements.wait", wait)
     with pytest.raises(NodeLost) as lost:
         node._observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
-    return {"repeat_s": waited[0], "acknowledged_deadline_s": float(str(lost.value).partition(" within ")[2].split()[0])}[name]
+    limit = str(lost.value).partition(" within ")[2].split()[0]
+    return {"repeat_s": waited[0], "acknowledged_deadline_s": float(limit)}[name]
 
 
 def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
