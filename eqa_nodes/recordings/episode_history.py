@@ -133,11 +133,14 @@ class Survey(NamedTuple):
 def no_frame(frames: object, refused: Mapping[str, int] = MappingProxyType({})) -> StorageError:
     """Return the error that says why nothing of a history, or of other frames, can be used; all of it was read.
 
+    frames: may have a name, a remedy, and a count of what was dropped, by reason.
     refused: frames that whoever read them could not use, by reason.
     """
     name, dropped = getattr(frames, "name", ""), {**getattr(frames, "dropped", {}), **refused}
     reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted(dropped.items()))
-    return StorageError(f"the history{f' {name}' * bool(name)} has no usable frame: {reasons or 'no image was found'}")
+    remedy = getattr(frames, "remedy", "")
+    return StorageError(f"the history{f' {name}' * bool(name)} has no usable frame: {reasons or 'no image was found'}"
+                        f"{f'. {remedy}' * bool(remedy)}")
 
 
 def survey(frames: Iterable[Frame], progress: Callable[[int], None] = lambda read: None) -> Survey:

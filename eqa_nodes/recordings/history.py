@@ -77,13 +77,13 @@ class BagHistory(FramesAlone):
     """The frames of a bag, read lazily by each iteration: one pass, with a few seconds of data in memory.
 
     Its length is the number of colour images; labels: what the ids in label images are (empty where nothing labels);
-    dropped: what the last iteration could not use, by reason.
+    dropped: what the last iteration could not use, by reason; remedy: what to do where that is everything.
     """
 
     def __init__(self, bag: Path, options: BagOptions | None = None) -> None:
         """Raises StorageError when the bag cannot be read or lacks images or poses, BadFrame for an unknown lens."""
         self.path, self._options = Path(bag), options or BagOptions()
-        self.name = self.path.stem
+        self.name, self.remedy = self.path.stem, f"`eqa bag check {self.path}` says more"
         self.dropped: Counter[str] = Counter()
         self._turns: int | None = None  # of the images, as the mount in the first frame says
         with self._opened() as opened:

@@ -40,7 +40,6 @@ class WaitConfig:
     silent_s: NotNegative = setting(10.0,
         "Time in seconds without feedback from Nav2, which gives it many times a second, after which the robot is "
         "stopped and its goal fails; 0 sets no limit.")
-    service_s: Positive = setting(5.0, "Time in seconds to wait for a costmap.")
     stop_s: NotNegative = setting(0.5,
         "Time in seconds that the robot needs to stop after a cancel. Drives are canceled this much before a limit on"
         " metres or area.")

@@ -22,6 +22,7 @@ from eqa_nodes.core.types.inquiries import GO
 
 _ASK_AGAIN_S = 1.0  # whether Nav2 is active
 _POLL_S = 0.1  # between two looks at the limits while the robot drives
+_COSTMAP_S = 5.0  # for a service of costmaps to reply
 _LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
 _PACE_S = 0.15  # between two places that tell how fast the robot is
 _STILL = 0.0, 0.0
@@ -143,7 +144,7 @@ class _GoalDrive:
             self._wait_until_active()
             return
         try:
-            self._commander.clear_costmaps(self._config.wait.service_s)
+            self._commander.clear_costmaps(_COSTMAP_S)
         except EqaError as error:
             self._tried.append(str(error))
 
@@ -163,7 +164,7 @@ class _GoalDrive:
         if not (self._config.recovery.viewpoints or self._config.recovery.afar_m):
             return []
         try:
-            grid = self._commander.costmap(self._config.wait.service_s)
+            grid = self._commander.costmap(_COSTMAP_S)
             shut = covered(self._zones, grid, self._config.keep_out.margin_m)
             shut |= outside(grid, self._leash.allowance.area)
             views = viewpoints(grid, self._robot.pose(), goal, shut, self._config.recovery)

@@ -72,7 +72,7 @@ def refused(words: tuple[str, ...], path: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("change", "why"), [
     (intrinsics(64, 48, 0.0), "3 x camera_info has focal lengths 0.0, 0.0: the camera is not calibrated"),
-    (intrinsics(640, 480, 320.0), "3 x rgb is (48, 64, 3) uint8, the intrinsics ask for (480, 640, 3)"),
+    (intrinsics(640, 480, 320.0), "3 x image has 64x48 pixels, its camera_info says 640x480"),
     (base_at(float("nan")), "3 x invalid transform of base_link")])
 def test_frames_that_cannot_be_used_are_named_with_a_remedy(words: tuple[str, ...], change: Change, why: str,
                                                             tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

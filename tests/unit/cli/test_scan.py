@@ -132,7 +132,7 @@ def test_what_was_read_before_a_recording_breaks_off_is_written(tour: Path, tmp_
 
 @pytest.mark.parametrize(("words", "why"), [
     (["--out", "a.stl"], "unknown format of a mesh '.stl': known are .glb, .ply"),
-    (["--voxel", "0"], "voxel_m"), (["--range", "0.01", "--out", "b.glb"], "x no depth within 0.01 m)"),
+    (["--voxel", "0"], "voxel_m"), (["--range", "0.01", "--out", "b.glb"], "x no depth within 0.01 m"),
     (["--min-views", "100", "--out", "c.ply"], "no surface to write")])
 def test_what_cannot_be_done_is_one_line_and_leaves_no_file(words: list[str], why: str, tour: Path, tmp_path: Path,
                                                             monkeypatch: pytest.MonkeyPatch,
