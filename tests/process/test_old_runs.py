@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from eqa_nodes.bench import datasets
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.cli import main
-from eqa_nodes.cli.bench import asking
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.storage.codec import decode
 
@@ -32,7 +32,7 @@ def test_a_run_of_an_earlier_version_is_resumed_and_scored(run: Path, monkeypatc
     def as_then(*asked: object, **how: object) -> list[Sample]:
         return read_samples(OLD_RUN / "samples.jsonl")
 
-    monkeypatch.setattr(asking, "open_dataset", as_then)  # the house asks other questions today
+    monkeypatch.setattr(datasets, "open_dataset", as_then)  # the house asks other questions today
     line = resume(run)
     assert main([*line, "--max-steps", "4"]) == 2
     said = capsys.readouterr().err
