@@ -158,7 +158,7 @@ class Asking:
 
             if self.attach:
                 raise ConfigError("--attach asks a graph that records elsewhere: leave out --clip, and make the clip "
-                                  "of its bag with eqa view BAG --clip")
+                                  "of its bag with eqa clip BAG")
             check_kind(self.clip)
         if self.reconstruct and (self.attach or recorded):
             raise ConfigError("--reconstruct is for a graph that this command starts: leave it out here; a graph is "

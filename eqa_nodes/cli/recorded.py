@@ -39,8 +39,8 @@ class HistoryOptions:
 
     def source(self, options: BagOptions | None) -> HistorySource:
         """Return the recording. options: how a bag is read, None = the usual way. Raises EqaError."""
+        from eqa_nodes.recordings.run_bags import history_path
         from eqa_nodes.runners.history import file_source
-        from eqa_nodes.viewing.episodes import history_of
 
         assert self.history is not None
-        return file_source(history_of(self.history, self.episode), self.format, options)
+        return file_source(history_path(self.history, self.episode), self.format, options)

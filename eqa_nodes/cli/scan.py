@@ -83,9 +83,9 @@ class Scan:
 
     def _source(self) -> Path:
         """Return the history: PATH itself, or a bag of the run that PATH is. Raises StorageError."""
-        from eqa_nodes.viewing.episodes import history_of
+        from eqa_nodes.recordings.run_bags import history_path
 
-        return history_of(self.path, self.episode)
+        return history_path(self.path, self.episode)
 
     def _config(self) -> ReconstructionConfig:
         from eqa_nodes.core.reconstruction.config import ReconstructionConfig

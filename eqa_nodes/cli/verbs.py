@@ -63,7 +63,7 @@ VERBS = (
         Verb("render", "render published agent states (OpenEQA's of HM3D) in a simulator", "render:RenderStates"),
         Verb("localise", "find the poses of a recording without them", "localise:LocaliseHistory"))),
     Verb("scan", "make a coloured 3D mesh of an episode history", "scan:Scan"),
-    Verb("view", "write an episode as a recording for the viewer Rerun, or as a clip to share", "view:View"),
+    Verb("clip", "write an episode as a short film to share", "clip:Clip"),
     Verb("memory", "inspect a memory file, query it, delete from it, or back it up", verbs=(
         Verb("info", "print how much is remembered, and the sessions", "memory:MemoryInfo"),
         Verb("objects", "print the remembered objects", "memory:MemoryObjects"),

@@ -16,11 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
+from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.recordings.run_bags import named_episode
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
 _VIEW = "view.jpg"
@@ -134,3 +137,20 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, compression: int) -> 
     info = zipfile.ZipInfo(name, _EPOCH)
     info.external_attr = 0o644 << 16
     archive.writestr(info, data, compression)
+
+
+def trace_in(path: Path, name: str = "", namespace: str = "") -> tuple[str, EpisodeTrace]:
+    """Return name and trace of an episode of a run directory, or of a bag.
+
+    name: which one, if there are several; namespace: of the graph in the bag. Raises StorageError for none, none of
+    that name, or several and no name.
+    """
+    if not (path / PREDICTIONS).is_file():
+        from eqa_nodes.recordings.trace import trace_of
+
+        return path.resolve().name, trace_of(path, namespace)
+    kept = {p.id: p.trace for p in read_predictions(path).predictions.values() if p.trace}
+    if not kept:
+        raise StorageError(f"run {path} keeps no trace of an episode: none of its questions was asked, or all failed")
+    picked = named_episode(path, kept, name)
+    return picked, load_trace(inside(path, kept[picked]))

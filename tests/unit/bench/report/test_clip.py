@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.bench.report.clip import write_clip
+from eqa_nodes.bench.report.traces import trace_in
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, MissingExtra, StorageError
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.animation import animated_gif
-from eqa_nodes.viewing.traces import trace_in
 from tests.fixtures.synthetic_run import answers, make_run, trace
 
 
@@ -95,12 +95,11 @@ def test_the_command_makes_clips_of_runs(tmp_path: Path, monkeypatch: pytest.Mon
                                          capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(tmp_path / "run")
     monkeypatch.chdir(tmp_path)
-    assert main(["view", str(run), "--clip", "--episode", "q-1"]) == 0
+    assert main(["clip", str(run), "--episode", "q-1"]) == 0
     assert "written: q-1.gif" in capsys.readouterr().out and (tmp_path / "q-1.gif").exists()
-    assert main(["view", str(run), "--clip"]) == 2
+    assert main(["clip", str(run)]) == 2
     assert "has 3 episodes: name one with --episode, of q-1, q-2, q-3" in capsys.readouterr().err
-    assert main(["view", str(run), "--clip", "--rerun"]) == 2
-    assert main(["view", str(run), "--clip", "--episode", "q-1", "--out", "clip.avi"]) == 2
+    assert main(["clip", str(run), "--episode", "q-1", "--out", "clip.avi"]) == 2
     assert "is no clip by its name" in capsys.readouterr().err
 
 
