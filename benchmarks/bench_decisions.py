@@ -10,6 +10,8 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from eqa_nodes.config.policies import make_policy
+from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.display import VALUE, regions_of, value_layer
 from eqa_nodes.core.driving.planning import centre_of, forbidden, index_of
 from eqa_nodes.core.mapping.frontiers import find_frontiers
@@ -18,8 +20,6 @@ from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reac
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
-from eqa_nodes.registry import POLICIES
-from eqa_nodes.registry.policies import make_policy
 
 SIDE_M, ROOM_M, CELL_M, RADIUS_M = 40.0, 5.0, 0.1, 0.18
 SEEN_ROOMS = 40  # of 64, in the order of a robot that goes up and down the rows; every fifth of them only half

@@ -14,7 +14,7 @@ from rosbags.rosbag2 import Reader
 
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.simulator import EpisodeSetup

@@ -57,8 +57,8 @@ def _alone_ms(views: Path) -> float:
 def _through_graph(folder: Path) -> tuple[list[float], dict[str, float]]:
     """Return the ages in ms of the maps of SECONDS as a listener gets them, and the cores that each node took."""
     from eqa_nodes.ros.client import GraphClient
-    from eqa_nodes.ros.graph import nodes_of
     from eqa_nodes.ros.runner import RunningGraph
+    from eqa_nodes.wire.graph import nodes_of
 
     own = {"memory": {"folder": f"{folder}/memory"}, "recorder": {"folder": f"{folder}/bags"}}
     maps = Maps()
@@ -85,8 +85,8 @@ class Maps:
 
     def listen(self, node: Any) -> None:
         """Subscribe with a node."""
-        from eqa_nodes.ros.graph import TOPICS
         from eqa_nodes.ros.interfaces import interface, qos
+        from eqa_nodes.wire.graph import TOPICS
 
         topic = TOPICS["map"]
         node.create_subscription(interface(topic.type), topic.name, self._on_map, qos(topic.qos), raw=True)
@@ -97,7 +97,7 @@ class Maps:
             raise RuntimeError(f"no map came within {deadline_s:g} s")
 
     def _on_map(self, data: bytes) -> None:
-        from eqa_nodes.ros import messages
+        from eqa_nodes.wire import messages
 
         self.ages_ms.append((time.time_ns() - messages.stamp_in(data)) / 1e6)
         self._first.set()

@@ -23,7 +23,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.tours import first_frame, spread_points
+from eqa_nodes.tours.tours import first_frame, spread_points
 from sim_bridge.registry import open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import EpisodeSetup

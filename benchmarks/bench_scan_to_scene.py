@@ -18,10 +18,10 @@ from eqa_nodes.core.reconstruction.closing import closed
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.surfaces import Mesh
-from eqa_nodes.recordings.mesh_file import write_mesh
-from eqa_nodes.recordings.semantic_files import write_semantics
-from eqa_nodes.recordings.survey_tour import plan_survey
-from eqa_nodes.recordings.tours import TourHistory
+from eqa_nodes.scanning.mesh_file import write_mesh
+from eqa_nodes.scanning.semantic_files import write_semantics
+from eqa_nodes.tours.survey_tour import plan_survey
+from eqa_nodes.tours.tours import TourHistory
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.simulator import HouseWorld, seed_of, world
 from sim_bridge.mesh.floor import MeshFloor

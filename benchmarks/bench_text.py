@@ -23,11 +23,11 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.texts import READING, Texts
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.perception.ocr import TextDetector
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.simulator import EpisodeSetup

@@ -70,8 +70,8 @@ def publish(path: Path) -> None:
     from eqa_nodes.core.types.geometry import Transform
     from eqa_nodes.core.types.views import Frame
     from eqa_nodes.ros import convert
-    from eqa_nodes.ros.graph import TOPICS
     from eqa_nodes.ros.interfaces import interface, qos
+    from eqa_nodes.wire.graph import TOPICS
 
     rclpy.init()
     node = Node("robot_camera", start_parameter_services=False)

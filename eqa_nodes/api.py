@@ -15,15 +15,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.named_agents import agent_of, is_function
 from eqa_nodes.config.run import RunConfig
+from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
-from eqa_nodes.registry import ANSWERERS
-from eqa_nodes.registry.agents import agent_of, is_function
 from eqa_nodes.runners.function import ActiveFunction, EmFunction, Environment, load_function
 from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from eqa_nodes.runners.in_process import InProcessRunner

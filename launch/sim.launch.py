@@ -1,4 +1,4 @@
-"""The graph in a simulator, for machines with launch_ros. The nodes are those of eqa_nodes/ros/graph.py, as everywhere.
+"""The graph in a simulator, for machines with launch_ros. Its nodes are those of eqa_nodes/wire/graph.py.
 
 ros2 launch eqa_nodes sim.launch.py scene:=house:7 policy:=random params_file:=my.yaml
 

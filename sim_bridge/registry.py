@@ -6,20 +6,14 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import UnknownScene, did_you_mean
-from eqa_nodes.core.registry import Registry, is_class
-from eqa_nodes.core.traits import SimulatorTraits
+from eqa_nodes.core.registry import is_class
 
 if TYPE_CHECKING:
     from sim_bridge.simulator import Simulator
 
 
-SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
-    "habitat": "sim_bridge.habitat.simulator:HabitatSimulator",
-    "house": "sim_bridge.house.simulator:HouseSimulator",
-    "mesh": "sim_bridge.mesh.simulator:MeshSimulator",
-    "toy": "sim_bridge.toy.simulator:GridWorld",
-}, SimulatorTraits())
 _CLASS_SCENE = re.compile(r"([A-Za-z_][\w.]*:[A-Za-z_][\w.]*):")
 
 

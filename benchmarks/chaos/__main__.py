@@ -14,7 +14,7 @@ from benchmarks.chaos.cases import CASES
 from benchmarks.chaos.fleet import DRILLS
 from benchmarks.chaos.schedule import DECK, schedule
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.recordings.writer import free_name
+from eqa_nodes.recordings.bags.writer import free_name
 
 
 def main() -> int:

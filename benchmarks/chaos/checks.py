@@ -17,9 +17,9 @@ from rosbags.rosbag2 import Reader
 
 from benchmarks.chaos.disk import SHM, inside
 from eqa_nodes.core.storage.names import file_name
-from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.ros.environment import RESERVATION, left_in_shared_memory
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.wire.graph import TOPICS
 
 _PARTS = tuple("/" + TOPICS[key].name for key in ("color", "depth", "camera_info", "odom"))
 _GONE_S = 10.0  # for what ends to be gone

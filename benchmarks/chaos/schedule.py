@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.chaos.cases import CASES
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.ros.graph import nodes_of
+from eqa_nodes.wire.graph import nodes_of
 
 # How often each kind comes in 25 episodes.
 DECK = {"kill": 7, "pause": 4, "disk full": 3, "lost": 2, "duplicated": 2, "late": 2, "late tf": 1, "model": 3,

@@ -10,9 +10,9 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 
 _READY_S = 120.0  # for all nodes to be discovered
 

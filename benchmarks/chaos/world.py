@@ -21,10 +21,10 @@ from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merge
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.graph import nodes_of
+from eqa_nodes.ros.faults import Faults
 from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.runner import RESTARTS, Child, RunningGraph
-from eqa_nodes.testing.faults import Faults
+from eqa_nodes.wire.graph import nodes_of
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
 GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits

@@ -30,7 +30,7 @@ from eqa_nodes.bench.samples import Sample, check_samples, write_samples
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.recordings.plain_pickle import load_plain
+from eqa_nodes.recordings.formats.plain_pickle import load_plain
 
 _ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, less their parts and endings
 _RESULTS = "results.pkl"  # EXPRESS-Bench's

@@ -14,8 +14,8 @@ from eqa_nodes.bench.judges.official import read_official_eac
 from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, EqaError
-from eqa_nodes.recordings.agent_state import PICKLED_NAMES, pickled_number
-from eqa_nodes.recordings.plain_pickle import load_plain
+from eqa_nodes.recordings.formats.agent_state import PICKLED_NAMES, pickled_number
+from eqa_nodes.recordings.formats.plain_pickle import load_plain
 
 MOST_BYTES = 200_000_000
 _EXPRESS_FIELDS = ("question", "gen_answer", "EAC", "path_len", "goal_dis", "geodesic_distance")

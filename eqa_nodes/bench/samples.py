@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.registry import SIMULATORS, has_simulator, is_scan, simulator_of
+from sim_bridge.registry import has_simulator, is_scan, simulator_of
 from sim_bridge.simulator import EpisodeSetup, Point
 
 _NO_LIMITS = Limits()

@@ -154,7 +154,7 @@ class Asking:
             raise ConfigError("--attach asks a graph that keeps its images and its memory: leave out --history and "
                               "--evidence")
         if self.clip is not None:
-            from eqa_nodes.recordings.animation import check_kind
+            from eqa_nodes.media.animation import check_kind
 
             if self.attach:
                 raise ConfigError("--attach asks a graph that records elsewhere: leave out --clip, and make the clip "

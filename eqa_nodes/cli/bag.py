@@ -11,7 +11,7 @@ from eqa_nodes.cli.groups import BagReading
 from eqa_nodes.cli.options import argument, flag, group
 
 if TYPE_CHECKING:
-    from eqa_nodes.recordings.check import BagReport
+    from eqa_nodes.recordings.bags.check import BagReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Check:
 
     def run(self) -> int:
         """Check and print; 1 when an error was found."""
-        from eqa_nodes.recordings.check import check_bag
+        from eqa_nodes.recordings.bags.check import check_bag
 
         report = check_bag(self.bag, self.how.options())
         if self.json:
@@ -42,7 +42,7 @@ class Check:
 def _print(report: BagReport) -> None:
     from rich.console import Console
 
-    from eqa_nodes.doctor.findings import show
+    from eqa_nodes.cli.doctor import show
 
     console = Console(highlight=False)
     show(report.findings, console)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ from eqa_nodes.cli.groups import BagReading, ModelOptions
 from eqa_nodes.cli.options import flag, group, option
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from eqa_nodes.config.nodes import NodeSettings
-    from eqa_nodes.doctor.findings import Finding
+    from eqa_nodes.core.findings import Finding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +43,7 @@ class Doctor:
         """Check and print; 1 when something that a run needs is missing, with --strict also after a warning."""
         from rich.console import Console
 
-        from eqa_nodes.doctor.findings import failed, show
+        from eqa_nodes.core.findings import failed
 
         findings = self._findings()
         if self.json:
@@ -101,3 +104,15 @@ def node_of(params: Path | None, driver: str = "") -> NodeSettings:
     config = RunConfig(world=ROBOT, params=params).with_overrides(profile(driver).parameters(params))
     node: NodeSettings = config.settings.mapper.node
     return node
+
+
+def show(findings: Iterable[Finding], console: Console) -> None:
+    """Print findings, remedies below them."""
+    from rich.markup import escape
+
+    colours = {"ok": "green", "warning": "yellow", "error": "red"}
+    for finding in findings:
+        console.print(f"[{colours[finding.state]}]{finding.state:8}[/] {finding.name:16} {escape(finding.found)}",
+                      soft_wrap=True)
+        if finding.remedy:
+            console.print(f"{'':26}{escape(finding.remedy)}", style="dim", soft_wrap=True)

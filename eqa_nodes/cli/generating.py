@@ -64,7 +64,7 @@ def make(options: Generate, name: str) -> int:
 def _players(options: Generate, kind: Benchmark) -> Iterator[Players]:
     """Yield who plays which role; models are closed after it."""
     if options.labels:
-        from eqa_nodes.bench.house.roles import PRIVILEGED, HouseRoles
+        from eqa_nodes.generate.house_roles import PRIVILEGED, HouseRoles
 
         roles = HouseRoles(kind)
         yield Players(Cast(roles, roles, LabelAnswerer(), Usage, True), dict.fromkeys(

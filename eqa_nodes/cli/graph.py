@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli.groups import remapping
 from eqa_nodes.cli.options import option
-from eqa_nodes.ros.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
+from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS, TRANSFORMS, NodeSpec
 
 if TYPE_CHECKING:
     from eqa_nodes.config.parameters import Parameter

@@ -15,9 +15,9 @@ from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
+    from eqa_nodes.core.perception.detector_config import DetectorConfig
     from eqa_nodes.core.types.questions import Limits
-    from eqa_nodes.perception.config import DetectorConfig
-    from eqa_nodes.recordings.history import BagOptions
+    from eqa_nodes.recordings.bags.history import BagOptions
     from eqa_nodes.recordings.options import ReadingConfig
 
 PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the folder of scans (hm3d/00800-TEEsavR23oF) "
@@ -108,7 +108,7 @@ class DetectorOptions:
 
     def config(self) -> DetectorConfig:
         """Return the configuration of the detector; what was not named keeps its default."""
-        from eqa_nodes.perception.config import DetectorConfig
+        from eqa_nodes.core.perception.detector_config import DetectorConfig
 
         return replace(DetectorConfig(), **self.named())
 
@@ -201,10 +201,10 @@ class ChainOptions:
 
     def config(self, area: str = "", **more: Any) -> RunConfig:
         """Return the configuration of a run. more: further fields of RunConfig. Raises ConfigError, BadQuestion."""
+        from eqa_nodes.config.named_agents import agent_of
         from eqa_nodes.config.run import RunConfig
+        from eqa_nodes.core.components import READERS
         from eqa_nodes.models.roles import absolute
-        from eqa_nodes.registry import READERS
-        from eqa_nodes.registry.agents import agent_of
 
         dataset = more.get("dataset", "")
         ends = agent_of(self.chain.agent).ends_by_itself or (dataset and READERS.traits(dataset).limits_poses)
@@ -267,13 +267,13 @@ class BagReading:
 
     def options(self) -> BagOptions:
         """Return how the bag is read. Raises ConfigError."""
-        from eqa_nodes.recordings.history import BagOptions
+        from eqa_nodes.recordings.bags.history import BagOptions
 
         return self.chosen() or BagOptions()
 
     def chosen(self) -> BagOptions | None:
         """Return how the bag is read, None where no option says it. Raises ConfigError."""
-        from eqa_nodes.recordings.history import BagOptions
+        from eqa_nodes.recordings.bags.history import BagOptions
 
         return BagOptions.of(self.reading())
 

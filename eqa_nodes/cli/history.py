@@ -14,7 +14,7 @@ from eqa_nodes.cli.options import FILE, FOLDER, argument, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.recordings.episode_history import EpisodeHistory
-    from eqa_nodes.recordings.tours import Tour
+    from eqa_nodes.tours.tours import Tour
 
     Export = Callable[[EpisodeHistory, Path, Callable[[int], None]], Counter[str]]
 
@@ -58,7 +58,7 @@ class HistoryInfo:
         """Read and print."""
         from eqa_nodes.cli.frames_bar import frames_bar
         from eqa_nodes.recordings.episode_history import survey
-        from eqa_nodes.recordings.pictures import ColourHistory
+        from eqa_nodes.recordings.formats.pictures import ColourHistory
 
         history = self.how.opened(self.path)
         if isinstance(history, ColourHistory):
@@ -105,7 +105,7 @@ class Video:
     def run(self) -> int:
         """Write it."""
         from eqa_nodes.cli.frames_bar import frames_bar
-        from eqa_nodes.recordings.video import write_video
+        from eqa_nodes.media.video import write_video
 
         history = self.how.opened(self.path)
         with frames_bar(history) as show:
@@ -134,7 +134,7 @@ class RecordTour:
 
     def run(self) -> int:
         """Drive the tour and write it."""
-        from eqa_nodes.recordings.tours import TourHistory
+        from eqa_nodes.tours.tours import TourHistory
 
         self.scans.set_environment()
         export_of(self.to)
@@ -146,8 +146,8 @@ class RecordTour:
         """Plan the tour. Raises ConfigError for an unknown kind, SimulatorError where there is none."""
         from eqa_nodes.config.run import with_image
         from eqa_nodes.core.errors import ConfigError, unknown
-        from eqa_nodes.recordings.survey_tour import plan_survey
-        from eqa_nodes.recordings.tours import RECIPES, plan_tour
+        from eqa_nodes.tours.survey_tour import plan_survey
+        from eqa_nodes.tours.tours import RECIPES, plan_tour
         from sim_bridge.robots import DEFAULT, ROBOTS
 
         if self.kind == SURVEY:
@@ -184,13 +184,13 @@ def write_history(history: EpisodeHistory, to: str, out: Path) -> int:
 
 
 def _openeqa(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) -> Counter[str]:
-    from eqa_nodes.recordings.openeqa_folder import write_openeqa
+    from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 
     return write_openeqa(history, out, progress)
 
 
 def _bag(history: EpisodeHistory, out: Path, progress: Callable[[int], None]) -> Counter[str]:
-    from eqa_nodes.recordings.export import write_bag
+    from eqa_nodes.recordings.bags.export import write_bag
 
     return write_bag(history, out, progress, history.labels)
 

@@ -14,7 +14,7 @@ from eqa_nodes.cli.options import FOLDER, argument, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.core.reconstruction.quality import LocalisationReport
-    from eqa_nodes.recordings.unposed import FolderOptions
+    from eqa_nodes.scanning.unposed import FolderOptions
 
 _SHOWN = 20  # stretches
 
@@ -41,8 +41,8 @@ class LocaliseHistory:
     def run(self) -> int:
         """Read, write, and print the report; 1 where a stretch of the recording has no poses."""
         from eqa_nodes.core.reconstruction.config import LocalisationConfig
-        from eqa_nodes.recordings.localise import REPORT, localise
-        from eqa_nodes.recordings.unposed import open_unposed
+        from eqa_nodes.scanning.localise import REPORT, localise
+        from eqa_nodes.scanning.unposed import open_unposed
 
         recording = open_unposed(self.path, self._folder(), self.bag.chosen())
         for note in recording.notes:
@@ -56,7 +56,7 @@ class LocaliseHistory:
 
     def _folder(self) -> FolderOptions:
         from eqa_nodes.core.errors import ConfigError
-        from eqa_nodes.recordings.unposed import FolderOptions
+        from eqa_nodes.scanning.unposed import FolderOptions
 
         try:
             camera = tuple(float(word) for word in self.camera.split(",")) if self.camera else ()

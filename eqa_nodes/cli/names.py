@@ -7,28 +7,28 @@ from collections.abc import Iterable
 
 def agents() -> Iterable[str]:
     """Return the names of agents."""
-    from eqa_nodes.registry import AGENTS
+    from eqa_nodes.core.components import AGENTS
 
     return AGENTS
 
 
 def answerers() -> Iterable[str]:
     """Return the names of answerers."""
-    from eqa_nodes.registry import ANSWERERS
+    from eqa_nodes.core.components import ANSWERERS
 
     return ANSWERERS
 
 
 def policies() -> Iterable[str]:
     """Return the names of exploration policies."""
-    from eqa_nodes.registry import POLICIES
+    from eqa_nodes.core.components import POLICIES
 
     return POLICIES
 
 
 def backends() -> Iterable[str]:
     """Return the names of model backends."""
-    from eqa_nodes.registry import BACKENDS
+    from eqa_nodes.core.components import BACKENDS
 
     return BACKENDS
 
@@ -42,34 +42,34 @@ def robots() -> Iterable[str]:
 
 def judges() -> Iterable[str]:
     """Return the names of judges."""
-    from eqa_nodes.registry import JUDGES
+    from eqa_nodes.core.components import JUDGES
 
     return JUDGES
 
 
 def datasets() -> Iterable[str]:
     """Return the names of data sets."""
-    from eqa_nodes.registry import READERS
+    from eqa_nodes.core.components import READERS
 
     return READERS
 
 
 def detectors() -> Iterable[str]:
     """Return the names of detectors."""
-    from eqa_nodes.registry import DETECTORS
+    from eqa_nodes.core.components import DETECTORS
 
     return DETECTORS
 
 
 def histories() -> Iterable[str]:
     """Return the names of formats of episode histories."""
-    from eqa_nodes.recordings.formats import HISTORIES
+    from eqa_nodes.core.components import HISTORIES
 
     return HISTORIES
 
 
 def recognisers() -> Iterable[str]:
     """Return the names of speech recognisers."""
-    from eqa_nodes.registry import RECOGNISERS
+    from eqa_nodes.core.components import RECOGNISERS
 
     return RECOGNISERS

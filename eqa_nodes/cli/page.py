@@ -52,8 +52,8 @@ class PageOptions:
     def check(self) -> None:
         """Raise EqaError for what cannot be, before anything starts."""
         from eqa_nodes.console.stopping import check_limit
+        from eqa_nodes.core.components import RECOGNISERS
         from eqa_nodes.core.errors import ConfigError
-        from eqa_nodes.registry import RECOGNISERS
 
         check_limit(self.silence[0])
         RECOGNISERS.check(self.recogniser)

@@ -57,7 +57,7 @@ class Record:
         from eqa_nodes.config.profiles import profile
         from eqa_nodes.core.errors import ConfigError, StorageError
         from eqa_nodes.recordings.options import RecordingConfig
-        from eqa_nodes.ros.graph import TOPICS
+        from eqa_nodes.wire.graph import TOPICS
 
         known = profile(self.driver).topics
         if self.driver:

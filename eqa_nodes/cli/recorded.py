@@ -11,7 +11,7 @@ from eqa_nodes.cli.groups import FORMAT, SOURCES, ViewsOptions
 from eqa_nodes.cli.options import group, option
 
 if TYPE_CHECKING:
-    from eqa_nodes.recordings.history import BagOptions
+    from eqa_nodes.recordings.bags.history import BagOptions
     from eqa_nodes.runners.history import HistorySource
 
 

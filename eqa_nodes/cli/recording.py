@@ -21,10 +21,10 @@ from rich.live import Live
 
 from eqa_nodes.core.camera.privacy import hidden_shares
 from eqa_nodes.core.errors import BadFrame, ConfigError, EqaError
-from eqa_nodes.recordings.cdr import IMAGE, decoded, without
+from eqa_nodes.recordings.bags.recording import BagRecording, Listener
+from eqa_nodes.recordings.bags.writer import BagTopic
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.recordings.recording import BagRecording, Listener
-from eqa_nodes.recordings.writer import BagTopic
+from eqa_nodes.wire.cdr import IMAGE, decoded, without
 
 if TYPE_CHECKING:
     from eqa_nodes.cli.record import Record
@@ -162,7 +162,7 @@ def compression(name: str) -> tuple[str, str, int, str]:
 
 def checked(folder: Path) -> str:
     """Return in one line what `eqa bag check` says: the bag itself tells which topic is which."""
-    from eqa_nodes.recordings.check import check_bag  # here: the robot drives while modules load
+    from eqa_nodes.recordings.bags.check import check_bag  # here: the robot drives while modules load
 
     try:
         report = check_bag(folder)

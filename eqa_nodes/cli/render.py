@@ -11,7 +11,7 @@ from eqa_nodes.cli.history import export_of, write_history
 from eqa_nodes.cli.options import FOLDER, argument, group, option
 
 if TYPE_CHECKING:
-    from eqa_nodes.recordings.rendered import PosedPath
+    from eqa_nodes.tours.rendered import PosedPath
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class RenderStates:
     def run(self) -> int:
         """Render each folder and write it."""
         from eqa_nodes.core.errors import ConfigError
-        from eqa_nodes.recordings.rendered import RenderedHistory, read_states, state_folders
+        from eqa_nodes.tours.rendered import RenderedHistory, read_states, state_folders
 
         self.scans.set_environment()
         export_of(self.to)
@@ -54,7 +54,7 @@ class RenderStates:
     def _complete(self, out: Path, frames: int) -> bool:
         """Return whether a folder holds so many frames already."""
         from eqa_nodes.core.errors import StorageError
-        from eqa_nodes.recordings.openeqa_folder import OpenEqaFolder
+        from eqa_nodes.recordings.formats.openeqa_folder import OpenEqaFolder
 
         try:
             return len(OpenEqaFolder(out)) == frames

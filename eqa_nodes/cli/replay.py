@@ -46,8 +46,8 @@ class Replay:
 
     def config(self, folder: Path, labels: bool) -> RunConfig:
         """Return the configuration of the run. labels: the history has some. Raises ConfigError."""
+        from eqa_nodes.config.named_agents import refuse_function
         from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
-        from eqa_nodes.registry.agents import refuse_function
 
         refuse_function(self.agent)
         return RunConfig(agent=self.agent, answerer=self.answerer, model=self.model.config(),
@@ -58,9 +58,9 @@ class Replay:
     def run(self) -> int:
         """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""
         from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.config.named_agents import refuse_function
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.recordings.histories import open_history
-        from eqa_nodes.registry.agents import refuse_function
         from eqa_nodes.runners.ready import check_asks
 
         for question in self.ask:

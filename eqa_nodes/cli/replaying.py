@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.wire.graph import TOPICS
 
 QUIET_S = 60.0  # a replay that reports nothing for as long is stuck: lock-step gives up earlier, with a reason
 

@@ -34,9 +34,9 @@ class WatchedOptions:
 
     def check(self, config: RunConfig) -> None:
         """Raise EqaError for what cannot be, before anything starts; find ROS."""
+        from eqa_nodes.config.named_agents import is_function
         from eqa_nodes.config.run import PROCESS
         from eqa_nodes.core.errors import ConfigError
-        from eqa_nodes.registry.agents import is_function
         from eqa_nodes.ros.environment import ensure_ros
         from eqa_nodes.runners.ready import check_answerer, check_scene
 

@@ -7,14 +7,17 @@ from dataclasses import dataclass, make_dataclass
 from functools import cache, partial
 from typing import Annotated, Any, cast
 
+from eqa_nodes.config.policies import policy_parameters
 from eqa_nodes.core.agent.agent import AgentConfig
 from eqa_nodes.core.agent.queue import LINE
 from eqa_nodes.core.answerers.wordings import OWN, WORDINGS
 from eqa_nodes.core.camera.config import CameraConfig, SecondCameraConfig, TfConfig
+from eqa_nodes.core.components import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
 from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanConfig, check_body
 from eqa_nodes.core.memory import MemoryConfig
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
@@ -24,11 +27,8 @@ from eqa_nodes.core.types.inquiries import DRIVE_MODES, GO
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.senses import SensesConfig
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
-from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
-from eqa_nodes.registry.policies import policy_parameters
-from eqa_nodes.ros.graph import LABELS, MANAGED, OBSERVERS
+from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals

@@ -15,21 +15,20 @@ from typing import Any
 
 from eqa_nodes.config.files import read_file
 from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot, of_world
+from eqa_nodes.config.named_agents import NamedAgent, agent_of, agent_parameters, stopping_parameters
 from eqa_nodes.config.nodes import ATOMIC
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.shared import SHARED
 from eqa_nodes.config.whole import GraphSettings
-from eqa_nodes.core.agent.named import NamedAgent
+from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.models.config import ModelConfig, named_model
-from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.recordings.options import ReadingConfig
-from eqa_nodes.registry import ANSWERERS, BACKENDS, READERS
-from eqa_nodes.registry.agents import agent_of, agent_parameters, stopping_parameters
-from eqa_nodes.ros.graph import OBSERVERS, nodes_of
+from eqa_nodes.wire.graph import OBSERVERS, nodes_of
 from sim_bridge.robots import DEFAULT, robot_of, usual_robot
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds

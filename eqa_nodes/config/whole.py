@@ -23,7 +23,7 @@ from eqa_nodes.config.nodes import (
     ReplaySettings,
     Settings,
 )
-from eqa_nodes.ros.graph import PERCEPTION, RECONSTRUCTOR
+from eqa_nodes.wire.graph import PERCEPTION, RECONSTRUCTOR
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import shown_name
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
-from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.wire.image_files import shrunk
 
 MOMENTS = 240  # of an episode at most, even in time
 RUNS = 200  # newest run directories that are listed

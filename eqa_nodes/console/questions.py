@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.trace import EpisodeTrace
-from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.wire.image_files import shrunk
 
 MAX_WAITING, KEPT = 20, 60  # questions that may wait; that stay on the page
 PROOF_PX = 960  # width of a picture, at most

@@ -28,13 +28,14 @@ from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.images import rgb_of
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, GraphClient
-from eqa_nodes.ros.graph import FOREIGN, SELDOM, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.runners.in_graph import progress_of
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import FOREIGN, SELDOM, TOPICS
+from eqa_nodes.wire.images import rgb_of
 
 _NEWEST = ("color", "map", "explored", "frontiers", "reconstruction")  # only the newest message is kept, as it came
 _KINDS = {"keyframes": "event"}  # views from before it came belong to questions that it does not show

@@ -170,10 +170,3 @@ def _scanned(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint
 
 def _package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "of an unknown package"
-
-
-# The one table of which the core itself looks names up: memory embeds what it stores.
-EMBEDDERS = Registry("embedder", "eqa_nodes.embedders", {
-    "wordllama": "eqa_nodes.core.memory.embedding:WordLlama",
-    "minilm": "eqa_nodes.perception.sentences:MiniLM",
-}, Traits())

@@ -10,9 +10,9 @@ from rclpy.action import get_action_names_and_types
 from rclpy.node import Node
 
 from eqa_nodes.doctor.navigation import Navigation
-from eqa_nodes.ros.graph import ACTIONS, DRIVERS, SERVICES, absolute
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.tap import Tap
+from eqa_nodes.wire.graph import ACTIONS, DRIVERS, SERVICES, absolute
 
 _GET_STATE = "lifecycle_msgs/srv/GetState"
 _COSTMAPS = ("global_costmap/costmap", "local_costmap/costmap")

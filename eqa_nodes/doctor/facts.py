@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.recordings.poses import BASES
-from eqa_nodes.recordings.reader import Recorded
-from eqa_nodes.ros import messages
+from eqa_nodes.recordings.bags.poses import BASES
+from eqa_nodes.recordings.bags.reader import Recorded
+from eqa_nodes.wire import messages
 
 ALSO = ("map", "clock")  # read besides images and poses
 

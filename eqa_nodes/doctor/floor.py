@@ -16,12 +16,12 @@ from eqa_nodes.core.camera.depth import scaled
 from eqa_nodes.core.camera.rectify import calibration_of
 from eqa_nodes.core.camera.upright import quarter_turns, turned_camera, turned_image
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.recordings.measure import DepthView, Measured
-from eqa_nodes.ros import messages
+from eqa_nodes.recordings.bags.measure import DepthView, Measured
+from eqa_nodes.wire import messages
 
 _TRIALS = 300
 _NEAR = 0.012  # of its range a point of the floor lies so near to the plane; what lies below by more is not above it

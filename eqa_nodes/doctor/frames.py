@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.facts import Link, RobotFacts, Stream
-from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.recordings.poses import BASES, FIXED
+from eqa_nodes.recordings.bags.poses import BASES, FIXED
 
 _OLD_S, _STALE_S = 0.3, 2.0  # a transform lags behind the images by so much
 _SLOW_HZ = 5.0

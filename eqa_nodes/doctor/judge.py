@@ -9,16 +9,16 @@ from pathlib import Path
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import BadFrame
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.floor import judge_measured
 from eqa_nodes.doctor.frames import judge_frames
 from eqa_nodes.doctor.times import judge_times
-from eqa_nodes.recordings.check import check_bag
-from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.measure import Measured
-from eqa_nodes.ros import messages
+from eqa_nodes.recordings.bags.check import check_bag
+from eqa_nodes.recordings.bags.history import BagOptions
+from eqa_nodes.recordings.bags.measure import Measured
+from eqa_nodes.wire import messages
 
 _WIDE_DEG = (20.0, 130.0)
 _OF_ANOTHER = "is it the matrix of another resolution, or of the image before it was cropped? calibrate the camera"

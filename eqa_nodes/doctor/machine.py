@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.storage.names import shown_name
-from eqa_nodes.doctor.findings import Finding
 from sim_bridge.registry import check_simulator
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
@@ -67,8 +67,8 @@ def _rmw() -> Finding:
 
 
 def _interfaces() -> Finding:
-    from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
     from eqa_nodes.ros.interfaces import interface
+    from eqa_nodes.wire.graph import ACTIONS, SERVICES, TOPICS
 
     types = sorted({wire.type for table in (TOPICS, SERVICES, ACTIONS) for wire in table.values()})
     for name in types:

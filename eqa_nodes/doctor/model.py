@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, EqaError, ModelError
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.core.findings import Finding
 
 DRIVER = "bt_navigator"  # of Nav2: where it is, there are costmaps
 _NEEDED = (DRIVER, "controller_server", "planner_server", "behavior_server", "map_server", "amcl", "slam_toolbox")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.ros.graph import OfferedQos
+from eqa_nodes.core.findings import Finding
+from eqa_nodes.wire.graph import OfferedQos
 
 _STATIC = "/tf_static"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinition, MessageDefinitionFormat
 
-from eqa_nodes.recordings.reader import Bag
-from eqa_nodes.recordings.roles import ROLES
+from eqa_nodes.recordings.bags.reader import Bag
+from eqa_nodes.recordings.bags.roles import ROLES
 
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")  # all roles have standard types
 

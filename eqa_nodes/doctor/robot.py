@@ -14,24 +14,24 @@ from rclpy.node import Node
 from eqa_nodes.config.profiles import PROFILES, Profile
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.drive import Showing, look_at_navigation
 from eqa_nodes.doctor.facts import ALSO, RobotFacts
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
 from eqa_nodes.doctor.navigation import judge_navigation
 from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
 from eqa_nodes.doctor.received import ReceivedMessages
 from eqa_nodes.doctor.transport import judge_images, judge_transport, packed
-from eqa_nodes.recordings.check import WHOLE, judged
-from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.measure import STAMPED, measure
-from eqa_nodes.recordings.poses import KEYS
-from eqa_nodes.recordings.reader import Bag
-from eqa_nodes.recordings.roles import ROLES
-from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
+from eqa_nodes.recordings.bags.check import WHOLE, judged
+from eqa_nodes.recordings.bags.history import BagOptions
+from eqa_nodes.recordings.bags.measure import STAMPED, measure
+from eqa_nodes.recordings.bags.poses import KEYS
+from eqa_nodes.recordings.bags.reader import Bag
+from eqa_nodes.recordings.bags.roles import ROLES
 from eqa_nodes.ros.subscriptions import offer_of
 from eqa_nodes.ros.tap import TRANSFORMS, Tap, TappedTopic, as_stream
+from eqa_nodes.wire.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.facts import RobotFacts, Stream
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.frames import above
-from eqa_nodes.recordings.poses import FIXED
+from eqa_nodes.recordings.bags.poses import FIXED
 
 _OTHER_S = 3600.0  # apart by more: two clocks that have nothing to do with one another
 _OLD_S, _FUTURE_S, _APART_S, _WRONG_S = 0.5, 0.02, 0.1, 2.0

@@ -11,11 +11,11 @@ from eqa_nodes.core.camera.config import DISTORTED, PINHOLE, RECTIFIED, CameraCo
 from eqa_nodes.core.camera.depth import same_view
 from eqa_nodes.core.camera.rectify import calibration_of, distortion_of
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.doctor.findings import Finding
-from eqa_nodes.recordings.measure import Measured
-from eqa_nodes.recordings.reader import Bag
-from eqa_nodes.recordings.roles import rectified
-from eqa_nodes.ros import messages
+from eqa_nodes.core.findings import Finding
+from eqa_nodes.recordings.bags.measure import Measured
+from eqa_nodes.recordings.bags.reader import Bag
+from eqa_nodes.recordings.bags.roles import rectified
+from eqa_nodes.wire import messages
 
 _PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> the setting that says so
 _FEWEST = 3  # images of which each counts

@@ -21,8 +21,8 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import ScenePath
-from eqa_nodes.recordings.animation import animated_webp
-from eqa_nodes.recordings.tours import Tour, TourHistory
+from eqa_nodes.media.animation import animated_webp
+from eqa_nodes.tours.tours import Tour, TourHistory
 
 WIDTH_PX, FRAMES = 320, 120  # of a film at most
 MOST_BYTES = 400_000  # a film that is larger is encoded again, in a lower quality

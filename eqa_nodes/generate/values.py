@@ -11,7 +11,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.tours import RECIPES, Recipe
+from eqa_nodes.tours.tours import RECIPES, Recipe
 
 CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # what an evaluator scores, each 0..1
 

@@ -30,9 +30,9 @@ from eqa_nodes.launching.arguments import ARGUMENTS, Argument
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
 from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, LaunchPlan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.run import run_variables
 from eqa_nodes.ros.runner import RESTARTS
+from eqa_nodes.wire.graph import TOPICS
 
 WRONG_SETTING = 2  # exit code of a node: to start it again would not help
 OUTPUT = {"both": {"screen", "own_log"}}

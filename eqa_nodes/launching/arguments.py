@@ -7,10 +7,10 @@ from typing import NamedTuple
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.profiles import PROFILES
 from eqa_nodes.core.camera.config import TfConfig
+from eqa_nodes.core.components import READERS
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
-from eqa_nodes.recordings.roles import ROLES
-from eqa_nodes.registry import READERS
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.recordings.bags.roles import ROLES
+from eqa_nodes.wire.graph import TOPICS
 from sim_bridge.robots import ROBOTS
 
 YES_NO = ("false", "true")

@@ -16,14 +16,14 @@ from eqa_nodes.config.profiles import Profile, profile
 from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
 from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
 from eqa_nodes.launching.nav2_parameters import write_nav2
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.perception.config import DetectorConfig
+from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.options import ReadingConfig
-from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of, own_world
+from eqa_nodes.wire.graph import OBSERVERS, TOPICS, nodes_of, own_world
 from sim_bridge.registry import is_scan
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE, check_labels, find_scan
 

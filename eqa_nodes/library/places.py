@@ -29,7 +29,7 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.library.replying import Reply, replying
 from eqa_nodes.library.shown import Asked, View
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.runners.function import Environment
 from eqa_nodes.runners.history import HistorySource, file_source
 from eqa_nodes.runners.opening import open_history_runner, open_runner

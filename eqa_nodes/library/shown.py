@@ -17,7 +17,7 @@ from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.wire.image_files import shrunk
 
 _PX = 480  # width of an evidence picture in a notebook
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from eqa_nodes.core.components import BACKENDS
 from eqa_nodes.models.config import ModelConfig, environment_model
-from eqa_nodes.registry import BACKENDS
 
 if TYPE_CHECKING:  # it needs numpy, which help texts must not load
     from eqa_nodes.core.model import Backend

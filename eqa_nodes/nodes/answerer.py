@@ -9,12 +9,13 @@ from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.protocols import adviser_of
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.registry.answerers import answerer_of
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.diagnostics import Health
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.runners.answerers import answerer_of
+from eqa_nodes.wire import messages
 
 
 class AnswererNode(EqaNode[AnswererSettings]):

@@ -6,15 +6,16 @@ from functools import partial
 from typing import Any
 
 from eqa_nodes.config.nodes import ExplorerSettings
+from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Situation
-from eqa_nodes.registry.policies import make_policy
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.markers import decision_markers, semantic_map
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.wire import messages
 
 
 class ExplorerNode(EqaNode[ExplorerSettings]):

@@ -17,12 +17,13 @@ from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_texts
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.diagnostics import StatusReport
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.ros.rates import OK, FlowStatus
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 
 
 class MemoryNode(ObserverNode[MemorySettings]):

@@ -13,14 +13,15 @@ from eqa_nodes.core.driving.driver import MAY_DRIVE, Driver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import Allowances
-from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2 import commander_of
 from eqa_nodes.ros.nav2.place import RobotPlace
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import ACTIONS
 
 CANCEL_S = 1.5  # for a drive to end with the node
 Drive = Callable[[Any, Interrupt, Allowance], NavResult]

@@ -11,13 +11,14 @@ from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import EqaError, NavigationError
 from eqa_nodes.core.types.floor import Action, Allowance, GridMap, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import Allowances
-from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import ACTIONS
 
 _ACT = interface("eqa_interfaces/srv/Act").Request
 

@@ -13,9 +13,10 @@ from eqa_nodes.core.reconstruction.live import Changed, LivePoints
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.wire import messages
 
 _NEVER = -1
 

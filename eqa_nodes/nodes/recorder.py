@@ -14,18 +14,18 @@ from eqa_nodes.config.nodes import RecorderSettings
 from eqa_nodes.core.camera.jumps import ClockWatch
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import file_name
-from eqa_nodes.recordings.cdr import IMAGE
-from eqa_nodes.recordings.recording import BagRecording
-from eqa_nodes.recordings.writer import BagTopic, free_name
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.camera import CameraInput
+from eqa_nodes.recordings.bags.recording import BagRecording
+from eqa_nodes.recordings.bags.writer import BagTopic, free_name
 from eqa_nodes.ros.diagnostics import StatusReport
-from eqa_nodes.ros.graph import CAMERA_TOPICS, KINDS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.ros.rates import OK, WARN, FlowStatus
 from eqa_nodes.ros.recorded import MessageCounts, WriteTracker
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.camera_input import CameraInput
+from eqa_nodes.wire.cdr import IMAGE
+from eqa_nodes.wire.graph import CAMERA_TOPICS, KINDS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 
 OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
 NEEDED = (*OBSERVATION, "tf")  # and where it was made

@@ -20,14 +20,15 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from eqa_nodes.config.nodes import ReplaySettings
 from eqa_nodes.core.errors import EqaError, ErrorCode, SimulatorError
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.episode_history import EpisodeHistory, no_frame
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations, offset_after
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.wire import messages
 
 TELL_S = 0.1  # between two reports of how far it is
 ALIVE_S = 5.0  # between two reports while nothing is shown

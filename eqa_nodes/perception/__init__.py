@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from eqa_nodes.core.components import DETECTORS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory.texts import READING, Texts
 from eqa_nodes.core.perception.detection import Detector
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
-from eqa_nodes.perception.config import DetectorConfig
-from eqa_nodes.registry import DETECTORS
 
 
 def open_detector(config: DetectorConfig, vocabulary: tuple[str, ...]) -> Detector:

@@ -8,9 +8,9 @@ import numpy as np
 
 from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import TEXT, Frame, Label
-from eqa_nodes.perception.config import DetectorConfig
 
 # One thread each, so that reading leaves the other cores to mapping and driving. Words lie upright in a robot's view.
 _PARAMETERS = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1,

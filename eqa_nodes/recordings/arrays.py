@@ -12,8 +12,8 @@ import numpy as np
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory.keyframes import evenly
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame
-from eqa_nodes.recordings.cameras import base_below, mount, rigid
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame, no_frame
+from eqa_nodes.recordings.formats.cameras import base_below, mount, rigid
 
 _CAMERA_HEIGHT_M = 1.0  # over the floor, where nobody says (OpenEQA, supplement B.1)
 

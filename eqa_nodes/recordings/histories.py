@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eqa_nodes.core.components import HISTORIES
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
-from eqa_nodes.recordings.formats import HISTORIES
-from eqa_nodes.recordings.rgbd_folder import DEPTH_FORMATS, depth_format_of, holds_rgbd
+from eqa_nodes.recordings.formats.rgbd_folder import DEPTH_FORMATS, depth_format_of, holds_rgbd
 
 if TYPE_CHECKING:
-    from eqa_nodes.recordings.history import BagOptions
+    from eqa_nodes.recordings.bags.history import BagOptions
 
 
 def open_history(path: Path, format: str = "", options: BagOptions | None = None) -> EpisodeHistory:  # noqa: A002
@@ -54,7 +54,7 @@ def first_frames(history: EpisodeHistory, count: int) -> EpisodeHistory:
 
     Only recordings with numbered images are cut; of others, such as bags, all is returned.
     """
-    from eqa_nodes.recordings.pictures import ColourHistory
+    from eqa_nodes.recordings.formats.pictures import ColourHistory
 
     if isinstance(history, ColourHistory):
         return history.first(count)
@@ -66,7 +66,7 @@ def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHis
 
     Only recordings of pictures have clips.
     """
-    from eqa_nodes.recordings.pictures import ColourHistory
+    from eqa_nodes.recordings.formats.pictures import ColourHistory
 
     if not isinstance(history, ColourHistory):
         raise StorageError(f"the history {history.name} is no recording of CODa: only of those are clips taken")

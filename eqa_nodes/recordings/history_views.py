@@ -20,7 +20,6 @@ import numpy as np
 
 import eqa_nodes
 from eqa_nodes.core.answerers.common import answer_of
-from eqa_nodes.core.answerers.places import places_of
 from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
@@ -28,6 +27,7 @@ from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import evenly, jpeg_of, spread
 from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.perception.floor_points import places_of
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
@@ -35,11 +35,11 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
-from eqa_nodes.perception.history import DetectedHistory
+from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame
+from eqa_nodes.recordings.formats.pictures import ColourHistory
 from eqa_nodes.recordings.history_index import FramePosition, HistoryIndex
 from eqa_nodes.recordings.picture_views import picked
-from eqa_nodes.recordings.pictures import ColourHistory
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"

@@ -14,8 +14,8 @@ from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
 from eqa_nodes.core.types.geometry import Transform, pose2_of
 from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.formats.pictures import ColourHistory, Picture
 from eqa_nodes.recordings.history_index import FramePosition, HistoryIndex
-from eqa_nodes.recordings.pictures import ColourHistory, Picture
 
 NOWHERE = "the recording has no poses: x, y and heading are unknown and stand as 0"
 

@@ -17,11 +17,12 @@ from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.agent.queue import Queue, QueuedQuestion, internal
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer
-from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import ACTIONS
 
 CANCELING_S, POLL_S = 5.0, 0.01  # for rclpy to note that a goal is being canceled, after it has asked whether it may
 RESULT_S = 900  # for who asked to fetch the answer; rclpy keeps it 10 s

@@ -11,10 +11,10 @@ from typing import Any
 from eqa_nodes.core.camera.jumps import ClockWatch
 from eqa_nodes.core.errors import BadFrame, EqaError, StaleData
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TRANSFORMS
 from eqa_nodes.ros.node import EqaNode
-from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TRANSFORMS
+from eqa_nodes.wire.transforms import NoTransform, TfBuffer
 
 _STEP_S = 1.0  # a longer step between two stamps of odometry is a jump of its clock
 _SLOWEST = 10  # simulated time that goes slower than by this factor is not waited for

@@ -20,12 +20,13 @@ from eqa_nodes.core.agent.limits import check_limits
 from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS, absolute
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.replying import reply_parameters
 from eqa_nodes.ros.spinning import spin
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import ACTIONS, SERVICES, TOPICS, absolute
 
 CALL_S, STOP_S = 30.0, 5.0  # deadlines
 CANCEL_AGAIN_S = 1.0  # a question that was called off is called off again so often until it ends

@@ -1,4 +1,4 @@
-"""Core values -> messages (eqa_nodes/ros/messages.py has the reverse), frame names, and errors in responses."""
+"""Core values -> messages (eqa_nodes/wire/messages.py has the reverse), frame names, and errors in responses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.trace import TraceDecision
-from eqa_nodes.ros.messages import DETECTED
+from eqa_nodes.wire.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.
 NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,

@@ -20,11 +20,11 @@ from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import EqaError, LimitReached
 from eqa_nodes.core.memory.windows import WALL_NS
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import KINDS, TOPICS, Topic
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import ERROR, OK, UNKNOWN, WARN, WINDOW_S, Flow, FlowStatus, RateWindow, StatusReport, judged
 from eqa_nodes.ros.subscriptions import INFORMS
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import KINDS, TOPICS, Topic
 
 PERIOD_S = 1.0
 STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others

@@ -10,10 +10,10 @@ from eqa_nodes.core.errors import EqaError, SimulatorError, StaleData, UnknownSc
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.diagnostics import StatusReport
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.messages import stamp_of
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
 from eqa_nodes.ros.rates import OK, WARN, FlowStatus
+from eqa_nodes.wire.messages import stamp_of
 
 EPISODE = "episode"  # name of the status on /diagnostics
 LISTEN_S, AGAIN_S = 0.2, 2.0  # between checks for the robot's messages; after a failed beginning

@@ -15,7 +15,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.ros.graph import KINDS
+from eqa_nodes.wire.graph import KINDS
 
 # Between nodes of the graph type and quality of service agree. rclpy's default callbacks, which report where they do
 # not, are two more entities of each publisher and subscription that its executors look through for every message.

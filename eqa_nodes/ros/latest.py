@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from eqa_nodes.core.errors import StaleData
-from eqa_nodes.ros import messages
+from eqa_nodes.wire import messages
 
 
 class LatestMessages:

@@ -24,12 +24,12 @@ from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
 from eqa_nodes.core.types.views import Frame, Label, check_frame, clean_depth
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.frames import FrameAssembler
-from eqa_nodes.ros.graph import SELDOM, TOPICS, TRANSFORMS
 from eqa_nodes.ros.spinning import OneThread, spin
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.frame_assembler import FrameAssembler
+from eqa_nodes.wire.graph import SELDOM, TOPICS, TRANSFORMS
+from eqa_nodes.wire.transforms import TfBuffer
 
 IMAGES = ("color", "depth", "camera_info")
 WAITING = 30  # frames that may wait for whoever reads; later ones are dropped and counted

@@ -11,10 +11,10 @@ from typing import Any
 from rclpy.node import Node
 
 from eqa_nodes.core.errors import StaleData
-from eqa_nodes.recordings.reader import Recorded
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.recordings.bags.reader import Recorded
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 
 # Large messages: of these the last one is of use, and the last one before each message that was made on it.
 NEWEST = {"map": ("decision", "keyframes"), "explored": ("decision", "keyframes"), "color": ("decision",)}

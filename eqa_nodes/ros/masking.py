@@ -9,10 +9,10 @@ from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_in
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Frame, Label, check_frame
-from eqa_nodes.recordings.cdr import decoded, without
-from eqa_nodes.ros.frames import FrameAssembler
-from eqa_nodes.ros.graph import TOPICS
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.wire.cdr import decoded, without
+from eqa_nodes.wire.frame_assembler import FrameAssembler
+from eqa_nodes.wire.graph import TOPICS
+from eqa_nodes.wire.transforms import TfBuffer
 
 IMAGES = ("color", "depth")
 PARTS = (*IMAGES, "camera_info")

@@ -30,7 +30,6 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, answer_patiently, service_qos
 from eqa_nodes.ros.clock_alarm import ClockAlarm
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
-from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
 from eqa_nodes.ros.listener import ListenerNode
 from eqa_nodes.ros.managed import ManagedNode
@@ -39,6 +38,7 @@ from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.run import HeldName, announcement
 from eqa_nodes.ros.spinning import OneThread, Threads
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
+from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 
 FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
 ACKED_S = 1.0  # for subscribers to have received what was published, before its publisher goes
@@ -262,7 +262,7 @@ def _faults_of(node: EqaNode[Any]) -> Any:
     """Return what injects faults into a node in a drill; None without the environment variable."""
     if not (path := os.environ.get(FAULTS)):
         return None
-    from eqa_nodes.testing.faults import Injection
+    from eqa_nodes.ros.faults import Injection
 
     return Injection(node, Path(path))
 

@@ -16,9 +16,10 @@ from rosgraph_msgs.msg import Clock
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.geometry import Place, Transform, head_of
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.wire import messages
 
 Link = tuple[str, str, Transform]  # parent frame, child frame, parent_from_child
 REFUSED = "its images or transforms were refused, or none came; /diagnostics and the node's log say which"

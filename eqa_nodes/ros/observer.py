@@ -15,12 +15,13 @@ from eqa_nodes.core.camera.jumps import ClockWatch, PlaceWatch
 from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.frames import PENDING, FrameAssembler
-from eqa_nodes.ros.graph import LABELS, SECOND, TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, qos
 from eqa_nodes.ros.node import ConfigT, EqaNode
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.frame_assembler import PENDING, FrameAssembler
+from eqa_nodes.wire.graph import LABELS, SECOND, TOPICS
+from eqa_nodes.wire.transforms import TfBuffer
 
 
 class EpisodeNode(EqaNode[ConfigT]):

@@ -15,11 +15,12 @@ from eqa_nodes.core.driving.odometer import Odometer
 from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.base_pose import BasePoseListener
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import REFUSED, Acknowledgements
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 
 
 class RosOdometry(Protocol):

@@ -20,10 +20,11 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import drive_parameters, spending_parameters
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
+from eqa_nodes.wire import messages
 
 ASK_AGAIN_S = 0.005  # the map is on its way
 DRIVE_WALL_S = 600.0  # a drive that has not ended after this is called off: its node is stuck

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 
-from eqa_nodes.recordings.recording import Listener
+from eqa_nodes.recordings.bags.recording import Listener
 
 _REMEMBERED = 100  # stamps of a topic by which a message is known that is shown again, and unfinished observations
 

@@ -18,10 +18,10 @@ from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ReliableActionClient, service_qos
-from eqa_nodes.ros.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.messages import ns_of
 from eqa_nodes.ros.run import born_in, row_of
+from eqa_nodes.wire.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
+from eqa_nodes.wire.messages import ns_of
 
 POLL_S = 0.1
 DISCOVERY_S = 10.0  # nodes that run find each other well within this

@@ -31,7 +31,7 @@ from eqa_nodes.ros.environment import (
     use_small_segment,
 )
 from eqa_nodes.ros.fork_server import ForkServer
-from eqa_nodes.ros.graph import ACTIONS, NODES, SERVICES, TOPICS, nodes_of
+from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS, nodes_of
 
 READY, CLOSED = "eqa: ready", "eqa: closed"  # what a child says when its nodes work, and when they have ended
 START_DEADLINE_S = 180.0  # on a busy machine ten processes import for long; one that ends is seen at once

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.ros.graph import (
+from eqa_nodes.wire.graph import (
     ACTIONS,
     CAMERA_TOPICS,
     NAV2_SERVES,

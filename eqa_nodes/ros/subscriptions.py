@@ -21,9 +21,9 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
 
-from eqa_nodes.ros.graph import KINDS, OfferedQos, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import taking_back
+from eqa_nodes.wire.graph import KINDS, OfferedQos, Qos, Topic
 
 INFORMS = hasattr(Subscription, "CallbackType")  # Humble's rclpy passes a callback the message alone
 PERIOD_S = 1.0  # between two looks at who publishes; who offers less than was asked for is noticed at once

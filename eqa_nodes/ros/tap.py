@@ -15,11 +15,11 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.ros.graph import KINDS, TOPICS, Qos, Topic
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.rates import LossCounter
 from eqa_nodes.ros.spinning import OneThread
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, offer_of
+from eqa_nodes.wire.graph import KINDS, TOPICS, Qos, Topic
 
 TRANSFORMS = {"/tf": KINDS["event"], "/tf_static": KINDS["static"]}  # as ROS publishes them
 _TF_TYPE = "tf2_msgs/msg/TFMessage"

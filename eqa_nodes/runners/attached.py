@@ -14,12 +14,12 @@ from eqa_nodes.config.run import ATTACHED, RunConfig
 from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.questions import Answer, Limits
-from eqa_nodes.recordings import poses, trace
+from eqa_nodes.recordings.bags import poses, trace
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.graph import own_world
 from eqa_nodes.ros.graph_parameters import graph_parameters
 from eqa_nodes.ros.live_messages import LiveMessages
 from eqa_nodes.runners.in_graph import progress_of, told_to
+from eqa_nodes.wire.graph import own_world
 
 FOUND_S = 30.0  # for the nodes to be discovered and to report their parameters
 SHOWN_S = 10.0  # for the last messages of an episode to arrive

@@ -14,6 +14,7 @@ from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent.limits import check_limits, metres_left
 from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.components import AGENTS
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.floor import Action
@@ -22,7 +23,6 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
-from eqa_nodes.registry import AGENTS
 from eqa_nodes.runners.history import HistorySource
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import Step

@@ -17,6 +17,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.noting import NotedAnswerer
 from eqa_nodes.core.answerers.common import check_question, refusal
+from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import about_time, dated, time_in_recording
@@ -28,9 +29,9 @@ from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import clip_of, first_frames, open_history
-from eqa_nodes.recordings.history import BagOptions
 from eqa_nodes.recordings.history_index import HistoryIndex
 from eqa_nodes.recordings.history_views import (
     DEFAULT_K,
@@ -41,14 +42,13 @@ from eqa_nodes.recordings.history_views import (
     open_views,
 )
 from eqa_nodes.recordings.picture_views import NOWHERE
-from eqa_nodes.recordings.rendered import PosedPath, RenderedHistory
-from eqa_nodes.registry import ANSWERERS
-from eqa_nodes.registry.answerers import answerer_of
+from eqa_nodes.runners.answerers import answerer_of
+from eqa_nodes.tours.rendered import PosedPath, RenderedHistory
 from sim_bridge.registry import check_simulator, is_scan
 from sim_bridge.scans import find_scan
 
 if TYPE_CHECKING:
-    from eqa_nodes.recordings.tours import Tour
+    from eqa_nodes.tours.tours import Tour
 
 ANSWERING = "answering"  # what the listener hears when the views are there
 _SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
@@ -82,7 +82,7 @@ def file_source(path: Path, format: str = "", options: BagOptions | None = None,
 
 def tour_source(tour: Tour) -> HistorySource:
     """Return a tour in a simulator as a source."""
-    from eqa_nodes.recordings.tours import TourHistory
+    from eqa_nodes.tours.tours import TourHistory
 
     history = TourHistory(tour)
     return HistorySource(history.name, {"tour": encode(tour)}, lambda: history)

@@ -18,11 +18,11 @@ from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.trace import EpisodeTrace
-from eqa_nodes.recordings.recover import recover
-from eqa_nodes.recordings.trace import trace_of
-from eqa_nodes.recordings.writer import free_name
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.recordings.bags.recover import recover
+from eqa_nodes.recordings.bags.trace import trace_of
+from eqa_nodes.recordings.bags.writer import free_name
 from eqa_nodes.ros.runner import RunningGraph
+from eqa_nodes.wire.graph import TOPICS
 
 
 class GraphRunner:

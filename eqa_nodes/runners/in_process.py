@@ -10,6 +10,7 @@ from typing import Any
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
+from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.agent.dialogue import NOBODY, Person, Replies
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
@@ -40,8 +41,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.perception import open_perceiver, open_texts
-from eqa_nodes.registry.answerers import answerer_of
-from eqa_nodes.registry.policies import make_policy
+from eqa_nodes.runners.answerers import answerer_of
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 

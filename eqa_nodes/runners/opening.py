@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eqa_nodes.bench.running.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.named_agents import is_function
 from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.agent import Progress
@@ -15,10 +16,9 @@ from eqa_nodes.core.agent.dialogue import Replies
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.perception import open_perceiver
-from eqa_nodes.perception.history import DetectedHistory
+from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.history_views import ViewSelection
-from eqa_nodes.registry.agents import is_function
-from eqa_nodes.registry.answerers import answerer_of
+from eqa_nodes.runners.answerers import answerer_of
 from eqa_nodes.runners.history import HistorySource
 from eqa_nodes.runners.navqa import NavqaRunner
 

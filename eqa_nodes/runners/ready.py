@@ -7,10 +7,10 @@ from pathlib import Path
 from eqa_nodes.cli.paths import check_file
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import PROCESS, RunConfig
+from eqa_nodes.core.components import ANSWERERS, BACKENDS
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import role_configs
-from eqa_nodes.registry import ANSWERERS, BACKENDS
 from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
 
@@ -30,7 +30,7 @@ def check_scene(config: RunConfig, scene: str) -> None:
     Only the files of a scan are looked at: to load one takes long.
     """
     if is_scan(scene):
-        from eqa_nodes.bench.running.scene_files import ScenePreflight
+        from eqa_nodes.runners.scene_files import ScenePreflight
 
         if (error := ScenePreflight(config.settings.memory.reads_simulator).state(scene).error) is not None:
             raise error

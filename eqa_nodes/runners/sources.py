@@ -15,12 +15,12 @@ from eqa_nodes.core.errors import BadPose, ConfigError, EqaError, StorageError
 from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.axes import transform_from_habitat
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.recordings.history import BagOptions
+from eqa_nodes.recordings.bags.history import BagOptions
+from eqa_nodes.recordings.bags.reader import is_bag
 from eqa_nodes.recordings.history_views import ViewSelection, check_history
-from eqa_nodes.recordings.reader import is_bag
-from eqa_nodes.recordings.rendered import PosedPath
 from eqa_nodes.runners.history import HistorySource, file_source, path_source, tour_source
 from eqa_nodes.runners.opening import selection_of
+from eqa_nodes.tours.rendered import PosedPath
 from sim_bridge.registry import simulator_of
 from sim_bridge.robots import ROBOTS
 
@@ -83,7 +83,7 @@ def source_finder(histories: Path | None, image: tuple[int, int] | None, selecti
         if path is not None:
             return _tried(lambda: rendered(path))
         if simulator_of(scene) == "house":
-            from eqa_nodes.recordings.tours import house_tour
+            from eqa_nodes.tours.tours import house_tour
 
             def toured() -> HistorySource:
                 tour = house_tour(scene)

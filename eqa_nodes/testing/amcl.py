@@ -23,13 +23,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profi
 
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.geometry import Pose2, Transform, compose, inverse, pose2_of, wrap
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS, TRANSFORMS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.spinning import spin
-from eqa_nodes.ros.tf_buffer import TfBuffer
 from eqa_nodes.testing.scripted_nav2 import serve_states
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS, TRANSFORMS
+from eqa_nodes.wire.transforms import TfBuffer
 
 UPDATE_MIN_D, UPDATE_MIN_A, TRANSFORM_TOLERANCE_S = 0.25, 0.2, 1.0  # defaults of nav2_amcl
 SCANS = 10  # that wait for a transform of odometry

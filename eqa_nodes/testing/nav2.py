@@ -26,13 +26,14 @@ from eqa_nodes.core.driving.planning import forbidden, plan
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2, pose2_of, wrap
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import ACTIONS, TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.spinning import spin
-from eqa_nodes.ros.tf_buffer import TfBuffer
 from eqa_nodes.testing.nav2_controller import NEAR_M, Controller, Failed
 from eqa_nodes.testing.scripted_nav2 import MANAGED, serve_cancels, serve_costmaps, serve_states
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import ACTIONS, TOPICS
+from eqa_nodes.wire.transforms import TfBuffer
 
 RADIUS_M, YAW_RAD = 0.18, 0.15
 LOST_S = 60.0  # without a transform of the robot the drive ends; wall clock

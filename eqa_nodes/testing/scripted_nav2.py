@@ -18,10 +18,10 @@ from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import CLEARING, SERVICES
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.spinning import spin
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import CLEARING, SERVICES
 
 WAIT_S = 60.0
 TF_ERROR = 9002  # of Nav2's navigator

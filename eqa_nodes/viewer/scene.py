@@ -17,10 +17,10 @@ from eqa_nodes.core.reconstruction.simplify import simplified
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.surfaces import Mesh
 from eqa_nodes.core.types.views import Frame, Keyframe
-from eqa_nodes.recordings.files import shrunk
 from eqa_nodes.viewer.boxes import Box, boxes_of, owners
 from eqa_nodes.viewer.looks import GLANCES, Glance, glance_of, times_seen
 from eqa_nodes.viewer.packing import differences, packed, quantised
+from eqa_nodes.wire.image_files import shrunk
 
 TRIANGLES = 150_000  # of a surface on a page
 PATH = 2000  # points of a path on a page

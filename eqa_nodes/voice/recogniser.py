@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from eqa_nodes.registry import RECOGNISERS
+from eqa_nodes.core.components import RECOGNISERS
 from eqa_nodes.voice.sound import Sound
 
 DEFAULT = "moonshine"

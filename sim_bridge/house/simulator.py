@@ -105,7 +105,7 @@ class HouseSimulator(Walker):
     @staticmethod
     def sample_questions(scene: str) -> tuple[str, ...]:
         """Return questions to try in a house, none for one of two storeys. Raises UnknownScene."""
-        from sim_bridge.house.dataset import questions_to_try
+        from sim_bridge.house.questions.dataset import questions_to_try
 
         name = _parsed(scene)
         return questions_to_try(name.seed) if name.storeys == 1 else ()

@@ -25,11 +25,11 @@ from launch_testing.asserts import assertExitCodes
 
 from eqa_nodes.cli.replaying import Watch
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
-from eqa_nodes.ros.graph import nodes_of
+from eqa_nodes.wire.graph import nodes_of
 from tests.fixtures.histories import walk
 from tests.fixtures.launched import WAIT_S
 from tests.fixtures.paths import ROOT

@@ -22,9 +22,9 @@ from rclpy.qos import ReliabilityPolicy
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.ros.client import RESET_S, GraphClient
-from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.wire.graph import TOPICS, nodes_of
 from tests.fixtures.launched import WAIT_S, Launched, launched
 
 NAMES = {"color": "/front/color", "depth": "/front/depth", "camera_info": "/front/info", "odom": "/wheel/odom"}

@@ -32,9 +32,9 @@ from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
-from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire.graph import TOPICS, nodes_of
 from tests.fixtures.launched import WAIT_S
 from tests.fixtures.paths import ROOT
 

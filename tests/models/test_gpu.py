@@ -16,9 +16,9 @@ import pytest
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.perception.detection import Detection
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.models import make_backend
 from eqa_nodes.perception import open_detector
-from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.perception.embedder import PictureEmbedder
 from tests.fixtures import tiny_detectors, tiny_models
 from tests.fixtures.frames import frame

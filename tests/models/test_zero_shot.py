@@ -12,10 +12,10 @@ import pytest
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig
+from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
-from eqa_nodes.perception.config import DetectorConfig
 from eqa_nodes.perception.embedder import PictureEmbedder
 from eqa_nodes.perception.loading import load
 from eqa_nodes.perception.zero_shot import _sentences, _spans, sentence

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor import machine
-from eqa_nodes.doctor.findings import Finding
 from sim_bridge.habitat import devices as habitat_devices
 
 

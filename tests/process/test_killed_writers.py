@@ -15,15 +15,15 @@ from mcap.reader import NonSeekingReader
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.recordings.history import read_history
-from eqa_nodes.recordings.recover import recover
+from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.recover import recover
 from tests.fixtures.paths import ROOT
 from tests.fixtures.synthetic_run import plain
 
 _KILLED = """
 import sys, time
 from pathlib import Path
-from eqa_nodes.recordings.writer import BagWriter
+from eqa_nodes.recordings.bags.writer import BagWriter
 from tests.fixtures.bags import FRAME_TOPICS, Cdr, record_frames, topics_of
 writer = BagWriter(Path(sys.argv[1]), topics_of(*FRAME_TOPICS))
 record_frames(Cdr(), writer, 10)

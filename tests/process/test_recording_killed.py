@@ -21,10 +21,10 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.recording import BagRecording, Listener
+from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.options import RecordingConfig
-from eqa_nodes.recordings.recording import BagRecording, Listener
-from eqa_nodes.recordings.recover import recover
 from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, needs_messages, record_frames, topics_of
 from tests.fixtures.frames import frame
 
@@ -147,7 +147,7 @@ def test_a_full_disk_ends_the_bag_by_name(tmp_path: Path, config: RecordingConfi
     child.join(10.0)
     assert "could not be written" in reports[-1]
     whole = "the bag ends with what was flushed" in reports[-1]  # else not even an end of 50 bytes had room
-    assert whole or f"then run `python -m eqa_nodes.recordings.recover {tmp_path / 'bag'}`" in reports[-1]
+    assert whole or f"then run `python -m eqa_nodes.recordings.bags.recover {tmp_path / 'bag'}`" in reports[-1]
     last = max(report for report in reports if isinstance(report, int)) // SECOND
     if whole:
         _others_agree(tmp_path / "bag")

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.export import FrameMessages, write_bag
+from eqa_nodes.recordings.bags.export import FrameMessages, write_bag
+from eqa_nodes.recordings.bags.reader import Bag, Recorded
+from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.reader import Bag, Recorded
-from eqa_nodes.recordings.writer import BagTopic, BagWriter
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.frames import frame
 from tests.fixtures.histories import walk
 from tests.fixtures.paths import ROOT
@@ -31,7 +31,7 @@ READER = """
 import resource, sys
 from pathlib import Path
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.reader import Bag, Recorded
+from eqa_nodes.recordings.bags.reader import Bag, Recorded
 history = open_history(Path(sys.argv[1]))
 next(iter(history))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -26,7 +26,7 @@ INSIDE = """
 import json, sys
 from importlib import metadata, resources
 import eqa_nodes
-from eqa_nodes.registry import HISTORIES
+from eqa_nodes.core.components import HISTORIES
 print(json.dumps({"file": eqa_nodes.__file__, "version": metadata.version("eqa-nodes"), "prefix": sys.prefix,
                   "page": len(resources.files("eqa_nodes.console").joinpath("page/index.html").read_text()),
                   "histories": [f"{name}: {HISTORIES.traits(name).looks_like}" for name in HISTORIES]}))

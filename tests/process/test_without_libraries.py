@@ -14,14 +14,15 @@ from tests.fixtures.paths import ROOT
 
 def test_reading_needs_no_ros() -> None:
     code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
-            "from eqa_nodes.recordings import history, recover, rgbd_folder, trace")
+            "from eqa_nodes.recordings.bags import history, recover, trace")
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
 def test_histories_need_no_ros() -> None:
     code = ("import sys; sys.modules.update(dict.fromkeys(('rclpy', 'std_msgs', 'sensor_msgs', 'eqa_interfaces'))); "
-            "import eqa_nodes.recordings.histories, eqa_nodes.recordings.openeqa_folder, eqa_nodes.recordings.scannet, "
-            "eqa_nodes.recordings.agent_state, eqa_nodes.recordings.export, eqa_nodes.cli.history")
+            "import eqa_nodes.recordings.histories, eqa_nodes.recordings.formats.openeqa_folder, "
+            "eqa_nodes.recordings.formats.scannet, eqa_nodes.recordings.formats.agent_state, "
+            "eqa_nodes.recordings.bags.export, eqa_nodes.cli.history")
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
@@ -52,7 +53,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(library: str, e
 
 
 def test_listing_names_imports_no_component() -> None:
-    code = ("import sys, eqa_nodes.registry as r; print([len(x) for x in (r.POLICIES, r.ANSWERERS, r.READERS, "
+    code = ("import sys, eqa_nodes.core.components as r; print([len(x) for x in (r.POLICIES, r.ANSWERERS, r.READERS, "
             "r.JUDGES, r.SIMULATORS, r.DETECTORS, r.BACKENDS, r.EMBEDDERS)], "
             "{'numpy', 'torch'} & set(sys.modules))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -12,7 +12,7 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.serialization import serialize_message
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes.recordings.writer import BagTopic, BagWriter
+from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter
 
 
 def test_rclpy_bytes_are_recorded_as_they_are(tmp_path: Path) -> None:

@@ -21,17 +21,18 @@ from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import BadFrame, ConfigError, ErrorCode
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.arrays import ArraysHistory
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
-from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
-from eqa_nodes.registry import ANSWERERS, answerers
+from eqa_nodes.runners import answerers
 from eqa_nodes.runners.function import ActiveFunctionRunner, EmFunctionRunner, load_function
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.testing.talkative import talkative
+from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures import own_agents

@@ -17,7 +17,7 @@ import pytest
 
 import eqa_nodes
 from eqa_nodes.launching import PROGRAMS
-from eqa_nodes.ros.graph import NODES
+from eqa_nodes.wire.graph import NODES
 from tests.fixtures.paths import ROOT
 
 INTERFACES = ROOT / "ros2_ws" / "src" / "eqa_interfaces"
@@ -97,7 +97,7 @@ def test_package_xml_is_as_a_release_tool_wants_it(file: Path) -> None:
 
 
 def test_interfaces_of_the_graph_are_declared_in_both_worlds(setup_cfg: configparser.ConfigParser) -> None:
-    from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
+    from eqa_nodes.wire.graph import ACTIONS, SERVICES, TOPICS
 
     packages = {port.type.split("/")[0] for table in (TOPICS, SERVICES, ACTIONS) for port in table.values()}
     assert packages <= depends(ROOT / "package.xml")
@@ -171,9 +171,9 @@ SIMULATORS = ("sim_bridge.habitat", "sim_bridge.house", "sim_bridge.mesh", "sim_
 LAYERS = {
     "eqa_nodes/core": ("eqa_nodes.core",),
     "sim_bridge": ("sim_bridge", "eqa_nodes.core"),
-    "sim_bridge/bridge_localised.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros"),
-    "sim_bridge/bridge_node.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
-    "sim_bridge/bridge_velocities.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
+    "eqa_nodes/nodes/bridge_localised.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros"),
+    "eqa_nodes/nodes/bridge.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
+    "eqa_nodes/nodes/bridge_velocities.py": ("sim_bridge", "eqa_nodes.core", "eqa_nodes.ros", "eqa_nodes.config"),
 }
 
 

@@ -17,7 +17,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from benchmarks.chaos.cases import CASES, NEXT
 from benchmarks.chaos.fleet import Drilled
 from benchmarks.chaos.world import World
-from eqa_nodes.testing.faults import Faults
+from eqa_nodes.ros.faults import Faults
 
 STEPS_S = (3600.0, -7200.0, 86400.0 * 400, 0.0)  # beside the true time, one after the other; the last sets it right
 AT = 4  # observations after which the clock is set

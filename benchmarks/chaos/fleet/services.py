@@ -17,7 +17,7 @@ from benchmarks.chaos.world import World
 from eqa_nodes.config import SHARED
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.testing.faults import Faults
+from eqa_nodes.ros.faults import Faults
 
 CALL_S, MODEL_S = 12.0, 15.0  # deadlines of calls in this graph: the drill waits for each of them
 PROMPT_S = 90.0  # longer than without the loss: the deadlines, and the waits that may follow each other

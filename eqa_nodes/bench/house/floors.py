@@ -8,7 +8,7 @@ import numpy as np
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
-from sim_bridge.house.dataset import SPLITS
+from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.floors import FloorsQuestion, FloorStart, floors_questions
 
 SAME, OTHER = "same", "other"  # metadata "floor": whether an episode begins on the floor of the answer

@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
+from eqa_nodes.bench.embodied.graph import GraphPose, NavigationGraph
+from eqa_nodes.bench.embodied.predicates import LOOKED_AT, NEAR_M
+from eqa_nodes.bench.embodied.tasks import GraphPoint, Task
+from eqa_nodes.bench.embodied.world import CAMERA
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.embodied.graph import GraphPose, NavigationGraph
-from eqa_nodes.embodied.predicates import LOOKED_AT, NEAR_M
-from eqa_nodes.embodied.tasks import GraphPoint, Task
-from eqa_nodes.embodied.world import CAMERA
 from sim_bridge.house.handling import REACH_M, Manipulator
 from sim_bridge.house.scene import House, HouseObject, Room
 from sim_bridge.house.simulator import HouseWorld

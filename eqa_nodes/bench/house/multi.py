@@ -6,7 +6,7 @@ import numpy as np
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
-from sim_bridge.house.dataset import SPLITS
+from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_target_questions
 
 

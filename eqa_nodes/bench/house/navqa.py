@@ -14,10 +14,10 @@ import numpy as np
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
-from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
+from eqa_nodes.tours.tours import house_tour, pixels_by_frame
 from sim_bridge.house.catalogue import KINDS
-from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.questions import lexicon
+from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.facts import HouseFacts, article
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.scene import HouseObject

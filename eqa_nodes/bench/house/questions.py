@@ -8,8 +8,8 @@ from itertools import islice
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.recordings.tours import house_tour, most_pixels
-from sim_bridge.house.dataset import CATEGORIES, HouseQuestion, house_questions
+from eqa_nodes.tours.tours import house_tour, most_pixels
+from sim_bridge.house.questions.dataset import CATEGORIES, HouseQuestion, house_questions
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 
 FEWEST_HOUSES = 3  # Even a few questions come from at least this many houses.

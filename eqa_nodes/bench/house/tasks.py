@@ -14,15 +14,15 @@ from itertools import islice
 
 import numpy as np
 
+from eqa_nodes.bench.embodied.agents import ScriptedAgent
+from eqa_nodes.bench.embodied.loop import run_task
+from eqa_nodes.bench.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Task
+from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
 from eqa_nodes.bench.house.graph import Plan, Planner, graph_of
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.embodied.agents import ScriptedAgent
-from eqa_nodes.embodied.loop import run_task
-from eqa_nodes.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Task
-from eqa_nodes.embodied.world import CAMERA, SimulatedWorld
-from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
 from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, perception, places
+from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.simulator import world

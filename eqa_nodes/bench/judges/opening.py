@@ -7,11 +7,11 @@ from collections.abc import Callable
 from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.judges.official import find_scorer, open_official
 from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.core.components import JUDGES
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Backend
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.registry import JUDGES
 
 
 def open_judge(name: str = "offline", options: JudgeOptions | None = None,

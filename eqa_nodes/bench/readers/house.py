@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from eqa_nodes.bench.embodied.tasks import sample_of
 from eqa_nodes.bench.house.floors import house_floors
 from eqa_nodes.bench.house.measure import house_measure
 from eqa_nodes.bench.house.multi import house_multi
@@ -14,7 +15,6 @@ from eqa_nodes.bench.house.text import house_text
 from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
 from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.core.traits import ReaderTraits
-from eqa_nodes.embodied.tasks import sample_of
 
 PEOPLE = 3  # in each house of `house-people`
 

@@ -25,7 +25,7 @@ from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.traits import ReaderTraits
-from eqa_nodes.recordings.coda import read_poses
+from eqa_nodes.recordings.formats.coda import read_poses
 
 SEQUENCES = ("0", "3", "4", "6", "16", "21", "22")
 KINDS = {"position": "position", "time": "time", "duration": "duration", "binary": "yes-no", "text": "text"}

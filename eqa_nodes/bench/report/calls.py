@@ -17,7 +17,7 @@ from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, WeighedOption
 from eqa_nodes.core.types.trace import Destination, EpisodeTrace, destinations
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.files import decode_image
+from eqa_nodes.wire.image_files import decode_image
 
 THUMB_PX, _QUALITY = 200, 76  # on a smaller picture numbers are larger
 MOST = 6  # pictures shown of a call; one that judges views has more

@@ -23,8 +23,8 @@ from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.animation import check_kind, write_animation
-from eqa_nodes.recordings.files import decode_image
+from eqa_nodes.media.animation import check_kind, write_animation
+from eqa_nodes.wire.image_files import decode_image
 
 MOST_BYTES = 6_000_000  # what chats and issue trackers take
 _FRAMES = 48  # of the way; the decisions are always among them

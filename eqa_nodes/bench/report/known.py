@@ -15,7 +15,7 @@ from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.moments import VIEW_PX
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.wire.image_files import shrunk
 
 _NEAR_M, _NEAR_RAD = 0.6, 0.5  # a remembered view from so near shows what the robot saw
 

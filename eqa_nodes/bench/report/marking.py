@@ -19,7 +19,7 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps, write_bytes
 from eqa_nodes.core.storage.names import inside
-from eqa_nodes.recordings.files import shrunk
+from eqa_nodes.wire.image_files import shrunk
 
 PAGE = "mark.html"
 _PICTURES, _PICTURE_PX = 3, 640

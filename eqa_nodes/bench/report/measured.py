@@ -16,7 +16,7 @@ from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.measures import Measure, measures_of
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.files import decode_image
+from eqa_nodes.wire.image_files import decode_image
 
 _LINE, _DARK = (255, 214, 10), (17, 24, 39)
 _PIECES = 200  # of a line, to find the part of it that a view shows

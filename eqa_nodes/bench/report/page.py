@@ -36,8 +36,8 @@ from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.files import shrunk
 from eqa_nodes.viewer.files import page_script, page_style
+from eqa_nodes.wire.image_files import shrunk
 
 REPORT = "report.html"
 PAGES = "report"  # folder of episodes' pages and their images

@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.measures import points_of
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.recordings.files import decode_image
+from eqa_nodes.wire.image_files import decode_image
 
 _RING, _DARK = (245, 158, 11), (17, 24, 39)
 _RADIUS, _WIDTH = 1 / 18, 1 / 110  # of the image's shorter side

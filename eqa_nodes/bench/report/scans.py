@@ -16,7 +16,7 @@ from eqa_nodes.core.storage.names import inside
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe
-from eqa_nodes.recordings.files import decode_image
+from eqa_nodes.wire.image_files import decode_image
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.predictions import Prediction
@@ -69,7 +69,7 @@ def _source(run: Path, prediction: Prediction,
     from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 
     if prediction.bag:
-        from eqa_nodes.recordings.history import read_history
+        from eqa_nodes.recordings.bags.history import read_history
 
         fine = ReconstructionConfig(voxel_m=0.03, truncation_m=0.12)
         return "the episode's bag", read_history(inside(run, prediction.bag)), fine

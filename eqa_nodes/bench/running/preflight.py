@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.samples import ACTIVE, Sample, history_of
 from eqa_nodes.config.run import RunConfig
+from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.types.inquiries import GO
-from sim_bridge.registry import SIMULATORS, has_simulator
+from sim_bridge.registry import has_simulator
 
 Check = Callable[[], object]  # raises EqaError
 

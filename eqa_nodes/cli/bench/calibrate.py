@@ -12,7 +12,7 @@ from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.limits import whole
 from eqa_nodes.cli.options import FOLDER, option
-from eqa_nodes.registry import DEFAULT_ANSWERER, DEFAULT_POLICY
+from eqa_nodes.core.components import DEFAULT_ANSWERER, DEFAULT_POLICY
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm, Trial
@@ -85,8 +85,8 @@ class Calibrate:
         from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
         from eqa_nodes.core.agent.config import AgentConfig
         from eqa_nodes.core.agent.stopping import load_calibration, make_stop
+        from eqa_nodes.core.components import ANSWERERS
         from eqa_nodes.core.errors import ConfigError
-        from eqa_nodes.registry import ANSWERERS
 
         calibration, risks = load_calibration(self.check), (0.0, *self.risk)
         if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in self.risk):

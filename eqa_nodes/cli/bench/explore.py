@@ -10,7 +10,7 @@ from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
 from eqa_nodes.cli.limits import whole_or_none
 from eqa_nodes.cli.options import FOLDER, flag, option
-from eqa_nodes.registry import DEFAULT_ANSWERER, POLICIES
+from eqa_nodes.core.components import DEFAULT_ANSWERER, POLICIES
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm
@@ -76,8 +76,8 @@ class Explore:
         """Return name and noise of every arm: all under the first noise, some under each. Raises ConfigError."""
         from eqa_nodes.bench.running.explore import ABLATIONS
         from eqa_nodes.cli.bench.trials import asks_model
+        from eqa_nodes.core.components import AGENTS, POLICIES
         from eqa_nodes.core.errors import ConfigError, unknown
-        from eqa_nodes.registry import AGENTS, POLICIES
 
         first = [*self.policies, *(ABLATIONS if self.ablations else ())]
         for name in (*first, *self.noisy):
@@ -92,8 +92,8 @@ class Explore:
         from eqa_nodes.bench.running.trials import Arm
         from eqa_nodes.cli.bench.trials import chain_of
         from eqa_nodes.config.files import read_file
-        from eqa_nodes.registry import AGENTS, POLICIES
-        from eqa_nodes.registry.agents import agent_of, agent_parameters
+        from eqa_nodes.config.named_agents import agent_of, agent_parameters
+        from eqa_nodes.core.components import AGENTS, POLICIES
 
         explorer = {"policy": WHOLE, **ABLATIONS[name]} if name in ABLATIONS else {"policy": name}
         chosen: Parameters = {"explorer": explorer}

@@ -63,10 +63,10 @@ class Human:
 
         from eqa_nodes.bench.datasets import select
         from eqa_nodes.bench.running.runner import run_benchmark
-        from eqa_nodes.bench.running.scene_files import ScenePreflight
         from eqa_nodes.bench.samples import opened_by
         from eqa_nodes.cli.paths import run_folder
         from eqa_nodes.console import check_server
+        from eqa_nodes.runners.scene_files import ScenePreflight
 
         check_server()
         from eqa_nodes.console.human.desk import Desk

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eqa_nodes.bench.perception import KindScore
     from eqa_nodes.core.perception.tracking import Perceiver
-    from eqa_nodes.recordings.tours import TourHistory
+    from eqa_nodes.tours.tours import TourHistory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class Perception:
 
 def _tour(scene: str, image: str) -> TourHistory:
     from eqa_nodes.config.run import with_image
-    from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
+    from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 
     tour = plan_tour(scene, RECIPES["openeqa"])
     return TourHistory(replace(tour, robot=with_image(tour.robot, image)))

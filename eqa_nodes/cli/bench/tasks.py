@@ -87,7 +87,7 @@ class Tasks:
             return select(self.dataset, self.questions, folder=self.data, split=self.split, seed=self.seed, task=TASKS)
 
     def _write(self, console: Console, samples: list[Sample], folder: Path) -> int:
-        from eqa_nodes.embodied.tasks import task_in, write_tasks
+        from eqa_nodes.bench.embodied.tasks import task_in, write_tasks
 
         write_tasks(folder, [task_in(sample) for sample in samples])
         console.print(f"{len(samples)} tasks: {folder / 'tasks' / 'tasks.json'}", soft_wrap=True)
@@ -111,15 +111,15 @@ class Tasks:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
+        from eqa_nodes.bench.embodied.agents import make_agent
+        from eqa_nodes.bench.embodied.runner import TaskRunner
+        from eqa_nodes.bench.embodied.tasks import check_doable
+        from eqa_nodes.bench.embodied.world import SimulatedWorld
         from eqa_nodes.bench.running.runner import run_benchmark
-        from eqa_nodes.bench.running.scene_files import ScenePreflight
         from eqa_nodes.bench.samples import TASKS
         from eqa_nodes.cli.printing import shown
-        from eqa_nodes.embodied.agents import make_agent
-        from eqa_nodes.embodied.runner import TaskRunner
-        from eqa_nodes.embodied.tasks import check_doable
-        from eqa_nodes.embodied.world import SimulatedWorld
         from eqa_nodes.models.config import named_model
+        from eqa_nodes.runners.scene_files import ScenePreflight
 
         samples, model, scenes = selection.samples, self.model.config(), ScenePreflight()
         agent, world = make_agent(self.agent, model), SimulatedWorld()

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from eqa_nodes.core.agent.assessments import ViewAssessments
-from eqa_nodes.core.agent.background import background_task
 from eqa_nodes.core.agent.bounds import Bounds
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.legs import Legs
 from eqa_nodes.core.agent.progress import ProgressReport
+from eqa_nodes.core.background import background_task
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision, NavCode, NavResult

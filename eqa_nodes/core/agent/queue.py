@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from eqa_nodes.core.agent.agent import Agent, Progress
-from eqa_nodes.core.agent.background import background_task
 from eqa_nodes.core.agent.cost import MeteredAnswerer
 from eqa_nodes.core.agent.waiting import Waiting
+from eqa_nodes.core.background import background_task
 from eqa_nodes.core.episode import Episode
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
 from eqa_nodes.core.types.questions import Answer, Question

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from eqa_nodes.core.components import EMBEDDERS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.garbage import exempt_loaded
-from eqa_nodes.core.registry import EMBEDDERS
 from eqa_nodes.core.traits import Traits
 
 DEFAULT = "wordllama"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from eqa_nodes.core.answerers.places import places_of
 from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory import rows
@@ -26,6 +25,7 @@ from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.texts import Texts, unread
+from eqa_nodes.core.perception.floor_points import places_of
 from eqa_nodes.core.perception.instances import caption_of, instances, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.geometry import Transform, compose

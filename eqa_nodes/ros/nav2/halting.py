@@ -11,8 +11,8 @@ from typing import Any
 from action_msgs.srv import CancelGoal
 
 from eqa_nodes.core.driving.commander import Halted
-from eqa_nodes.ros.graph import GOAL_SENDERS, MOVERS, SERVICES
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.wire.graph import GOAL_SENDERS, MOVERS, SERVICES
 
 CONTROLLER = "follow_path"  # the action of who follows paths
 ASK_S = 0.02  # between two looks at whose answer has come

@@ -9,9 +9,9 @@ from typing import Any
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import ACTIONS
 
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 _KEPT = 64  # of our own goals

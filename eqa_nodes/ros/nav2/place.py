@@ -12,10 +12,10 @@ from eqa_nodes.core.driving.odometer import Odometer
 from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
-from eqa_nodes.ros import messages
 from eqa_nodes.ros.base_pose import BasePoseListener
-from eqa_nodes.ros.graph import TOPICS, UNSTAMPED
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS, UNSTAMPED
 
 COMMANDED_S = 0.5  # an older command has ended: bases stop by themselves
 

@@ -13,10 +13,11 @@ from nav2_msgs.msg import CostmapFilterInfo
 from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import CLEARING, MANAGED, SERVICES, TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import CLEARING, MANAGED, SERVICES, TOPICS
 
 ASK_S = 0.02  # between two looks at whose answer has come
 KEEP_OUT = 0  # type of a CostmapFilterInfo: keep-out zones and preferred lanes

@@ -13,11 +13,11 @@ from builtin_interfaces.msg import Duration
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros.actions import ReliableActionClient
-from eqa_nodes.ros.graph import ACTIONS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2.tasks import Presence, TaskCommander
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id
+from eqa_nodes.wire.graph import ACTIONS
 
 STATES = {GoalStatus.STATUS_SUCCEEDED: TaskState.SUCCEEDED, GoalStatus.STATUS_CANCELED: TaskState.CANCELED}
 

@@ -23,13 +23,14 @@ from tf2_msgs.msg import TFMessage
 from eqa_nodes.core.errors import BadFrame, ErrorCode
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.nodes.bridge import BridgeNode
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.tf_buffer import TfBuffer
 from eqa_nodes.testing.waiting import WAIT_S, until
-from sim_bridge.bridge_node import BridgeNode
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
+from eqa_nodes.wire.transforms import TfBuffer
 
 SMALL = {"robot__camera__width": 32, "robot__camera__height": 24}
 

@@ -18,16 +18,17 @@ from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.nodes.bridge_localised import PATIENCE_S, UNLOCALISED
 from eqa_nodes.nodes.mapper import MapperNode
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.frames import EARLY
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.amcl import Amcl
 from eqa_nodes.testing.waiting import holds, until
-from sim_bridge.bridge_localised import PATIENCE_S, UNLOCALISED
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.frame_assembler import EARLY
+from eqa_nodes.wire.graph import TOPICS
 from tests.ros.nodes.test_bridge_velocities import START, WAIT_S, Driver
 
 FOREVER_S = 20 * WAIT_S  # a test that waits for it as long fails

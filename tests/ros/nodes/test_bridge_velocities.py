@@ -28,15 +28,16 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, LaserScan, PointCloud2
 from tf2_msgs.msg import TFMessage
 
+from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.nodes.bridge import BridgeNode
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.tf_buffer import NoTransform, TfBuffer
-from sim_bridge.bridge_node import BridgeNode
-from sim_bridge.registry import SIMULATORS
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
+from eqa_nodes.wire.transforms import NoTransform, TfBuffer
 
 WAIT_S = 60.0
 SMALL = {"robot__camera__width": 64, "robot__camera__height": 48}

@@ -23,10 +23,11 @@ from eqa_nodes.core.types.geometry import compose
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.nodes.memory import MemoryNode
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.camera_robot import BEGIN_NS, STEP_NS, CameraRobot, Feed, expected
 from tests.fixtures.house_views import BACK, MOUNT, PATH, shots
 

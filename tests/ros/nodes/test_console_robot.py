@@ -17,8 +17,8 @@ from eqa_nodes.console.robot import RosRobot
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
+from eqa_nodes.wire.graph import TOPICS
 
 WAIT_S = 60.0
 USUAL, OWN = TfConfig(), TfConfig("r1/map", "r1/odom", "r1/base")

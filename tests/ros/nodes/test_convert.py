@@ -17,8 +17,9 @@ from rclpy.serialization import deserialize_message, serialize_message
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.runners.in_process import through_message
+from eqa_nodes.wire import messages
 
 number = st.floats(-1e6, 1e6)
 stamp = st.integers(0, 2**31 * 10**9 - 1)

@@ -19,10 +19,10 @@ from eqa_nodes.core.types.questions import Question
 from eqa_nodes.nodes.answerer import AnswererNode
 from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.ros import convert, diagnostics
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import REASONS
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.wire.graph import TOPICS
 
 WAIT_S = 40.0
 PERIOD_S, WINDOW_S = 0.25, 1.5  # in these tests, so that nobody waits for the real ones

@@ -19,7 +19,7 @@ import pytest
 from eqa_nodes.cli import main
 from eqa_nodes.cli.doctor import node_of
 from eqa_nodes.core.camera.config import CameraConfig
-from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
 from tests.fixtures.camera_robot import CameraRobot, Feed
 from tests.fixtures.house_views import PATH

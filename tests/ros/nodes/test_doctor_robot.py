@@ -26,14 +26,14 @@ from std_msgs.msg import Header
 from eqa_nodes.cli import main
 from eqa_nodes.config.profiles import profile
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.doctor.findings import Finding
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
+from eqa_nodes.nodes.bridge import BridgeNode
 from eqa_nodes.ros.environment import free_domain, ros_environment
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.robot import COLOR, DEPTH, INFO, ODOM
-from sim_bridge.bridge_node import BridgeNode
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.paths import ROOT
 
 REMAP = {"color": COLOR, "depth": DEPTH, "camera_info": INFO, "odom": ODOM}

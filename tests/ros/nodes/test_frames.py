@@ -23,8 +23,8 @@ from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.frames import EARLY, PENDING, FrameAssembler
-from eqa_nodes.ros.tf_buffer import TfBuffer
+from eqa_nodes.wire.frame_assembler import EARLY, PENDING, FrameAssembler
+from eqa_nodes.wire.transforms import TfBuffer
 
 K = Intrinsics(8, 6, 4.0, 4.0, 4.0, 3.0)
 SECOND = 1_000_000_000

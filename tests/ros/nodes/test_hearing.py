@@ -26,11 +26,11 @@ from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.nodes.navigator import NavigatorNode
 from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.ros.diagnostics import Diagnostics
-from eqa_nodes.ros.graph import CAMERA_TOPICS, FOREIGN, TOPICS
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.subscriptions import INFORMS, OfferedQos
 from eqa_nodes.testing.waiting import holds
+from eqa_nodes.wire.graph import CAMERA_TOPICS, FOREIGN, TOPICS
 
 OFFERS = [OfferedQos(reliable, latched) for reliable in (True, False) for latched in (True, False)]
 

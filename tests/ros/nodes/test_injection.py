@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.testing.faults import Faults, Injection
+from eqa_nodes.ros.faults import Faults, Injection
 
 
 class _Node:

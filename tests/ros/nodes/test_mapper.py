@@ -20,11 +20,12 @@ from eqa_nodes.core.types.floor import Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.nodes.mapper import MapperNode
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S, until
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.frames import frame
 
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)

@@ -20,12 +20,13 @@ from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, S
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.nodes.explorer import ExplorerNode
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.markers import SHOWN, decision_markers, semantic_map
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 
 SECOND = 1_000_000_000
 FRONTIERS = (Frontier(2.0, 0.0, 0.0, 1.0), Frontier(-2.0, 0.0, 3.1, 0.6))

@@ -16,10 +16,10 @@ from tf2_msgs.msg import TFMessage
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.recordings import cdr
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.frames import PENDING
 from eqa_nodes.ros.masking import Masking
+from eqa_nodes.wire import cdr
+from eqa_nodes.wire.frame_assembler import PENDING
 
 K = Intrinsics(8, 6, 4.0, 4.0, 4.0, 3.0)
 SECOND = 1_000_000_000

@@ -21,13 +21,14 @@ from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.nodes.replay import ReplayNode
-from eqa_nodes.recordings.trace import trace_of
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.recordings.bags.trace import trace_of
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.observation import Observations
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S, holds, until
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.histories import walk
 
 UNWAIT_S = 0.5

@@ -26,11 +26,12 @@ from eqa_nodes.core.driving.commander import TaskEnd, TaskState
 from eqa_nodes.core.types.floor import GridMap, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import MANAGED, SERVICES
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.nav2.wire import WireTask, end_of
 from eqa_nodes.ros.sros2 import policy
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import MANAGED, SERVICES
 from tests.fixtures.policy_rules import allowed
 from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
 from tests.ros.nodes.test_security_endpoints import opened, unused

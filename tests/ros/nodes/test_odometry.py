@@ -22,10 +22,10 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.nodes.agent import AgentNode
 from eqa_nodes.nodes.nav2_navigator import Nav2NavigatorNode
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.nav2.place import RobotPlace
 from eqa_nodes.testing.waiting import WAIT_S, holds, until
+from eqa_nodes.wire.graph import TOPICS
 
 SECOND = 1_000_000_000
 CORRECTION = Pose2(10.0, 0.0, math.pi / 2)  # of odom in the map, as a localisation gives it

@@ -229,19 +229,20 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
         return shows(node, name, patch)
     config = node.config
     if name == "scan.frame_m" or name.startswith("senses."):
-        patch.setattr("sim_bridge.bridge_velocities.Senses", (lambda *_: None) if name == "scan.frame_m" else catch)
-        patch.setattr("sim_bridge.bridge_velocities.base_from_scan", catch)
-        patch.setattr("sim_bridge.bridge_velocities.taking", lambda simulator: simulator)
+        patch.setattr("eqa_nodes.nodes.bridge_velocities.Senses",
+                      (lambda *_: None) if name == "scan.frame_m" else catch)
+        patch.setattr("eqa_nodes.nodes.bridge_velocities.base_from_scan", catch)
+        patch.setattr("eqa_nodes.nodes.bridge_velocities.taking", lambda simulator: simulator)
         first = Bag(frame=Bag(stamp_ns=1, map_from_base=None, base_from_camera=None))
         told = caught(lambda: drive.begin(None, first, 0, 0))[0]
         return told[1] if name == "scan.frame_m" else at(told[0], name.removeprefix("senses."))
     if name.startswith("scan."):
-        patch.setattr("sim_bridge.bridge_velocities.scan_of", catch)
+        patch.setattr("eqa_nodes.nodes.bridge_velocities.scan_of", catch)
         frame = Bag(depth_m=None, intrinsics=None, base_from_camera=None)
         return at(caught(lambda: drive._scan(Bag(frame=frame)))[0][3], name.removeprefix("scan."))
     steps: list[float] = []
     waits: list[float] = []
-    patch.setattr("sim_bridge.bridge_velocities.time", Bag(monotonic=lambda: 0.0))
+    patch.setattr("eqa_nodes.nodes.bridge_velocities.time", Bag(monotonic=lambda: 0.0))
     patch.setattr(drive, "_advance", lambda world, seconds: steps.append(seconds))
     patch.setattr(drive, "_look", catch)
     drive._announced.set()

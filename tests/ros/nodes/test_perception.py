@@ -24,11 +24,12 @@ from eqa_nodes.nodes import perception
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.perception import PerceptionNode
 from eqa_nodes.perception.scripted import ScriptedDetector
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.frames import frame
 
 SECOND = 1_000_000_000

@@ -22,11 +22,12 @@ from eqa_nodes.core.errors import MissingExtra
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes.reconstructor import ReconstructorNode
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import WAIT_S
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures import frames
 
 pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")

@@ -24,15 +24,16 @@ from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
-from eqa_nodes.recordings.history import read_history
-from eqa_nodes.recordings.reader import open_bag
-from eqa_nodes.recordings.recording import BagRecording
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.reader import open_bag
+from eqa_nodes.recordings.bags.recording import BagRecording
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import rules_of
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
 SECOND = 1_000_000_000

@@ -17,11 +17,11 @@ from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.nodes.recorder import RecorderNode
-from eqa_nodes.recordings.history import BagOptions, read_history
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS
+from eqa_nodes.recordings.bags.history import BagOptions, read_history
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.camera_robot import BEGIN_NS, CameraRobot, Feed
 from tests.fixtures.house_views import shots
 

@@ -21,11 +21,11 @@ from rosbags.highlevel import AnyReader
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import WARN
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire.graph import TOPICS
 from tests.ros.nodes.test_recorder import no_room_once
 
 K = Intrinsics(16, 12, 8.0, 8.0, 8.0, 6.0)

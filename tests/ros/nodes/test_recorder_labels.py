@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.history import read_history
 from tests.ros.nodes.test_recorder import SECOND
 from tests.ros.nodes.test_recorder_privacy import TABLE, Labelled
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.recordings import cdr
-from eqa_nodes.recordings.history import read_history
-from eqa_nodes.ros import convert, messages
-from eqa_nodes.ros.graph import LABELS, TOPICS
+from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
+from eqa_nodes.wire import cdr, messages
+from eqa_nodes.wire.graph import LABELS, TOPICS
 from tests.ros.nodes.test_recorder import DEPTH, RGB, SECOND, Camera, _on_disk, no_room_once
 
 SECRET = np.s_[8:24, 16:48]  # rows and columns that the masks below cover
@@ -133,7 +133,7 @@ def test_without_privacy_no_image_is_decoded(ros: Any, tmp_path: Path, monkeypat
         raise AssertionError("an image was decoded")
 
     monkeypatch.setattr(cdr, "decoded", decode)
-    monkeypatch.setattr("eqa_nodes.recordings.compress.decoded", decode)
+    monkeypatch.setattr("eqa_nodes.recordings.bags.compress.decoded", decode)
     monkeypatch.setattr("eqa_nodes.ros.masking.decoded", decode)
     camera = Camera(ros, tmp_path)
     raw = [s for s in camera.recorder.subscriptions if s.topic_name in ("/camera/color/image_raw",

@@ -20,11 +20,11 @@ from std_msgs.msg import Header
 
 from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.ros.graph import ACTIONS, SERVICES, TOPICS
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import NodeRestarted, NodeStarts, Remotes, Sent
 from eqa_nodes.ros.run import announcement
 from eqa_nodes.testing.waiting import holds
+from eqa_nodes.wire.graph import ACTIONS, SERVICES, TOPICS
 
 
 def test_a_goal_that_does_not_end_when_it_is_called_off_is_given_up(ros: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,13 +25,13 @@ from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.nodes import replay
 from eqa_nodes.nodes.replay import Reel, ReplayNode
+from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.episode_history import RecordedHistory
-from eqa_nodes.recordings.export import write_bag
-from eqa_nodes.ros import messages
-from eqa_nodes.ros.graph import TOPICS
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS
 from tests.fixtures.histories import walk
 
 COUNT = 6

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.ros.graph import CAMERA_TOPICS, TOPICS
 from eqa_nodes.ros.sros2 import policy
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import holds
+from eqa_nodes.wire.graph import CAMERA_TOPICS, TOPICS
 from tests.fixtures.policy_rules import Wires, allowed
 from tests.ros.system.test_lockstep import parameters
 

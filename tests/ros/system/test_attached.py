@@ -28,11 +28,11 @@ from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.ros.environment import free_domain, ros_environment
-from eqa_nodes.ros.graph import OBSERVERS, TOPICS, nodes_of, own_world
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.runners import attached
 from eqa_nodes.runners.attached import AttachedRunner, attached_config
 from eqa_nodes.runners.opening import open_runner
+from eqa_nodes.wire.graph import OBSERVERS, TOPICS, nodes_of, own_world
 
 LIMITS = Limits(steps=40)
 OWN = RunConfig(policy="frontier", image="160x120", limits=LIMITS)

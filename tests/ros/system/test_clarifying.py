@@ -60,7 +60,7 @@ def test_rooms_of_memory_are_the_options_and_the_reply_is_what_is_answered(tmp_p
 
 
 def _remembered(runner: GraphRunner) -> list[object]:
-    from eqa_nodes.ros import messages
+    from eqa_nodes.wire import messages
 
     found = runner.client.services["recall"].call(WAIT_S, limit=200)
     return [messages.keyframe_of(view) for view in found.keyframes]

@@ -13,7 +13,7 @@ import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.cli import main
-from eqa_nodes.recordings.history import read_history
+from eqa_nodes.recordings.bags.history import read_history
 
 SMALL = ["--image", "160x120", "--max-steps", "30"]
 

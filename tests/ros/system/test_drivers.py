@@ -36,14 +36,14 @@ from eqa_nodes.console.robot import RosRobot
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import ErrorCode, NodeLost
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import CameraModel
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.robot import Listening, robot_findings
 from eqa_nodes.launching.arguments import ARGUMENTS
 from eqa_nodes.launching.plans import LaunchPlan, planned
-from eqa_nodes.recordings.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.history import BagOptions, read_history
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import ros_environment
 from eqa_nodes.testing.drivers import Driver, Link, Offer, driver, mount, names

@@ -23,12 +23,13 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.ros import convert, messages
+from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, RESET_S, GraphClient
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire import messages
 from tests.ros.system.test_lockstep import parameters
 
 SCENE = "toy:flat"

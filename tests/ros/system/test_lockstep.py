@@ -21,16 +21,16 @@ from rclpy.parameter import Parameter
 from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
+from eqa_nodes.core.components import DEFAULT_POLICY, POLICIES
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from eqa_nodes.registry import DEFAULT_POLICY, POLICIES
+from eqa_nodes.ros.faults import Faults
 from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from eqa_nodes.testing.faults import Faults
 from sim_bridge.house.simulator import storeyed
 
 LIMITS, CLIMB = Limits(steps=40), Limits(steps=125)

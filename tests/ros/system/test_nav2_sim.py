@@ -20,12 +20,12 @@ from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits
-from eqa_nodes.recordings.trace import trace_of
+from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.ros.convert import RemoteError
-from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.nav2 import NAVIGATOR, StandIn
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire.graph import nodes_of
 from tests.ros.system.test_lockstep import parameters
 
 # the plant is round a corner

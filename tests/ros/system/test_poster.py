@@ -146,13 +146,13 @@ def test_the_same_holds_over_the_graph(tmp_path: Path, monkeypatch: pytest.Monke
     from rclpy.context import Context
     from rclpy.parameter import Parameter
 
-    from eqa_nodes.recordings.trace import trace_of
+    from eqa_nodes.nodes.bridge import BridgeNode
+    from eqa_nodes.recordings.bags.trace import trace_of
     from eqa_nodes.ros.client import GraphClient
-    from eqa_nodes.ros.graph import nodes_of
     from eqa_nodes.ros.node import executor_of
     from eqa_nodes.ros.runner import RunningGraph
     from eqa_nodes.ros.spinning import spin
-    from sim_bridge.bridge_node import BridgeNode
+    from eqa_nodes.wire.graph import nodes_of
 
     own = merged(None, parameters(tmp_path), {"agent": {"node.call_deadline_s": 20.0}})
     with obeyed("obeying", monkeypatch) as (world, sample, server), RunningGraph(

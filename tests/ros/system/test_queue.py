@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
+from eqa_nodes.config.named_agents import stopping_parameters
 from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.floor import Area
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.recordings.reader import open_bag
-from eqa_nodes.recordings.trace import trace_of
-from eqa_nodes.registry.agents import stopping_parameters
+from eqa_nodes.recordings.bags.reader import open_bag
+from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import until

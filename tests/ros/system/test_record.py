@@ -23,14 +23,14 @@ from rosbags.highlevel import AnyReader
 
 from eqa_nodes.cli import main, recording
 from eqa_nodes.core.errors import BadFrame, ConfigError
-from eqa_nodes.recordings.cdr import IMAGE
-from eqa_nodes.recordings.history import read_history
-from eqa_nodes.recordings.writer import KEYS, BagTopic
+from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.writer import KEYS, BagTopic
 from eqa_nodes.ros import tap as tap_module
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.testing.robot import COLOR, DEPTH, INFO, ODOM
 from eqa_nodes.testing.waiting import until
+from eqa_nodes.wire.cdr import IMAGE
 from tests.fixtures.bags import Cdr
 from tests.fixtures.paths import ROOT
 

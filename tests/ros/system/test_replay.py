@@ -17,15 +17,15 @@ from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.bags.export import write_bag
+from eqa_nodes.recordings.bags.trace import trace_of
+from eqa_nodes.recordings.bags.writer import BagWriter
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.trace import trace_of
-from eqa_nodes.recordings.writer import BagWriter
-from eqa_nodes.ros import messages
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.runner import RunningGraph
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import nodes_of
 from tests.fixtures.bags import FRAME_TOPICS, SECOND, Cdr, kettle, record_frames, topics_of, with_other_names
 from tests.fixtures.data import shared_data
 from tests.fixtures.frames import frame

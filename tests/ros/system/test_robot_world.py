@@ -17,13 +17,13 @@ from eqa_nodes.config.graph import driven_by, merged, of_world
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Limits, Question
-from eqa_nodes.ros import messages
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.graph import TOPICS, nodes_of
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.testing.nav2 import StandIn
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS, nodes_of
 from tests.ros.system.test_lockstep import parameters
 
 pytestmark = pytest.mark.timeout(600)

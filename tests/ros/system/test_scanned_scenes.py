@@ -25,9 +25,9 @@ from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.cli import main
 from eqa_nodes.config.shared import SHARED
+from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
-from sim_bridge.registry import SIMULATORS
 from sim_bridge.robots import ROBOTS
 from tests.fixtures.scans import SCENE, hm3d_folder, question_files, way
 from tests.ros.system.test_model_explores import model as judged

@@ -267,7 +267,7 @@ def test_other_tasks_are_named(tmp_path: Path) -> None:
 
 
 def test_a_house_is_asked_about_what_its_tour_shows() -> None:
-    from eqa_nodes.recordings.tours import house_tour, most_pixels
+    from eqa_nodes.tours.tours import house_tour, most_pixels
     from sim_bridge.house.questions.grounding import SEEN_PIXELS
 
     asked = open_dataset("house", split="train", limit=2, seed=1, task="em")

@@ -21,10 +21,10 @@ from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.models.scripted import ScriptedBackend
-from eqa_nodes.recordings.coda import read_coda
+from eqa_nodes.recordings.formats.coda import read_coda
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection
-from eqa_nodes.registry import answerers
+from eqa_nodes.runners import answerers
 from eqa_nodes.runners.navqa import NavqaRunner, hint_of
 from eqa_nodes.runners.sources import source_finder
 

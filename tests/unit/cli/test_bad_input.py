@@ -11,7 +11,7 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.recordings.writer import BagWriter
+from eqa_nodes.recordings.bags.writer import BagWriter
 from tests.fixtures.bags import CAMERA, Cdr, needs_messages, record_frames, topics_of
 from tests.fixtures.disk import room_for
 
@@ -96,13 +96,13 @@ def test_what_is_no_recording_is_named(words: tuple[str, ...], tmp_path: Path,
 
 def test_a_bag_that_was_cut_off_says_what_mends_it(words: tuple[str, ...], tmp_path: Path,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
-    from eqa_nodes.recordings.recover import recover
+    from eqa_nodes.recordings.bags.recover import recover
 
     bag = recorded(Cdr(), tmp_path / "bag")
     file, = bag.glob("*.mcap")
     file.write_bytes(file.read_bytes()[:-200])
     said = refused(words, bag, capsys)
-    assert f"mend it in place with python -m eqa_nodes.recordings.recover {bag}" in said
+    assert f"mend it in place with python -m eqa_nodes.recordings.bags.recover {bag}" in said
     assert recover(bag) > 0 and main([words[0], str(bag), *words[1:]]) == 0
 
 

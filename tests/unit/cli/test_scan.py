@@ -14,8 +14,8 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.openeqa_folder import write_openeqa
 from tests.fixtures.data import shared_data
 from tests.fixtures.house_tour import frames_of
 

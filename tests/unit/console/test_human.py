@@ -31,8 +31,8 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.recordings.history_views import ViewSelection, open_views
-from eqa_nodes.recordings.tours import RECIPES, plan_tour
 from eqa_nodes.runners.history import tour_source
+from eqa_nodes.tours.tours import RECIPES, plan_tour
 from sim_bridge.toy.simulator import GridWorld
 
 ROBOT = RobotModel(camera=CameraModel(160, 120))

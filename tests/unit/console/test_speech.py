@@ -15,7 +15,7 @@ import pytest
 
 from eqa_nodes.console.server import rules_for
 from eqa_nodes.console.spoken import WAITING
-from eqa_nodes.registry import RECOGNISERS
+from eqa_nodes.core.components import RECOGNISERS
 from eqa_nodes.testing.waiting import WAIT_S
 from eqa_nodes.voice.sound import Sound
 from tests.fixtures.console_server import serving

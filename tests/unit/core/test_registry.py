@@ -9,11 +9,11 @@ import pytest
 
 from eqa_nodes.config.nodes import ExplorerSettings
 from eqa_nodes.config.parameters import build, parameters_of
+from eqa_nodes.config.policies import make_policy, policy_parameters
+from eqa_nodes.core.components import BACKENDS, POLICIES
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.registry import Registry
 from eqa_nodes.core.traits import Traits
-from eqa_nodes.registry import BACKENDS, POLICIES
-from eqa_nodes.registry.policies import make_policy, policy_parameters
 from sim_bridge.registry import has_simulator, simulator_of
 
 GROUP = "eqa_nodes.policies"

@@ -16,8 +16,8 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Transform, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.recordings.export import write_bag
-from eqa_nodes.recordings.writer import BagWriter
+from eqa_nodes.recordings.bags.export import write_bag
+from eqa_nodes.recordings.bags.writer import BagWriter
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.bags import FRAME_TOPICS, Cdr, needs_messages, record_frames, topics_of

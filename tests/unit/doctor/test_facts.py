@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.core.findings import Finding, failed
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import Clock, Grid, Link, RobotFacts, Stream
-from eqa_nodes.doctor.findings import Finding, failed
 from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.doctor.judge import judge_map, judge_matrix
 from eqa_nodes.doctor.navigation import Navigation, judge_navigation

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.core.camera.upright import turned_camera
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.floor import expected_plane, judge_floor, seen
-from eqa_nodes.recordings.measure import DepthView
+from eqa_nodes.recordings.bags.measure import DepthView
 
 STRIDE = 4
 K = Intrinsics(384, 288, 192.0, 192.0, 192.0, 144.0)

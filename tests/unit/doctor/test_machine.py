@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from eqa_nodes.cli import main
+from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.model import Message
 from eqa_nodes.doctor import machine
-from eqa_nodes.doctor.findings import Finding
 from eqa_nodes.doctor.model import _picture, judge_model
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig

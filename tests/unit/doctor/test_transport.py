@@ -11,9 +11,9 @@ import pytest
 from eqa_nodes.core.camera.config import DISTORTED, CameraConfig
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.doctor.transport import judge_images
-from eqa_nodes.recordings.history import BagOptions
-from eqa_nodes.recordings.measure import measure
-from eqa_nodes.recordings.reader import open_bag
+from eqa_nodes.recordings.bags.history import BagOptions
+from eqa_nodes.recordings.bags.measure import measure
+from eqa_nodes.recordings.bags.reader import open_bag
 from tests.fixtures.foreign_bags import BENT, DEPTH, OPTICAL, Row, Scene, StandardCdr
 
 TF = "tf2_msgs/msg/TFMessage"

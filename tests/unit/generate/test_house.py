@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.house.roles import HouseRoles
 from eqa_nodes.cli import main
 from eqa_nodes.core.types.views import Keyframe, Sighting
+from eqa_nodes.generate.house_roles import HouseRoles
 from eqa_nodes.generate.pipeline import read_path, read_records
 from eqa_nodes.generate.results import read_manifest
 from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, ScenePath, benchmark

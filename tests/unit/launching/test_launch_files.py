@@ -17,11 +17,11 @@ import pytest
 from eqa_nodes.core.errors import EqaError, NodeLost
 from eqa_nodes.launching.arguments import ARGUMENTS
 from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
-from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.ros import environment
-from eqa_nodes.ros.graph import nodes_of
 from eqa_nodes.ros.run import LAUNCH, RUN
 from eqa_nodes.ros.runner import RESTARTS
+from eqa_nodes.wire.graph import nodes_of
 from tests.fixtures.documented import PAGES
 from tests.fixtures.histories import walk
 from tests.fixtures.launch_plans import FILES, WORLDS, chosen

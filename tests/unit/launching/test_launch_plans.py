@@ -16,8 +16,8 @@ from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
 from eqa_nodes.launching.nav2_parameters import fitted
 from eqa_nodes.launching.plans import planned
-from eqa_nodes.recordings.export import write_bag
-from eqa_nodes.ros.graph import TOPICS, nodes_of
+from eqa_nodes.recordings.bags.export import write_bag
+from eqa_nodes.wire.graph import TOPICS, nodes_of
 from tests.fixtures.histories import walk
 from tests.fixtures.launch_plans import FILES, WORLDS, chosen, plan
 from tests.fixtures.meshes import Glb

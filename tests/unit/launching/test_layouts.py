@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eqa_nodes.ros.graph import KINDS, TOPICS
+from eqa_nodes.wire.graph import KINDS, TOPICS
 from tests.fixtures.paths import ROOT
 
 LAUNCH = ROOT / "launch"

@@ -18,7 +18,7 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.library.places import Scene
 from eqa_nodes.library.replying import replying
 from eqa_nodes.library.shown import Asked
-from eqa_nodes.recordings.openeqa_folder import write_openeqa
+from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.histories import walk

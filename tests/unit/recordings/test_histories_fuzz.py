@@ -23,12 +23,12 @@ from mcap.writer import Writer as McapWriter
 from rosbags.rosbag2 import Reader
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.recordings.agent_state import read_agent_state
-from eqa_nodes.recordings.export import write_bag
-from eqa_nodes.recordings.hand_held import from_arkit
+from eqa_nodes.recordings.bags.export import write_bag
+from eqa_nodes.recordings.bags.recover import recover
+from eqa_nodes.recordings.formats.agent_state import read_agent_state
+from eqa_nodes.recordings.formats.hand_held import from_arkit
+from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.openeqa_folder import write_openeqa
-from eqa_nodes.recordings.recover import recover
 from tests.fixtures.foreign_bags import DEPTH, Scene, StandardCdr, inverse_depth_png
 from tests.fixtures.habitat_pickles import stand_ins, state_value
 from tests.fixtures.histories import LOST, looking, sens_bytes, walk, write_redwood, write_scannet

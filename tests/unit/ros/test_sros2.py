@@ -9,8 +9,8 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.ros.graph import ACTIONS, CAMERA_TOPICS, NAV2_SERVES, NODES, SERVICES, TOPICS, TRANSFORMS
 from eqa_nodes.ros.sros2 import CLIENTS, NODE_SERVICES, policy
+from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, NAV2_SERVES, NODES, SERVICES, TOPICS, TRANSFORMS
 from tests.fixtures.paths import ROOT
 from tests.fixtures.policy_rules import GOAL, Wires, allowed, check_schema
 

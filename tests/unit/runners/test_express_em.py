@@ -18,11 +18,11 @@ from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.history_views import RandomViews, ViewSelection, check_selection
-from eqa_nodes.recordings.rendered import RenderedHistory
-from eqa_nodes.registry import answerers
+from eqa_nodes.runners import answerers
 from eqa_nodes.runners.history import HistoryRunner
 from eqa_nodes.runners.opening import selection_of
 from eqa_nodes.runners.sources import benchmark_sources
+from eqa_nodes.tours.rendered import RenderedHistory
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 

@@ -25,13 +25,13 @@ from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.robot import CameraModel
+from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.episode_history import EpisodeHistory
-from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection
-from eqa_nodes.recordings.openeqa_folder import write_openeqa
-from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
 from eqa_nodes.runners.history import HistoryRunner, HistorySource, file_source, tour_source
+from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from tests.fixtures.bags import needs_messages, with_other_names
 from tests.fixtures.histories import walk
 
@@ -102,7 +102,7 @@ def test_nothing_recalled_is_no_answer_unless_a_guess_is_wanted(bag: Path, tmp_p
 
 def test_a_model_is_shown_k_images(bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from eqa_nodes.models.scripted import ScriptedBackend
-    from eqa_nodes.registry import answerers
+    from eqa_nodes.runners import answerers
 
     reply = {"answer": "a table", "confidence": 0.8, "images": [20], "points": [[0.5, 0.5]], "why": "it stands there",
              "abstain": False}

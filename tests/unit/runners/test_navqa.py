@@ -27,9 +27,9 @@ from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.history_views import ViewSelection
-from eqa_nodes.recordings.tours import house_tour, pixels_by_frame
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.runners.navqa import NavqaRunner
+from eqa_nodes.tours.tours import house_tour, pixels_by_frame
 from sim_bridge.house.simulator import world
 
 SCENE = "house:3"  # a train house
@@ -214,7 +214,7 @@ def test_memory_answers_with_places_and_times(tmp_path: Path) -> None:
 def test_a_model_is_told_times_and_the_form_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = '{"answer": "7.5 s after the start", "confidence": 0.8, "images": [1], "abstain": false}'
     backend = ScriptedBackend([said, said, said])
-    monkeypatch.setattr("eqa_nodes.registry.answerers.open_model", lambda config: backend)
+    monkeypatch.setattr("eqa_nodes.runners.answerers.open_model", lambda config: backend)
     run = runner(tmp_path, "vlm")
     result = run.run(Sample("a", "When did you first see the rug?", "then", metadata={
         "expects": "time", "truth": 8.0, "end_s": 20.0, "episode_history": "h"}))

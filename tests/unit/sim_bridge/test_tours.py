@@ -16,7 +16,7 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import check_frame
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.tours import RECIPES, Tour, TourHistory, most_pixels, plan_tour
+from eqa_nodes.tours.tours import RECIPES, Tour, TourHistory, most_pixels, plan_tour
 from tests.fixtures.bags import needs_messages
 
 SMALL = CameraModel(width=48, height=36)

@@ -16,7 +16,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, MissingExtra, StorageError
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.trace import EpisodeTrace
-from eqa_nodes.recordings.animation import animated_gif
+from eqa_nodes.media.animation import animated_gif
 from tests.fixtures.synthetic_run import answers, make_run, trace
 
 

@@ -27,10 +27,10 @@ from eqa_nodes.bench.samples import ACTIVE, EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.run_bar import outlook_text
 from eqa_nodes.config.run import RunConfig, share_of
+from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.registry import POLICIES
 from eqa_nodes.testing.model_server import VlmServer
 
 

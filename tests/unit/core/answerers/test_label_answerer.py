@@ -21,7 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel
-from eqa_nodes.registry.answerers import make_answerer
+from eqa_nodes.runners.answerers import make_answerer
 from tests.fixtures.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, sighted, view
 
 ITEMS = tuple(Recalled(one, 1.0, "test") for one in HOME)

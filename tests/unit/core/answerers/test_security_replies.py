@@ -11,9 +11,11 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.answerers.captions import MAX_CHARS, Captioner
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS
+from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import json_object
 from eqa_nodes.core.storage.text import printable
@@ -22,8 +24,6 @@ from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
-from eqa_nodes.registry import POLICIES
-from eqa_nodes.registry.policies import make_policy
 from tests.fixtures.rooms import view
 from tests.unit.core.answerers.test_vlm_views import jpeg
 from tests.unit.core.policies.test_policies_robust import check_goal, world

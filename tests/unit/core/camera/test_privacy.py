@@ -17,7 +17,7 @@ from eqa_nodes.config.graph import merged
 from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_shares, masked
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.ros import messages
+from eqa_nodes.wire import messages
 from tests.fixtures.frames import LABELS, frame
 
 KINDS = PrivacyConfig(kinds=("kettle",))

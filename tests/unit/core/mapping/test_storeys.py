@@ -17,6 +17,7 @@ from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import Sample
+from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.agent.agent import Agent, Ports
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.driving.atomic import AtomicNavigator
@@ -32,7 +33,6 @@ from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
 from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.plan import RISE_M

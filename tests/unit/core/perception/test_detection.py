@@ -22,7 +22,7 @@ from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 from eqa_nodes.perception.oracle import LabelDetector
 from eqa_nodes.perception.scripted import ScriptedDetector
-from eqa_nodes.recordings.tours import RECIPES, TourHistory, plan_tour
+from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from tests.fixtures.frames import H, W, frame
 
 CONFIG = DetectionConfig(perception=PerceptionConfig(min_share=5 / (H * W)))

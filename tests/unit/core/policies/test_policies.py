@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from eqa_nodes.config.policies import make_policy
+from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.driving.planning import distance_field, index_of
 from eqa_nodes.core.errors import ConfigError
@@ -22,8 +24,6 @@ from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Trav
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from eqa_nodes.registry import POLICIES
-from eqa_nodes.registry.policies import make_policy
 from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
 from tests.fixtures.grids import grid_of

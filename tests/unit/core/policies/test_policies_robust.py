@@ -17,6 +17,8 @@ from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.bench.trials import label_chain
 from eqa_nodes.config.graph import merged
+from eqa_nodes.config.policies import make_policy
+from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.frontiers import find_frontiers
@@ -26,8 +28,6 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Label
-from eqa_nodes.registry import POLICIES
-from eqa_nodes.registry.policies import make_policy
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
 from sim_bridge.house.simulator import HouseSimulator, HouseWorld

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from eqa_nodes.config.graph import merged, of_robot
+from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.registry.policies import make_policy
 
 CELL_M, WALL_M = 0.05, 2.0
 

@@ -22,7 +22,7 @@ from eqa_nodes.core.storage.names import by_number, file_name, inside
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
-from eqa_nodes.recordings.export import write_bag
+from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.in_process import InProcessRunner

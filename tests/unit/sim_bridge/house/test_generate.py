@@ -12,10 +12,10 @@ import pytest
 from scipy import ndimage
 
 from sim_bridge.house.catalogue import KINDS
-from sim_bridge.house.dataset import SPLITS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.kinds import Look
+from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Opening
 from sim_bridge.house.walkable import CELL_M, extents, floor_of, is_obstacle
 

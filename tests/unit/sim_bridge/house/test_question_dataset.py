@@ -15,8 +15,8 @@ from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.language.english import plural
 from eqa_nodes.core.types.questions import Question
-from sim_bridge.house.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions import CATEGORIES
+from sim_bridge.house.questions.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.simulator import world
 from tests.fixtures.small_home import most_seen, pixels

@@ -1,0 +1,124 @@
+"""Agents as values: who answers, from which views, and how a place is explored first. docs/agents.md is the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from eqa_nodes.core.agent.config import FIRST, NEWEST
+from eqa_nodes.core.answerers.wordings import OPENEQA
+from eqa_nodes.core.components import AGENTS, ANSWERERS, DEFAULT_AGENT
+from eqa_nodes.core.errors import ConfigError, unknown
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.graph import Parameters
+
+
+_CAPTIONING_S = 1800.0  # for one answer that describes every picture first
+
+
+@dataclass(frozen=True)
+class NamedAgent:
+    """What a name of an agent stands for.
+
+    answerer: its name. frames, k: which views of a history (EM-EQA) answer, and how many (0: of random ones as many as
+    the data set says). policy, explore, k_active:
+    how a place is explored (AgentConfig.explore), and from how many views the answer is then made (A-EQA).
+    parameters: of nodes, {node: {parameter: value}}: what else belongs to the agent.
+    """
+
+    answerer: str
+    frames: str = "uniform"
+    k: int = 50
+    k_active: int = 75
+    policy: str = "frontier"
+    explore: str = "first"
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether exploration has an end of its own, which a usual limit of steps would cut short."""
+        return self.explore in (FIRST, NEWEST)
+
+
+_OPENEQA = {"answerer": {"wording": OPENEQA}}
+_OF_OBJECTS = NamedAgent("", frames="kept", k=200, k_active=200)
+_SOCRATIC = replace(_OF_OBJECTS, parameters=_OPENEQA)
+
+RANDOM = NamedAgent("random", frames="none", explore="never")
+BLIND = NamedAgent("blind-llm", frames="none", explore="never", parameters=_OPENEQA)
+BLIND_PRIORS = NamedAgent("blind", frames="none", explore="never")
+SOCRATIC_CAPTIONS = NamedAgent("socratic-captions", parameters=_OPENEQA)
+SOCRATIC_GRAPH = replace(_SOCRATIC, answerer="socratic-graph")
+SOCRATIC_GRAPH_NO_BOXES = replace(_SOCRATIC, answerer="socratic-graph-no-boxes")
+SOCRATIC_VOXEL = replace(_SOCRATIC, answerer="socratic-voxel")
+SOCRATIC_VOXEL_NO_BOXES = replace(_SOCRATIC, answerer="socratic-voxel-no-boxes")
+MULTI_FRAME = NamedAgent("vlm", parameters=_OPENEQA)
+SNAPSHOT = replace(_OF_OBJECTS, answerer="snapshot", policy="snapshot", explore="asking")
+
+
+def _express(coarse: str, regions: int) -> NamedAgent:
+    """Return an exploring agent of EXPRESS-Bench: one image a decision, and the answer from the last one.
+
+    Memory keeps every image, so that the one in which a drive ends is among them.
+    """
+    return NamedAgent("vlm", policy="express", explore="newest", parameters={
+        "explorer": {"params.express.coarse": coarse, "params.express.regions": regions},
+        "agent": {"agent.look_round": False, "agent.max_legs": 1000},
+        "memory": {"memory.keyframes.min_move_m": 0.1, "memory.keyframes.min_turn_deg": 5.0}})
+
+
+EXPRESS_SOCRATIC = NamedAgent("socratic-questioned", frames="random", k=0)  # of table 2: passive baselines
+EXPRESS_MULTI_FRAME = NamedAgent("vlm", frames="random", k=0)
+EXPRESS_RANDOM, EXPRESS_FRONTIER = _express("random", 0), _express("frontier", 0)  # RE, FBE of table 2
+EXPRESS_GOAL, FINE_EQA = _express("random", 2), _express("semantic", 2)  # GOE; its table 3 calls it "w/o FBE"
+FINE_EQA_NO_GOAL = _express("semantic", 0)  # "w/o GOE" of table 3
+OURS = NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy="best", explore="asking")
+LABEL = NamedAgent("label", policy="best", explore="asking")
+FUNCTION = replace(LABEL, answerer="blind", k=0)  # beside a function: its blind guess, and every frame
+
+
+def is_function(name: str) -> bool:
+    """Say whether a name means a function: "package.module:function", or one that a package registers.
+
+    Raises ConfigError for a registered one that cannot be imported.
+    """
+    return not isinstance(AGENTS[name], NamedAgent) if name in AGENTS else ":" in name
+
+
+def agent_of(name: str) -> NamedAgent:
+    """Return the agent of a name; "": the default. Raises ConfigError that lists the known ones."""
+    if name and name not in AGENTS and not is_function(name):
+        raise ConfigError(unknown("agent", name, (*AGENTS, "package.module:function")))
+    agent: NamedAgent = FUNCTION if is_function(name) else AGENTS[name or DEFAULT_AGENT]
+    return agent
+
+
+def refuse_function(name: str) -> None:
+    """Raise ConfigError for a function where only nodes can answer."""
+    if is_function(name):
+        raise ConfigError(f"the agent {name!r} is a function, which no node runs: use `eqa bench run` or `eqa ask "
+                          "--history`")
+
+
+def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
+    """Return the parameters by which nodes differ from their defaults under this agent and answerer, with k views."""
+    agent = agent_of(name)
+    own: dict[str, dict[str, Any]] = {"agent": {}, "answerer": {}}
+    if name in AGENTS:
+        own["agent"] = {"agent.explore": agent.explore, "agent.recall_limit": k}
+        for node, values in agent.parameters.items():
+            own.setdefault(node, {}).update(values)
+        if agent.explore == "first":
+            own["answerer"]["max_images"] = k
+    if ANSWERERS.traits(answerer).captions:
+        own["agent"]["model_deadline_s"] = _CAPTIONING_S
+    return own
+
+
+def stopping_parameters(answerer: str) -> Parameters:
+    """Return the agent's calibration and the probability that is enough, as an answerer states them."""
+    traits = ANSWERERS.traits(answerer)
+    own: dict[str, object] = {"agent.calibration": traits.calibration} if traits.calibration else {}
+    return {"agent": own if traits.enough is None else {**own, "agent.enough": traits.enough}}

@@ -1,0 +1,143 @@
+"""Every kind of component by name: the built-in ones, and the groups of entry points by which packages add theirs.
+
+A built-in component is one row here; docs/extending.md walks through each kind. Nothing is imported until it is asked
+for, so that names can be listed at no cost.
+"""
+
+from __future__ import annotations
+
+from eqa_nodes.core.registry import Registry
+from eqa_nodes.core.traits import (
+    AnswererTraits,
+    DetectorTraits,
+    HistoryTraits,
+    JudgeTraits,
+    PolicyTraits,
+    ReaderTraits,
+    SimulatorTraits,
+    Traits,
+)
+
+POLICIES = Registry("policy", "eqa_nodes.policies", {
+    "random": "eqa_nodes.core.policies.random_policy:RandomPolicy",
+    "frontier": "eqa_nodes.core.policies.frontier_policy:FrontierPolicy",
+    "goal": "eqa_nodes.core.policies.goal_policy:GoalPolicy",
+    "fine": "eqa_nodes.core.policies.fine_policy:FinePolicy",
+    "snapshot": "eqa_nodes.core.policies.snapshot_policy:SnapshotPolicy",
+    "topo": "eqa_nodes.core.policies.topo_policy:TopoPolicy",
+    "best": "eqa_nodes.core.policies.best_policy:BestPolicy",
+    "express": "eqa_nodes.core.policies.express_policy:ExpressPolicy",
+}, PolicyTraits())
+DEFAULT_POLICY = "best"
+
+_ANSWERERS = "eqa_nodes.core.answerers"
+ANSWERERS = Registry("answerer", "eqa_nodes.answerers", {
+    "label": f"{_ANSWERERS}.label.answerer:LabelAnswerer",
+    "vlm": f"{_ANSWERERS}.vlm:VlmAnswerer",
+    "blind": f"{_ANSWERERS}.blind:BlindLabelAnswerer",
+    "blind-llm": f"{_ANSWERERS}.blind:BlindModelAnswerer",
+    "random": f"{_ANSWERERS}.random_answer:RandomAnswerer",
+    "socratic-captions": f"{_ANSWERERS}.socratic:CaptionAnswerer",
+    "socratic-questioned": f"{_ANSWERERS}.socratic:QuestionCaptionAnswerer",
+    "socratic-graph": f"{_ANSWERERS}.scene_graph:GraphAnswerer",
+    "socratic-graph-no-boxes": f"{_ANSWERERS}.scene_graph:GraphAnswererNoBoxes",
+    "socratic-voxel": f"{_ANSWERERS}.scene_graph:VoxelAnswerer",
+    "socratic-voxel-no-boxes": f"{_ANSWERERS}.scene_graph:VoxelAnswererNoBoxes",
+    "snapshot": f"{_ANSWERERS}.snapshot:SnapshotAnswerer",
+}, AnswererTraits())
+DEFAULT_ANSWERER = "label"
+
+_AGENTS = "eqa_nodes.config.named_agents"
+AGENTS = Registry("agent", "eqa_nodes.agents", {
+    "random": f"{_AGENTS}:RANDOM",
+    "blind": f"{_AGENTS}:BLIND",
+    "blind-priors": f"{_AGENTS}:BLIND_PRIORS",
+    "socratic-captions": f"{_AGENTS}:SOCRATIC_CAPTIONS",
+    "socratic-graph": f"{_AGENTS}:SOCRATIC_GRAPH",
+    "socratic-graph-no-boxes": f"{_AGENTS}:SOCRATIC_GRAPH_NO_BOXES",
+    "socratic-voxel": f"{_AGENTS}:SOCRATIC_VOXEL",
+    "socratic-voxel-no-boxes": f"{_AGENTS}:SOCRATIC_VOXEL_NO_BOXES",
+    "multi-frame": f"{_AGENTS}:MULTI_FRAME",
+    "snapshot": f"{_AGENTS}:SNAPSHOT",
+    "express-socratic": f"{_AGENTS}:EXPRESS_SOCRATIC",
+    "express-multi-frame": f"{_AGENTS}:EXPRESS_MULTI_FRAME",
+    "express-random": f"{_AGENTS}:EXPRESS_RANDOM",
+    "express-frontier": f"{_AGENTS}:EXPRESS_FRONTIER",
+    "express-goal": f"{_AGENTS}:EXPRESS_GOAL",
+    "fine-eqa": f"{_AGENTS}:FINE_EQA",
+    "fine-eqa-no-goal": f"{_AGENTS}:FINE_EQA_NO_GOAL",
+    "ours": f"{_AGENTS}:OURS",
+    "label": f"{_AGENTS}:LABEL",
+}, Traits())
+DEFAULT_AGENT = "label"
+
+READERS = Registry("data set", "eqa_nodes.readers", {
+    "embodied-eval": "eqa_nodes.bench.readers.embodied_eval:EmbodiedEvalReader",
+    "express": "eqa_nodes.bench.readers.express:ExpressReader",
+    "exploraqa": "eqa_nodes.bench.readers.explora:ExploraReader",
+    "hm-eqa": "eqa_nodes.bench.readers.hm_eqa:HmEqaReader",
+    "house": "eqa_nodes.bench.readers.house:HouseReader",
+    "house-floors": "eqa_nodes.bench.readers.house:HouseFloorsReader",
+    "house-measure": "eqa_nodes.bench.readers.house:HouseMeasureReader",
+    "house-multi": "eqa_nodes.bench.readers.house:HouseMultiReader",
+    "house-navqa": "eqa_nodes.bench.readers.house:HouseNavqaReader",
+    "house-people": "eqa_nodes.bench.readers.house:HousePeopleReader",
+    "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",
+    "house-text": "eqa_nodes.bench.readers.house:HouseTextReader",
+    "navqa": "eqa_nodes.bench.readers.navqa:NavqaReader",
+    "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
+}, ReaderTraits())
+
+JUDGES = Registry("judge", "eqa_nodes.judges", {
+    "offline": "eqa_nodes.bench.judges.offline:OfflineJudge",
+    "choices": "eqa_nodes.bench.judges.choices:ChoicesJudge",
+    "llm-match": "eqa_nodes.bench.judges.llm_match:LlmMatch",
+    "eac": "eqa_nodes.bench.judges.eac:EacJudge",
+}, JudgeTraits())
+
+DETECTORS = Registry("detector", "eqa_nodes.detectors", {
+    "labels": "eqa_nodes.perception.oracle:LabelDetector",
+    "ocr": "eqa_nodes.perception.ocr:TextDetector",
+    "transformers": "eqa_nodes.perception.zero_shot:ZeroShotDetector",
+}, DetectorTraits())
+
+BACKENDS = Registry("model backend", "eqa_nodes.backends", {
+    "openai": "eqa_nodes.models.openai_chat:OpenAIChat",
+    "scripted": "eqa_nodes.models.scripted:ScriptedBackend",
+    "simulated": "eqa_nodes.models.simulated.backend:SimulatedModel",
+    "transformers": "eqa_nodes.models.local:LocalModel",
+}, Traits())
+
+RECOGNISERS = Registry("speech recogniser", "eqa_nodes.recognisers", {
+    "moonshine": "eqa_nodes.voice.moonshine:Moonshine",
+}, Traits())
+
+SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
+    "habitat": "sim_bridge.habitat.simulator:HabitatSimulator",
+    "house": "sim_bridge.house.simulator:HouseSimulator",
+    "mesh": "sim_bridge.mesh.simulator:MeshSimulator",
+    "toy": "sim_bridge.toy.simulator:GridWorld",
+}, SimulatorTraits())
+
+_FORMATS = "eqa_nodes.recordings.formats"
+HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
+    "7scenes": f"{_FORMATS}.seven_scenes:SevenScenesFormat",
+    "bag": "eqa_nodes.recordings.bags.history:BagFormat",
+    "coda": f"{_FORMATS}.coda:CodaFormat",
+    "images": f"{_FORMATS}.pictures:ImagesFormat",
+    "openeqa": f"{_FORMATS}.openeqa_folder:OpenEqaFormat",
+    "polycam": f"{_FORMATS}.polycam:PolycamFormat",
+    "record3d": f"{_FORMATS}.record3d:Record3dFormat",
+    "redwood": f"{_FORMATS}.rgbd_folder:RedwoodFormat",
+    "rtabmap": f"{_FORMATS}.rtabmap:RtabmapFormat",
+    "scannet": f"{_FORMATS}.scannet:ScanNetFormat",
+    "sens": f"{_FORMATS}.scannet:SensFormat",
+    "stray": f"{_FORMATS}.stray_scanner:StrayFormat",
+    "tum": f"{_FORMATS}.tum:TumFormat",
+    "video": f"{_FORMATS}.video_file:VideoFormat",
+}, HistoryTraits())
+
+EMBEDDERS = Registry("embedder", "eqa_nodes.embedders", {
+    "wordllama": "eqa_nodes.core.memory.embedding:WordLlama",
+    "minilm": "eqa_nodes.perception.sentences:MiniLM",
+}, Traits())

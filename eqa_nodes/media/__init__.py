@@ -1,0 +1,1 @@
+"""Clips and pictures made of histories: videos, animations."""

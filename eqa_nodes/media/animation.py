@@ -1,0 +1,103 @@
+"""Pictures that move: animated WebP and GIF with Pillow, MP4 where PyAV is installed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from eqa_nodes.core.errors import ConfigError, MissingExtra
+from eqa_nodes.core.pillow import RESAMPLING
+from eqa_nodes.core.storage.codec import write_bytes
+
+KINDS = (".gif", ".webp", ".mp4")
+Colour = tuple[int, int, int]
+_QUALITIES = (60, 45, 30, 15)
+_SIDES_PX = (760, 620, 500)  # of the longer side of a GIF: a smaller one where it would be too large
+_COLOURS, _SAMPLES = 192, 12  # of a GIF; images that its colours are taken from
+
+
+def check_kind(out: Path) -> None:
+    """Raise ConfigError for a file that is no animation by its name, MissingExtra for an MP4 without PyAV."""
+    if out.suffix.lower() not in KINDS:
+        raise ConfigError(f"{out} is no clip by its name: it ends in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    if out.suffix.lower() == ".mp4":
+        try:
+            import av  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra("PyAV (av)", "video") from error
+
+
+def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
+                    keep: Sequence[Colour] = ()) -> None:
+    """Write images of one size as the kind of file that the name says. most_bytes: of a GIF or WebP; keep: colours that
+    a GIF must have.
+
+    Raises as check_kind does, StorageError for an MP4 that exists already.
+    """
+    check_kind(out)
+    if out.suffix.lower() == ".mp4":
+        from eqa_nodes.media.video import write_pictures
+
+        write_pictures(_in_time(images, durations_ms), out)
+    elif out.suffix.lower() == ".webp":
+        write_bytes(out, animated_webp(images, durations_ms, most_bytes))
+    else:
+        write_bytes(out, animated_gif(images, durations_ms, most_bytes, keep))
+
+
+def animated_webp(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int) -> bytes:
+    """Return a WebP in the best quality that is small enough, in the last of them where none is."""
+    for quality in _QUALITIES:
+        buffer = io.BytesIO()
+        images[0].save(buffer, "WEBP", save_all=True, append_images=images[1:], duration=list(durations_ms), loop=0,
+                       quality=quality, method=3)
+        if buffer.tell() <= most_bytes:
+            break
+    return buffer.getvalue()
+
+
+def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
+                 keep: Sequence[Colour] = ()) -> bytes:
+    """Return a GIF of the largest size that is small enough, else of the last one. keep: colours it must have."""
+    for side in _SIDES_PX:
+        small = [_fitted(image, side) for image in images]
+        palette = _palette(small, keep)
+        frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in small]
+        buffer = io.BytesIO()
+        frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=list(durations_ms), loop=0,
+                       optimize=True)
+        if buffer.tell() <= most_bytes:
+            break
+    return buffer.getvalue()
+
+
+def _palette(images: Sequence[Image.Image], keep: Sequence[Colour]) -> Image.Image:
+    """Return an image with the colours of a GIF: one palette for all images keeps what does not change the same."""
+    some = [*images[::max(1, len(images) // _SAMPLES)], images[-1]]
+    width, height = (max(1, size // 2) for size in images[0].size)
+    mosaic = Image.new("RGB", (width * len(some), height))
+    for index, image in enumerate(some):
+        mosaic.paste(image.resize((width, height)), (index * width, 0))
+    found = (mosaic.quantize(_COLOURS - len(keep)).getpalette() or [])[:3 * (_COLOURS - len(keep))]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*found, *(part for colour in keep for part in colour)])
+    return palette
+
+
+def _fitted(image: Image.Image, side: int) -> Image.Image:
+    share = min(1.0, side / max(image.size))
+    size = round(image.width * share), round(image.height * share)
+    return image if share == 1.0 else image.resize(size, RESAMPLING.LANCZOS)
+
+
+def _in_time(images: Sequence[Image.Image], durations_ms: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield stamped pictures; the last one twice, so that it stays."""
+    at_ns = 0
+    for image, duration in zip(images, durations_ms, strict=True):
+        yield at_ns, np.asarray(image.convert("RGB"))
+        at_ns += duration * 1_000_000
+    yield at_ns, np.asarray(images[-1].convert("RGB"))

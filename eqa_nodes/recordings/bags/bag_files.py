@@ -1,0 +1,123 @@
+"""Opens the files of a rosbag2 recording: also files without a message index, and what is left of a bag."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from heapq import merge
+from pathlib import Path, PurePath
+from typing import Any
+
+import yaml
+from rosbags.interfaces import Connection
+from rosbags.rosbag2 import Reader
+from rosbags.rosbag2.storage_mcap import McapReader
+
+from eqa_nodes.recordings.bags.bounded import check_storage, leave_packed
+
+_PLAIN = (".mcap", ".db3")
+
+
+class BagFiles:
+    """The open files of a recording, read like one. lost: names of those that metadata.yaml lists and that are gone.
+
+    packed: messages were compressed one by one; custom: what a recorder noted in the bag.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises StorageError for files that may not be read, and whatever rosbags raises for damage."""
+        check_storage(path)
+        information = _information(path)
+        listed = [path / PurePath(str(name)).name for name in information.get("relative_file_paths") or ()]
+        left = [file for file in listed if file.is_file()]
+        self.lost = tuple(file.name for file in listed if not file.is_file()) if left else ()
+        if any(file.suffix not in _PLAIN for file in left):
+            self.lost = ()  # rosbags unpacks those of a whole bag alone, and says what is missing
+        self._readers = [Reader(file) for file in left] if self.lost else [Reader(path)]
+        self.packed, self._information = False, information
+        self._connections: list[list[Connection]] = []
+
+    def open(self) -> None:
+        """Open the files; where one cannot be opened, none stays open."""
+        try:
+            for reader in self._readers:
+                reader.open()
+        except BaseException:
+            self.close()
+            raise
+        split = bool(self.lost) and str(self._information.get("compression_mode")).lower() == "message"
+        self.packed = any(leave_packed(reader) for reader in self._readers) or split
+        for reader in self._readers:
+            _same_quality(reader)
+            _count_chunks(reader)
+        self._connections = [list(reader.connections) for reader in self._readers]
+
+    def close(self) -> None:
+        """Close the files that are open."""
+        for reader in self._readers:
+            if reader.is_open:
+                reader.close()
+
+    @property
+    def custom(self) -> Any:
+        """What a recorder noted in the bag."""
+        metadata: Any = self._readers[0].storage.metadata
+        return (self._information.get("custom_data") if self.lost else metadata.custom) or {}
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Topics with their types and counts, for each file."""
+        return [connection for connections in self._connections for connection in connections]
+
+    @property
+    def start_time(self) -> int:
+        """When the first message was recorded, ns."""
+        return min(reader.start_time for reader in self._readers)
+
+    @property
+    def end_time(self) -> int:
+        """When the last one was."""
+        return max(reader.end_time for reader in self._readers)
+
+    def messages(self, connections: Collection[Connection] = (),
+                 start: int | None = None) -> Iterator[tuple[Connection, int, bytes]]:
+        """Yield messages of some connections, with their times, in order."""
+        wanted = {id(c) for c in connections}
+        parts = [(reader, [c for c in own if id(c) in wanted])
+                 for reader, own in zip(self._readers, self._connections, strict=True)]
+        yield from merge(*(reader.messages(own, start) for reader, own in parts if own), key=lambda message: message[1])
+
+
+def _information(path: Path) -> dict[str, Any]:
+    """Return what metadata.yaml says; nothing where it says nothing that can be read: rosbags names its faults."""
+    try:
+        said = yaml.safe_load((path / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+        files = said.get("relative_file_paths") if isinstance(said, dict) else None
+        return said if isinstance(files, list) and all(isinstance(file, str) for file in files) else {}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, yaml.YAMLError):
+        return {}
+
+
+def _same_quality(reader: Reader) -> None:
+    """Let rosbags find the topics of metadata.yaml in each file: it takes those of another quality of service for
+    others, such as those of a file that says none."""
+    storage: Any = reader.storage
+    qualities = {c.topic: c.ext for c in storage.connections}
+    for part in getattr(storage, "storages", ()):
+        part.connections[:] = [c._replace(ext=qualities.get(c.topic, c.ext)) for c in part.connections]
+
+
+def _count_chunks(reader: Reader) -> None:
+    """Let rosbags look into chunks that have no message index: it takes them for empty."""
+    storage: Any = reader.storage
+    for part in getattr(storage, "storages", [storage]):
+        bare = [chunk for chunk in part.chunks if not chunk.channel_count] if isinstance(part, McapReader) else []
+        for chunk in bare:
+            chunk.channel_count.update(dict.fromkeys(part.channels, 1))
+        if bare and not any(part.statistics.channel_message_counts.values()):  # they were counted by that index
+            part.meta_scan()
+            found = part.statistics
+            part.connections[:] = [c._replace(msgcount=found.channel_message_counts.get(c.id, 0))
+                                   for c in part.connections]
+            part.metadata = part.metadata._replace(
+                start_time=found.start_time, end_time=found.end_time + 1, message_count=found.message_count,
+                duration=found.end_time + 1 - found.start_time)

@@ -1,0 +1,214 @@
+"""Checks whether questions can be answered from a bag: what is missing or wrong, how much, and the remedy."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.camera.jumps import rhythm_of
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.findings import Finding, failed
+from eqa_nodes.doctor.floor import TURN, judge_measured
+from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.measure import STAMPED, Measured, measure
+from eqa_nodes.recordings.bags.reader import Bag, Recorded, open_bag
+from eqa_nodes.recordings.bags.roles import ROLES
+from eqa_nodes.recordings.bags.streams import compared
+
+_FEW = 0.05  # a share of images without a pose, partner or place in time that does no harm
+_HALF = 0.5
+_LOOKED, _STRIDE = 10, 0.618  # frames that the reader is asked for; they do not fall in step with a lower rate
+_GAP_S = 1.0
+_SCALE_M = (0.02, 0.1, 15.0, 100.0)  # median of a room's depths: below and above the outer two the unit is wrong
+_VALID = 0.3
+WHOLE = Finding("readable", "ok", "to its end")
+# What must not be an error for a bag to be of use, by use.
+_FRAMES = ("readable", "color", "depth", "camera_info", "counts of images", "frames")
+USES: dict[str, tuple[str, ...]] = {
+    "mapping": (*_FRAMES, "depth scale", "floor"), "keyframes and memory": (*_FRAMES, "depth scale", "floor"),
+    "EM-EQA": _FRAMES, "replay": (*_FRAMES, "stamps of color", "stamps of depth"),
+}
+
+
+class BagReport(NamedTuple):
+    """uses: what the bag might be used for -> the errors in the way, none where it can be.
+
+    measured: what the findings about streams come from; topics: of the bag -> type and number of messages.
+    """
+
+    bag: str
+    findings: tuple[Finding, ...]
+    uses: dict[str, tuple[str, ...]]
+    measured: Measured
+    topics: dict[str, tuple[str, int]]
+
+    @property
+    def usable(self) -> bool:
+        """Whether no error was found."""
+        return not failed(self.findings)
+
+
+def check_bag(path: Path, options: BagOptions | None = None,
+              watch: Callable[[Recorded], None] | None = None, also: tuple[str, ...] = ()) -> BagReport:
+    """Check a bag: its streams in one pass, then about ten frames with the reader; watch and also: as of `measure`.
+
+    Raises StorageError when it cannot be opened, ConfigError for an unknown role.
+    """
+    path, options = Path(path), options or BagOptions()
+    findings, storage = [_closed(path)], _storage(path)
+    with open_bag(storage, options.namespace, options.remap) as bag:
+        findings += [Finding("files", "warning", f"{name} is missing: what it held is left out",
+                             "copy it beside the others") for name in bag.lost]
+        topics = [_topic(bag, role) for role in STAMPED]
+        measured = measure(bag, options, watch, also)
+        findings += [*topics, *judged(bag, measured)]
+        of_bag = {topic: (bag.types[topic], bag.counts[topic]) for topic in sorted(bag.types)}
+    if not failed(topics):
+        findings.append(_frames(storage, options, len(measured.stamps_ns["color"])))
+    findings += [line for line in judge_measured(measured, upright=True) if line.remedy != TURN]
+    errors = [finding.name for finding in findings if finding.state == "error"]
+    return BagReport(str(path), tuple(findings),
+                     {use: tuple(name for name in errors if name in needed) for use, needed in USES.items()}, measured,
+                     of_bag)
+
+
+def _storage(path: Path) -> Path:
+    """Return the only sqlite3 file of a folder that was not closed (it can be read all the same), else the path."""
+    files = sorted(path.glob("*.db3")) if path.is_dir() and not (path / "metadata.yaml").is_file() else []
+    return files[0] if len(files) == 1 else path
+
+
+def _closed(path: Path) -> Finding:
+    beside = path.glob("*.db3-wal") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}-wal")
+    logs = [file.name for file in sorted(beside) if file.stat().st_size]
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        return Finding("closed", "error", "metadata.yaml is missing: the recorder was killed, or is still recording",
+                       "run `ros2 bag reindex` on it")
+    if logs:
+        return Finding("closed", "error", f"{', '.join(logs)} holds messages that are not in the bag yet",
+                       f"open it once for writing: sqlite3 {logs[0][:-4]} 'pragma wal_checkpoint'")
+    return Finding("closed", "ok", "was closed")
+
+
+def _topic(bag: Bag, role: str) -> Finding:
+    say = f"name it: --remap {role}:=/its/topic"
+    if role in bag.unclear:
+        return Finding(role, "error", f"may be {' or '.join(bag.unclear[role])}", f"{say}; or its robot: --namespace")
+    if role not in bag.keys:
+        kinds = " or ".join(ROLES[role])
+        none = "" if {*ROLES[role]} & {*bag.types.values()} else f": the bag has no {kinds}"
+        return Finding(role, "error", f"no topic{none}", f"record it, or {say}")
+    topic, count = bag.topics[role], bag.count(role)
+    found = f"{topic} ({bag.types[topic]}), {count} messages"
+    return Finding(role, "ok", found) if count > 0 else Finding(role, "error", found, f"record it, or {say}")
+
+
+def judged(bag: Bag, m: Measured) -> list[Finding]:
+    """Return the findings about the streams of a bag or of a live robot, each for itself."""
+    findings = [Finding("readable", "error", m.broken, "recover it: `python -m eqa_nodes.recordings.bags.recover`, "
+                        "or sqlite3's `.recover`") if m.broken else WHOLE]
+    for role in ("color", "depth"):
+        if m.stamps_ns[role]:
+            findings += _timing(role, m.stamps_ns[role], bag.count(role), bool(m.broken))
+            findings.append(_images(role, m))
+    findings += compared(m.stamps_ns)
+    if m.samples["depth"].valid:
+        findings.append(_scale(m))
+    return [*findings, *_base(m)]
+
+
+def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> Iterator[Finding]:
+    """Rate, drops and order of stamps; announced: number of messages in the bag's own index."""
+    steps = np.diff(np.array(stamps_ns, np.int64))
+    back, twice = int((steps < 0).sum()), int((steps == 0).sum())
+    found = f"{back} go back, {twice} come twice, of {len(stamps_ns)}"
+    if back or twice:
+        state = "error" if back > 0.01 * len(steps) else "warning"
+        yield Finding(f"stamps of {role}", state, found, "set stamps where the image is taken, from one clock; leave "
+                      "out what was recorded before a clock was set or a simulation began anew")
+    else:
+        yield Finding(f"stamps of {role}", "ok", found)
+    time = rhythm_of(stamps_ns)
+    if not time.period_s:
+        yield Finding(f"rate of {role}", "warning", f"{len(stamps_ns)} messages: too few for a rate",
+                      "record or listen longer")
+        return
+    slow = time.longest_s > max(_GAP_S, 5 * time.period_s)
+    remedies = ["what happened in the gap is not seen: look at the recorder's disk and the camera's connection"] * slow
+    remedies += ["nothing is missing where the recording was paused; set clocks before a recording begins"] * bool(
+        time.breaks_s)
+    yield Finding(f"rate of {role}", "warning" if remedies else "ok", f"{1 / time.period_s:.2f} Hz (median), longest "
+                  f"gap {time.longest_s:.2f} s{f'; beside it {time}' if time.breaks_s else ''}", "; ".join(remedies))
+    missing, lost = time.missing, 0 if broken else max(announced - len(stamps_ns), 0)
+    share = (missing + lost) / (len(stamps_ns) + missing + lost)
+    yield Finding(f"drops of {role}", "warning" if share > _FEW or lost else "ok",
+                  f"{missing} of {len(stamps_ns) + missing} missing ({share:.1%})" + (
+                      f"; metadata.yaml tells {announced} messages, the bag holds {len(stamps_ns)}" if lost else ""),
+                  "record to a faster disk, compressed, or at a lower rate" if share > _FEW or lost else "")
+
+
+def _images(role: str, m: Measured) -> Finding:
+    s = m.samples[role]
+    seen, bad = s.sizes.total() + s.faults.total(), s.faults.total()
+    found = f"{', '.join(s.encodings)}; {bad} of {seen} looked at cannot be decoded"
+    if not bad:
+        sizes = ", ".join(f"{w}x{h}" for w, h in s.sizes)
+        return Finding(f"{role} images", "ok", f"{sizes} {', '.join(s.encodings)}")
+    return Finding(f"{role} images", "error" if bad > _FEW * seen else "warning", found, next(iter(s.faults)))
+
+
+def _scale(m: Measured) -> Finding:
+    valid = float(np.mean(m.samples["depth"].valid))
+    if not m.samples["depth"].median_m:
+        return Finding("depth scale", "error", "no pixel has a depth", "is the sensor covered, or switched off?")
+    median = float(np.median(m.samples["depth"].median_m))
+    found = f"median {median:.3f} m, {valid:.0%} of the pixels have a depth"
+    wrong_low, low, high, wrong_high = _SCALE_M
+    if median > wrong_high:
+        return Finding("depth scale", "error", found, "millimetres were stored as metres: 32FC1 is in metres, 16UC1 in "
+                                                      "millimetres (REP 118); republish it in the right unit")
+    if median < wrong_low:
+        return Finding("depth scale", "error", found, "metres were stored as millimetres: 16UC1 is in millimetres, "
+                                                      "32FC1 in metres (REP 118); republish it in the right unit")
+    if not low <= median <= high:
+        return Finding("depth scale", "warning", found, "unusual for a room: is the unit right?")
+    if valid < _VALID:
+        return Finding("depth scale", "warning", found, "most of the image has no depth: maps will have holes")
+    return Finding("depth scale", "ok", found)
+
+
+def _base(m: Measured) -> Iterator[Finding]:
+    """Say what of the transforms does not decide whether frames can be used."""
+    if len(m.cameras) > 1:
+        yield Finding("intrinsics", "warning", f"{len(m.cameras)} different ones in one bag",
+                      "is it the topic of one camera? does its driver change the zoom or the resolution?")
+    if m.invalid:
+        yield Finding("invalid transforms", "warning", f"{m.invalid.total()} of {', '.join(m.invalid)} are not finite "
+                      "and rigid", "they are left out: check their publisher")
+    if m.where is not None:
+        yield Finding("base", "ok", m.where.base) if m.where.base else Finding(
+            "base", "warning", "no base_link, base_footprint or base", "the base is taken to be on the ground (z = 0) "
+            "below the camera; say --base-frame where there is one")
+
+
+def _frames(path: Path, options: BagOptions, images: int) -> Finding:
+    """Return what the reader of histories says about some frames of a bag: what it refuses, every command does."""
+    remedy = ("--remap names other topics, --map-frame and --base-frame other frames, --tolerance allows a greater "
+              "difference of stamps")
+    try:
+        history = read_history(path, options)
+        only = {int((i + i * _STRIDE % 1) * images / _LOOKED) for i in range(_LOOKED)} if images > _LOOKED else {
+            *range(images)}
+        frames = [recorded.frame for recorded in history.recorded(only)]
+    except (StorageError, BadFrame) as error:
+        return Finding("frames", "error", str(error), remedy)
+    reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted(history.dropped.items()))
+    found = f"{len(frames)} of {len(only)} that were looked at can be used"
+    if len(only) - len(frames) <= max(_FEW * len(only), len(only) >= _LOOKED):
+        k = frames[0].intrinsics
+        return Finding("frames", "ok", f"{found}: {k.width}x{k.height}, fx {k.fx:.1f}, fy {k.fy:.1f}")
+    return Finding("frames", "warning" if len(frames) >= _HALF * len(only) else "error", f"{found}: {reasons}", remedy)

@@ -1,0 +1,286 @@
+"""Opens bags without ROS, and finds the topics of the graph or of another robot in them."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag1 import Reader as Ros1Reader
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, unknown
+from eqa_nodes.core.storage.codec import loads
+from eqa_nodes.recordings.bags.bag_files import BagFiles
+from eqa_nodes.recordings.bags.bounded import unpack_message
+from eqa_nodes.recordings.bags.roles import ROLES, Head, TopicChoice, head_of, types_of
+from eqa_nodes.recordings.bags.ros1_bag import SUFFIX, Ros1Decoder, open_ros1
+from eqa_nodes.recordings.bags.writer import KEYS
+from eqa_nodes.wire.graph import TOPICS
+
+_LAST_NS = 1_000_000_000  # how far before its end a bag is searched first for a topic's last message
+
+
+class Recorded(NamedTuple):
+    """A message of a bag: the graph's key of its topic, when it was recorded, and its fields."""
+
+    key: str
+    log_ns: int
+    message: Any
+
+
+class Messages(Protocol):
+    """Messages of an episode by the graph's keys of their topics: those of a bag, or those that a live graph published.
+
+    path: where they come from, for errors.
+    """
+
+    path: Path
+
+    def count(self, key: str) -> int:
+        """Return how many messages of a topic there are."""
+
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+        """Yield the messages of some topics in their order."""
+
+    def last(self, key: str) -> Any | None:
+        """Return the last message of a topic, None where there is none."""
+
+    def missing(self, key: str) -> str:
+        """Return why there is no topic for a key, as half a sentence; "" where there is no candidate at all."""
+
+
+class MessageSource(Protocol):
+    """A source of serialized messages: an open reader of rosbags, or messages received from a robot."""
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Topics with their types and counts."""
+
+    @property
+    def start_time(self) -> int:
+        """When the first message was recorded, ns."""
+
+    @property
+    def end_time(self) -> int:
+        """When the last one was."""
+
+    def messages(self, connections: Collection[Connection] = (),
+                 start: int | None = None) -> Iterable[tuple[Connection, int, bytes]]:
+        """Yield messages of some connections, with their times, in order."""
+
+
+class CdrDecoder:
+    """Deserializes messages of ROS 2: standard ones by their standard definition (old bags carry none), all others by
+    that of the bag."""
+
+    def __init__(self) -> None:
+        self._store = _standard()
+
+    def __call__(self, connection: Connection, data: bytes) -> Any:
+        """Return a message."""
+        if connection.msgtype not in self._store.fielddefs:
+            text = connection.msgdef.data
+            idl = connection.msgdef.format == MessageDefinitionFormat.IDL
+            types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
+            if self._store is _standard():  # which all bags share
+                self._store = get_typestore(Stores.ROS2_JAZZY)
+            self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
+        return self._store.deserialize_cdr(data, connection.msgtype)
+
+
+class Bag:
+    """An open bag; its topics are chosen by type, count and name (`TopicChoice`), unless they are given.
+
+    topics: key -> topic; unclear: role -> topics of which none is more likely than the others; lost: names of its files
+    that are missing.
+    """
+
+    def __init__(self, path: Path, reader: MessageSource, namespace: str = "", remap: Mapping[str, str] | None = None,
+                 packed: bool = False, known: Mapping[str, str] = MappingProxyType({}),
+                 decode: Callable[[Connection, bytes], Any] | None = None) -> None:
+        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one; known: key -> topic;
+        decode: what makes a message of its bytes (None: the CDR of ROS 2).
+
+        Raises ConfigError for an unknown role, StorageError for no topic.
+        """
+        self.path = path
+        self.lost: tuple[str, ...] = getattr(reader, "lost", ())
+        self._reader, self._packed = reader, packed
+        self._decode = decode or CdrDecoder()
+        self.types = {c.topic: c.msgtype for c in reader.connections}
+        self.counts = Counter[str]()
+        for c in reader.connections:
+            self.counts[c.topic] += c.msgcount
+        self._choice = TopicChoice(self.types, self.counts, cache(self._head), namespace.strip("/"))
+        guessed = self._choice.guess({**known, **self._remapped(remap or {})})
+        self.topics, self.unclear = guessed.topics, guessed.unclear
+        self.keys = frozenset(self.topics)
+
+    @property
+    def start_ns(self) -> int:
+        """When the first message was recorded: offsets into the bag count from here."""
+        return int(self._reader.start_time)
+
+    def count(self, key: str) -> int:
+        """Return how many messages of a topic there are."""
+        return self.counts[self.topics.get(key, "")]
+
+    def missing(self, key: str) -> str:
+        """Return why no topic was chosen for a key, as half a sentence; "" where there is no candidate at all."""
+        if key in self.unclear:
+            named = f" or the topic with --remap {key}:=TOPIC" if key in ROLES else ""
+            return f"{key} may be {' or '.join(self.unclear[key])}: name the robot with --namespace{named}"
+        if wrong := {} if key in self.topics else self._choice.wrong(key):
+            return (f"{' and '.join(f'{topic} is {kind}' for topic, kind in wrong.items())}, and {key} is read from "
+                    f"{' or '.join(types_of(key))}: record or convert it to that")
+        return ""
+
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+        """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage.
+
+        from_ns: leave out what was recorded before. Raises StorageError for a key whose topic is not clear, other than
+        odometry, which only a bag without transforms of the base needs.
+        """
+        if unclear := [self.missing(key) for key in keys if key in self.unclear and key != "odom"]:
+            raise StorageError(f"bag {self.path}: {'; '.join(unclear)}")
+        wanted = [c for key in keys for c in self._connections(key)]
+        key_of = {self.topics[key]: key for key in keys if key in self.topics}
+        if not wanted:
+            return
+        with _readable(self.path):
+            for connection, log_ns, data in self._reader.messages(wanted, from_ns):
+                data = unpack_message(data) if self._packed else data
+                yield Recorded(key_of[connection.topic], log_ns, self._decode(connection, data))
+
+    def last(self, key: str) -> Any | None:
+        """Return the last message of a topic, None where there is none: only the end of the bag is unpacked."""
+        end, back = int(self._reader.end_time), _LAST_NS
+        while self.count(key):
+            if found := deque(self.read((key,), end - back), maxlen=1):
+                return found[0].message
+            if end - back < self.start_ns:
+                break
+            back *= 8
+        return None
+
+    def _connections(self, key: str) -> list[Connection]:
+        return [c for c in self._reader.connections if c.topic == self.topics.get(key)]
+
+    def _head(self, topic: str) -> Head:
+        """Return what the first message of a topic says; nothing where there is none, or it cannot be read."""
+        if not self.counts[topic]:
+            return Head()
+        connections = [c for c in self._reader.connections if c.topic == topic]
+        try:
+            with _readable(self.path):
+                for connection, _, data in self._reader.messages(connections):
+                    data = unpack_message(data) if self._packed else data
+                    return head_of(self._decode(connection, data))
+        except StorageError:
+            pass  # whoever reads this topic is told: it may be none that is used
+        return Head()
+
+    def _remapped(self, remap: Mapping[str, str]) -> dict[str, str]:
+        for role, topic in remap.items():
+            if role not in ROLES:
+                raise ConfigError(unknown("role", role, ROLES))
+            if self.types.get(topic) not in ROLES[role]:
+                has = sorted(t for t, type_name in self.types.items() if type_name in ROLES[role])
+                raise StorageError(f"bag {self.path} has no topic {topic!r} of {' or '.join(ROLES[role])} for {role}: "
+                                   f"it has {', '.join(has) or 'none'}")
+        if twice := [topic for topic, n in Counter(remap.values()).items() if n > 1]:
+            raise ConfigError(f"--remap gives {' and '.join(twice)} to several roles: a topic has one role")
+        return dict(remap)
+
+
+@cache
+def _standard() -> Typestore:
+    """Return the standard messages: those that a history is made of are the same in every release of ROS 2."""
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
+def is_bag(path: Path) -> bool:
+    """Return whether a path is a rosbag2 folder or file, or a bag of ROS 1."""
+    if path.is_dir():
+        return (path / "metadata.yaml").is_file() or any(next(path.glob(p), None) for p in ("*.mcap", "*.db3"))
+    return path.suffix in (".mcap", ".db3", SUFFIX) and path.is_file()
+
+
+@contextmanager
+def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = None) -> Iterator[Bag]:
+    """Open a bag folder, a single MCAP or sqlite3 file, or a bag of ROS 1; of a bag that lost files, what is left.
+
+    Raises StorageError when it is absent, no bag, damaged or was never closed, or lacks a topic that `remap` names or
+    the namespace.
+    """
+    path = Path(path)
+    if path.exists() and not is_bag(path):
+        raise StorageError(f"{path} is not a bag: a bag is a rosbag2 folder with metadata.yaml, a .mcap or .db3 file, "
+                           "or a .bag file of ROS 1")
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        help_ = (f"name its file {file}, or run `ros2 bag reindex`" if (file := next(path.glob("*.db3"), None)) else
+                 f"when nobody records it, run `python -m eqa_nodes.recordings.bags.recover {path}`")
+        raise StorageError(f"bag {path} was not closed, or is still being recorded: {help_}")
+    with _readable(path):
+        reader = open_ros1(path) if path.suffix == SUFFIX else BagFiles(path)
+        reader.open()
+    try:
+        with _readable(path):
+            bag = Bag(path, reader, namespace, remap, *_reading(reader))
+        _check_namespace(bag, namespace.strip("/"))
+        yield bag
+    finally:
+        reader.close()
+
+
+def _reading(reader: BagFiles | Ros1Reader) -> tuple[bool, Mapping[str, str], Callable[[Connection, bytes], Any]]:
+    """Return what a Bag is told of an open reader: packed, known, decode."""
+    if isinstance(reader, Ros1Reader):
+        return False, {}, Ros1Decoder()
+    return reader.packed, _known(reader), CdrDecoder()
+
+
+def _known(reader: BagFiles) -> dict[str, str]:
+    """Return the topics of the graph that a recorder named in the bag, as far as they are there with its types."""
+    said = loads(reader.custom.get(KEYS) or "{}")
+    types = {c.topic: c.msgtype for c in reader.connections}
+    if not isinstance(said, dict) or not all(isinstance(topic, str) for topic in said.values()):
+        raise StorageError(f"{KEYS} in its custom_data is no object of keys and topics: remove it")
+    return {key: topic for key, topic in said.items() if key in TOPICS and types.get(topic) in types_of(key)}
+
+
+def _check_namespace(bag: Bag, namespace: str) -> None:
+    """Raise StorageError for a namespace that no topic is in."""
+    if namespace and not any(topic.startswith(f"/{namespace}/") for topic in bag.types):
+        first = sorted({topic.split("/")[1] for topic in bag.types if topic.count("/") > 1})
+        raise StorageError(f"bag {bag.path} has no topic in the namespace {namespace!r}: its topics are in "
+                           f"{', '.join(first) or 'none'}")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """A damaged bag makes its readers raise whatever they stumble over: none of it may pass without a name."""
+    try:
+        yield
+    except EqaError:
+        raise
+    except Exception as error:
+        raise StorageError(f"bag {path} cannot be read: {type(error).__name__}: {error}"
+                           + _remedy(path, error)) from error
+
+
+def _remedy(path: Path, error: Exception) -> str:
+    """Return what mends a file that was cut off, "" for other damage."""
+    if path.suffix == SUFFIX and "index" in str(error).lower():
+        return f" It was cut off: mend it in place with rosbag reindex {path} (ROS 1)"
+    if "end magic" not in str(error):
+        return ""
+    folder = path if path.is_dir() else "FOLDER, with the file in it"
+    return f" It was cut off: mend it in place with python -m eqa_nodes.recordings.bags.recover {folder}"

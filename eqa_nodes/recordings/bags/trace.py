@@ -1,0 +1,119 @@
+"""Builds the trace of an episode from its bag, for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.storage.codec import decode, loads
+from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.floor import Frontier
+from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.recordings.bags.moments import PARTS, Moments
+from eqa_nodes.recordings.bags.poses import Poses, all_poses
+from eqa_nodes.recordings.bags.reader import Messages, open_bag
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.images import rgb_of
+
+T = TypeVar("T")
+KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", *PARTS)
+
+
+def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
+    """Return what happened; what a bag does not hold stays empty. With several questions: the last one's answer.
+
+    Raises StorageError when the bag cannot be read, or has an answer, a decision or a call of a model that nobody of
+    this project wrote.
+    """
+    with open_bag(Path(bag), namespace) as opened:
+        return trace_from(opened)
+
+
+def trace_from(source: Messages) -> EpisodeTrace:
+    """Return what happened according to messages, as `trace_of` does. Raises StorageError."""
+    trace, moments = EpisodeTrace(), Moments()
+    last: dict[str, Any] = {}
+    if source.count("tf") or source.count("odom"):  # neither: its recorder was killed before it wrote anything
+        trace.poses = list(_path(all_poses(source)))
+    for key, _, message in source.read(KEYS):
+        last[key] = message
+        _add(trace, key, message, last, source.path)
+        if key in PARTS:
+            moments.hear(key, message)
+        elif key in ("decision", "keyframes"):
+            newest = trace.decisions[-1] if key == "decision" else trace.keyframes[-1]
+            moments.note(newest.stamp_ns, looked=key == "decision")
+    trace.moments = moments.all()
+    if "color" in last:
+        with suppress(BadFrame):  # an image that nobody can read is no view
+            trace.view = jpeg_of_pixels(rgb_of(last["color"]))
+    if "map" in last:
+        trace.grid = messages.grid_of(last["map"], last.get("explored"))
+    return trace
+
+
+def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], source: Path) -> None:
+    """Add one message. last: the last message of each topic until now."""
+    if key == "question":
+        trace.question, trace.answer = str(message.data), None
+    elif key == "answer":
+        trace.answer = answer_in(message, source)
+    elif key == "decision":
+        trace.decisions.append(_decision(message, last.get("frontiers"), source))
+    elif key == "model_calls":
+        trace.calls.append(decode(ModelCall, parsed(message.data, source)))
+    elif key == "keyframes":
+        trace.keyframes.append(messages.keyframe_of(message))
+
+
+def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
+    for stamp_ns in poses.stamps_ns:
+        try:
+            yield stamp_ns, pose2_of(poses.map_from_base(stamp_ns, ""))
+        except BadFrame:
+            continue  # before the first fix of the localisation the place is unknown
+
+
+def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
+    """Return the decision with the frontiers that were published last before it."""
+    decision = decision_in(message, bag)
+    known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
+    return decision if decision.frontiers else decision._replace(frontiers=known)
+
+
+def answer_in(message: Any, bag: Path) -> Answer:
+    """Return the answer of a message of a bag. Raises StorageError.
+
+    Older bags have answers and decisions as JSON in messages of the type FORMER.
+    """
+    if hasattr(message, "data"):
+        return decode(Answer, parsed(message.data, bag))
+    return _read(messages.answer_of, message, bag)
+
+
+def decision_in(message: Any, bag: Path) -> TraceDecision:
+    """Return the decision of a message of a bag, as `answer_in` does. Raises StorageError."""
+    if hasattr(message, "data"):
+        return decode(TraceDecision, parsed(message.data, bag))
+    return _read(messages.decision_of, message, bag)
+
+
+def _read(convert: Callable[[Any], T], message: Any, bag: Path) -> T:
+    try:
+        return convert(message)
+    except (AttributeError, TypeError, ValueError) as error:  # a type of the same name and other fields, or a number
+        raise StorageError(f"bag {bag} has a message that nobody of this project wrote: {error}") from error
+
+
+def parsed(text: str, bag: Path) -> Any:
+    """Return the JSON of a message. Raises StorageError."""
+    try:
+        return loads(text)
+    except ValueError as error:
+        raise StorageError(f"bag {bag} has a message that is not JSON ({error}): {text[:200]!r}") from error

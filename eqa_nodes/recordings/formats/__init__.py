@@ -1,0 +1,1 @@
+"""Recordings of other programs and data sets, a file for each format."""

@@ -1,0 +1,120 @@
+"""Histories that hold colour images without depth, such as the frames that OpenEQA offers for download.
+
+Without depth an image is no Frame: agents that look at evenly spaced images can answer from it, and everything that
+needs depth, or poses where there are none, is refused with what to do instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.traits import HistoryTraits
+from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.views import Label
+from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame
+from eqa_nodes.recordings.formats.scannet import RATE_HZ, numbered
+from eqa_nodes.wire.image_files import read_rgb
+
+
+class ImagesFormat:
+    """Folders of images and nothing else."""
+
+    traits = HistoryTraits(looks_like="a folder of images named by number (00012.jpg), without depth and poses")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a folder."""
+        return path.is_dir() and colour_alone(path, "")
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return read_pictures(path, "")
+
+
+@dataclass(frozen=True)
+class Picture(ABC):
+    """An image of a recording. number: which one it is, from 0; stamp_ns: when it was taken."""
+
+    number: int
+    stamp_ns: int
+    path: Path
+
+    @abstractmethod
+    def rgb(self) -> np.ndarray:
+        """Return (H, W, 3) uint8. Raises BadFrame where the file cannot be read."""
+
+    @abstractmethod
+    def map_from_base(self) -> Transform | None:
+        """Return where the robot was; None where nobody recorded it. Raises BadFrame."""
+
+
+class NumberedPicture(Picture):
+    """An image of which nothing else is known."""
+
+    def rgb(self) -> np.ndarray:
+        """As in Picture."""
+        return read_rgb(self.path)
+
+    def map_from_base(self) -> Transform | None:
+        """Return None."""
+        return None
+
+
+class ColourHistory(FramesAlone):
+    """Images without depth, some with poses. It has pictures, and no frames."""
+
+    labels: Mapping[int, Label] = MappingProxyType({})
+
+    def __init__(self, name: str, pictures: tuple[Picture, ...]) -> None:
+        """pictures: in the order of their recording."""
+        self.name, self.pictures, self.dropped = name, pictures, Counter[str]()
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def first(self, count: int) -> ColourHistory:
+        """Return the images whose numbers are below `count`."""
+        return ColourHistory(self.name, tuple(p for p in self.pictures if p.number < count))
+
+    def between(self, start_s: float, end_s: float) -> ColourHistory:
+        """Return the images that were taken between two times, both included, seconds."""
+        return ColourHistory(self.name, tuple(p for p in self.pictures if start_s <= p.stamp_ns / 1e9 <= end_s))
+
+    def recorded(self) -> Iterator[RecordedFrame]:
+        """Raise StorageError: there are no frames."""
+        raise StorageError(self.lacking)
+
+    @property
+    def lacking(self) -> str:
+        """What is missing here, and what to do about it."""
+        return (f"the history {self.name} holds colour images without depth: agents that look at evenly "
+                "spaced images can use it (blind, socratic-captions, multi-frame, --frames uniform or none). All "
+                "others need a recording with depth and poses; of OpenEQA's frames, let its extract-frames.py write "
+                "depth and poses too (without --rgb-only), or render its agent states with `eqa history render`")
+
+
+def read_pictures(folder: Path, ending: str) -> ColourHistory:
+    """Return images that are named by their number, and an ending before the suffix ("-rgb"), at 30 Hz.
+
+    Raises StorageError where there is none.
+    """
+    files = sorted((n, p) for n, p in numbered(folder, ending).items() if p.suffix != ".txt")
+    if not files:
+        raise StorageError(f"{folder} holds no image that is named by its number{f' and {ending}' * bool(ending)}")
+    return ColourHistory(folder.name, tuple(NumberedPicture(n, round((n + 1) * 1e9 / RATE_HZ), p) for n, p in files))
+
+
+def colour_alone(folder: Path, ending: str) -> bool:
+    """Return whether a folder has such images, and neither depth images nor poses."""
+    return not numbered(folder, "-depth") and not any(
+        p.suffix == ".txt" for p in numbered(folder).values()) and any(
+        p.suffix != ".txt" for p in numbered(folder, ending).values())

@@ -1,0 +1,215 @@
+"""Folders of RGB-D images and their cameras, depth formats, and the Redwood layout (color/, depth/, trajectory.log)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from eqa_nodes.core.camera.depth import returned
+from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
+from eqa_nodes.core.storage.names import by_number
+from eqa_nodes.core.traits import HistoryTraits
+from eqa_nodes.core.types.views import Frame, Intrinsics
+from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
+from eqa_nodes.recordings.formats.cameras import FARTHEST_M, base_below, mount, onto_color, pinhole, rigid
+from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
+from eqa_nodes.wire.image_files import read_bounded, read_matrix, read_raw_depth, read_rgb, text_of
+
+# PrimeSense as Redwood and Open3D publish it (principal point 319.5, 239.5 from the centre of the first pixel).
+PRIMESENSE = Intrinsics(640, 480, 525.0, 525.0, 320.0, 240.0)
+COLOURS, DEPTHS = ("color", "rgb"), ("depth",)
+_CAMERA_FILES = ("intrinsic.json", "camera_intrinsic.json", "intrinsics.json")
+SECONDS = re.compile(r"\d+\.\d+")  # names of images in the TUM RGB-D benchmark
+
+
+class RedwoodFormat:
+    """Redwood's folders."""
+
+    traits = HistoryTraits(looks_like="a folder with color/, depth/ and trajectory.log")
+
+    @staticmethod
+    def fits(path: Path) -> bool:
+        """Return whether a path is such a folder."""
+        return (path / "trajectory.log").is_file()
+
+    @staticmethod
+    def open(path: Path) -> EpisodeHistory:
+        """Return its history. Raises StorageError."""
+        return RecordedHistory(path.name, read_redwood(path))
+
+
+def _millimetres(raw: np.ndarray) -> np.ndarray:
+    """Metres of millimetres: Redwood, ScanNet, 7-Scenes, most cameras."""
+    return returned(raw) / 1000.0
+
+
+def _tum(raw: np.ndarray) -> np.ndarray:
+    """Metres of steps of 0.2 mm (TUM RGB-D benchmark: 5000 a metre)."""
+    return returned(raw) / 5000.0
+
+
+def _sun(raw: np.ndarray) -> np.ndarray:
+    """Metres of millimetres whose 16 bits are rotated to the left by three (SUN RGB-D)."""
+    return returned((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0
+
+
+def _nyu(raw: np.ndarray) -> np.ndarray:
+    """Metres of raw Kinect disparity in swapped bytes; 2047 = no return (constants of the NYU Depth V2 toolbox)."""
+    disparity = ((raw & 0xFF) << 8 | raw >> 8).astype(np.float64)
+    return np.where(disparity < 1092.0, 351.3 / np.maximum(1092.5 - disparity, 0.5), 0.0)
+
+
+# raw: (H, W) uint32 as stored -> metres, 0 = no return.
+DEPTH_FORMATS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "mm": _millimetres, "tum": _tum, "sun": _sun, "nyu": _nyu}
+
+
+def depth_format_of(folder: Path) -> str:
+    """Return which of DEPTH_FORMATS a folder's images probably have: TUM's where it has TUM's names, else mm."""
+    names = (p.stem for p in images_in(folder, DEPTHS)[:1])
+    return "tum" if (folder / "depth.txt").is_file() or any(SECONDS.fullmatch(name) for name in names) else "mm"
+
+
+def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:
+    """Return (H, W) float32 metres, 0 = no return, of a 16-bit depth image. depth_format: one of DEPTH_FORMATS."""
+    return DEPTH_FORMATS[depth_format](read_raw_depth(path).astype(np.uint32)).astype(np.float32)
+
+
+def read_trajectory(path: Path) -> np.ndarray:
+    """Return (n, 4, 4) camera-to-world matrices (OpenCV camera axes) of a .log file: a line of ids, then four rows."""
+    try:
+        poses = np.array(text_of(read_bounded(path)).split(), np.float64).reshape(-1, 19)[:, 3:].reshape(-1, 4, 4)
+    except (BadFrame, ValueError) as error:
+        raise StorageError(f"trajectory {path} cannot be read ({error}): wanted ids and a 4x4 matrix each") from error
+    rotations = poses[:, :3, :3]
+    if not (np.abs(poses) <= FARTHEST_M).all() or not np.allclose(poses[:, 3], (0, 0, 0, 1)) or not np.allclose(
+            rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3) or np.any(np.linalg.det(rotations) < 0):
+        raise StorageError(f"trajectory {path} holds a matrix that is not a rigid transform")
+    return poses
+
+
+class FolderCamera:
+    """The camera of a folder's images: what is given, else a file beside them (Open3D's JSON), else an assumed one.
+
+    assumed: why, "" where nothing is.
+    """
+
+    def __init__(self, folder: Path, assumed: Intrinsics = PRIMESENSE, source: str = "a PrimeSense's",
+                 given: tuple[float, ...] = ()) -> None:
+        """given: fx, fy, cx, cy, from the centre of the first pixel. Raises StorageError for a file that is none."""
+        self._assumed, self._matrix = assumed, _matrix_of(folder, given)
+        self.assumed = "" if self._matrix is not None else (
+            f"the intrinsics are assumed: {source}, fx {assumed.fx:g}, fy {assumed.fy:g}, cx {assumed.cx - 0.5:g}, cy "
+            f"{assumed.cy - 0.5:g} (a file {_CAMERA_FILES[0]} beside the images would give the right ones)")
+
+    def of(self, image: np.ndarray) -> Intrinsics:
+        """Return the intrinsics of an image. Raises BadFrame when they belong to another size, or are not known."""
+        if self._matrix is not None:
+            return pinhole(self._matrix, image.shape, 0.0)
+        if image.shape[:2] != (self._assumed.height, self._assumed.width):
+            raise BadFrame(f"the camera of images of {image.shape[1]}x{image.shape[0]} is not known: put a file "
+                           f"{_CAMERA_FILES[0]} beside them, as Open3D writes it (or, for `eqa history localise`, give "
+                           "--camera fx,fy,cx,cy)")
+        return self._assumed
+
+
+def _matrix_of(folder: Path, given: tuple[float, ...]) -> np.ndarray | None:
+    """Return the (3, 3) camera matrix that is given or in a file, None where neither is there."""
+    if given:
+        fx, fy, cx, cy = given
+        return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]])
+    path = next((folder / name for name in _CAMERA_FILES if (folder / name).is_file()), None)
+    if path is None:
+        return None
+    try:
+        columns = json.loads(read_bounded(path, 1 << 16))["intrinsic_matrix"]
+        return np.array(columns, np.float64).reshape(3, 3).T
+    except (ValueError, KeyError, TypeError, BadPose) as error:
+        raise StorageError(f"{path} is not the camera file that Open3D writes (intrinsic_matrix, by columns): "
+                           f"{error}") from error
+
+
+class RgbdFiles(NamedTuple):
+    """Images of one time. pose: world_from_camera (4, 4), or the text file that holds it; None where it is missing."""
+
+    stamp_ns: int
+    color: Path
+    depth: Path | None
+    pose: np.ndarray | Path | None
+
+
+class RgbdFolder:
+    """The frames of a folder, in the map frame that `find_map_frame` finds: its floor stands for gravity.
+
+    notes: how up was found, and whether the intrinsics are assumed.
+    """
+
+    def __init__(self, name: object, moments: Sequence[RgbdFiles], color: FolderCamera,
+                 depth: FolderCamera | None = None, depth_format: str = "mm", z_up: bool = False) -> None:
+        """depth: None where depth is registered to colour. Raises StorageError when no image can be used."""
+        self._moments, self._format = moments, depth_format
+        self._color, self._depth = color, depth or color
+        found = find_map_frame(name, len(moments), self._seen, z_up)
+        self._map_from_world = found.map_from_world
+        assumed = dict.fromkeys((self._color.assumed, self._depth.assumed))
+        self.notes = (found.note, *(note for note in assumed if note))
+
+    def __len__(self) -> int:
+        return len(self._moments)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int) -> Frame:
+        """Return one frame. Raises BadFrame when it is incomplete or cannot be read."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        moment = self._moments[index]
+        depth_m, depth_k, world_from_camera = self._seen(index)
+        rgb = read_rgb(moment.color)
+        if rgb.shape[:2] != depth_m.shape:
+            raise BadFrame(f"{moment.depth} is {depth_m.shape}, its colour image {rgb.shape[:2]}: wanted depth of the "
+                           "size of colour")
+        k, map_from_camera = self._color.of(rgb), self._map_from_world @ world_from_camera
+        map_from_base = base_below(map_from_camera, 0.0)
+        return Frame(moment.stamp_ns, rgb, onto_color(depth_m, depth_k, k), k, map_from_base,
+                     mount(map_from_base, map_from_camera))
+
+    def _seen(self, index: int) -> DepthView:
+        _, _, depth, pose = self._moments[index]
+        if depth is None or pose is None:
+            raise BadFrame("no depth image" if depth is None else "no pose")
+        depth_m = read_depth(depth, self._format)
+        return depth_m, self._depth.of(depth_m), rigid(read_matrix(pose) if isinstance(pose, Path) else pose, pose)
+
+
+def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
+    """Return the frames of Redwood's layout; stamps begin at one period.
+
+    Raises StorageError when the folder does not hold as many images of each kind as poses.
+    """
+    colors, depths = images_in(folder, COLOURS), images_in(folder, DEPTHS)
+    poses = read_trajectory(folder / "trajectory.log")
+    if not len(colors) == len(depths) == len(poses) > 0:
+        raise StorageError(f"{folder} holds {len(colors)} colour and {len(depths)} depth images for {len(poses)} "
+                           "poses: wanted as many of each, at least one")
+    moments = [RgbdFiles(round((i + 1) * 1e9 / rate_hz), *each)
+               for i, each in enumerate(zip(colors, depths, poses, strict=True))]
+    return RgbdFolder(folder, moments, FolderCamera(folder))
+
+
+def images_in(folder: Path, names: Sequence[str]) -> list[Path]:
+    """Return the images of the first of these folders that is there, in the order of their numbers."""
+    found = [p for name in names if (folder / name).is_dir() for p in (folder / name).iterdir()
+             if p.suffix.lower() in (".png", ".jpg", ".jpeg", ".pgm", ".ppm")]
+    return sorted(found, key=lambda path: by_number(path.name))
+
+
+def holds_rgbd(folder: Path) -> bool:
+    """Return whether a folder has folders of colour and of depth images."""
+    return any((folder / name).is_dir() for name in COLOURS) and any((folder / name).is_dir() for name in DEPTHS)

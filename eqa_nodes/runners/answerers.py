@@ -1,0 +1,49 @@
+"""Answerers made from their names, with the model behind them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.components import ANSWERERS
+from eqa_nodes.core.protocols import Answerer
+from eqa_nodes.models import open_model
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.roles import open_models
+
+if TYPE_CHECKING:
+    from eqa_nodes.config.nodes import AnswererSettings
+    from eqa_nodes.core.answerers.crop_ranking import CropRanker
+
+
+def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int = 0,
+                  folder: Path | None = None) -> Answerer:
+    """Return an answerer by name; `model` is opened where it asks one. Else as `answerer_of`."""
+    from eqa_nodes.config.nodes import AnswererSettings
+
+    return answerer_of(AnswererSettings(answerer=name, model=model, max_images=max_images,
+                                        folder=str(folder) if folder else ""))
+
+
+def answerer_of(own: AnswererSettings) -> Answerer:
+    """Return the answerer of a node's settings.
+
+    max_images: that a model is shown in one call, 0 = the answerer's own default. folder: keeps what a model said of
+    pictures. Raises ConfigError for an unknown name, and for settings that the backend lacks; MissingExtra,
+    StorageError.
+    """
+    made: Answerer = ANSWERERS.make(own.answerer, AnswererOptions(
+        partial(open_models, own.model, own.model_for, open_model, own.wording), own.max_images,
+        Path(own.folder) if own.folder else None, own.model.image_side_px,
+        partial(_ranker, own.embedder, own.model) if own.embedder else None))
+    return made
+
+
+def _ranker(name: str, model: ModelConfig) -> CropRanker:
+    from eqa_nodes.core.answerers.crop_ranking import CropRanker
+    from eqa_nodes.core.perception.detector_config import DetectorConfig
+    from eqa_nodes.perception.embedder import PictureEmbedder
+
+    return CropRanker(PictureEmbedder(DetectorConfig(embedder=name, device=model.device)))

@@ -1,0 +1,202 @@
+"""Camera messages of one stamp -> one Frame, once its transform is known. Bounded; drops are counted by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eqa_nodes.core.camera.config import CameraConfig, TfConfig
+from eqa_nodes.core.camera.upright import quarter_turns, turned_frame
+from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
+from eqa_nodes.core.types.geometry import Transform, compose, inverse
+from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.camera_input import CameraInput
+from eqa_nodes.wire.transforms import NoTransform, TfBuffer
+
+PENDING = 30  # observations that may wait for their missing parts
+UNPLACED = "no transform"
+EARLY = "image from before the robot was localised"  # its transform never comes
+
+
+class FrameAssembler:
+    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp; hands complete frames on in their order.
+
+    A part that is not asked for is filled in without cost (black image). With labels, frames wait for the table of
+    labels; where "label_table" is a part, for that of their own stamp. Then labels come in the order of stamps, and
+    what is older and has none gets none any more: it is dropped.
+    """
+
+    def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
+                 deliver: Callable[[Frame, Mapping[int, Label]], None], pending: int = PENDING,
+                 camera: CameraConfig = CameraConfig(), frames: TfConfig = TfConfig()) -> None:
+        self.camera, self._frames = CameraInput(camera, parts), frames
+        self._parts, self._tf, self._deliver, self._pending = self.camera.parts, tf, deliver, pending
+        self._tabled = "label_table" in parts
+        self._matcher = self.camera.matcher(pending)
+        self._matched = self._matcher.parts if self._matcher is not None else frozenset()
+        self._wait_ns = round(frames.wait_s * 1e9)
+        self._waiting: dict[int, dict[str, Any]] = {}
+        self._table: tuple[int, Mapping[int, Label]] | None = None
+        self._newest_ns = -1
+        self.last_ns = -1  # the stamp that was handed on last
+        self.dropped: Counter[str] = Counter()
+        self.rejected: Callable[[int, str], None] = lambda stamp_ns, reason: None
+
+    @property
+    def waiting(self) -> int:
+        """Number of observations that wait for a part or a transform."""
+        return len(self._waiting)
+
+    def put(self, part: str, message: Any) -> None:
+        """Take in one camera message.
+
+        One that comes again is of what its publisher still waits for: parts of anything older do not come any more.
+        """
+        stamp = messages.ns_of(message.header.stamp)
+        if self._matcher is not None and part in self._matched:
+            for matched, parts in self._matcher.put(part, stamp, message):
+                self._hold(matched, parts)
+            for unmatched, reason in self._matcher.unmatched:
+                self._drop(unmatched, reason)
+            self._matcher.unmatched.clear()
+        else:
+            self._hold(stamp, {part: message})
+        if part == "labels" and self._tabled:
+            for older in sorted(s for s, have in self._waiting.items() if s < stamp and "labels" not in have):
+                self._drop(older, "no labels: the detector did not look at them")
+        if len(self._waiting) > self._pending:
+            oldest = min(self._waiting)
+            self._drop(oldest, self._missing(oldest))
+        self.retry()
+
+    def free(self, part: str) -> bool:
+        """Return whether the stamps of a part may differ from that of its observation, which is that of depth."""
+        return part != "depth" and part in self._matched
+
+    def put_table(self, message: Any) -> None:
+        """Take in the table of labels."""
+        self._table = (messages.ns_of(message.header.stamp), messages.label_table_of(message))
+        self.retry()
+
+    def put_transforms(self, message: Any, static: bool) -> list[str]:
+        """Take in a tf2_msgs/TFMessage; return why any of it was refused."""
+        refused = []
+        for t in message.transforms:
+            parent, child, stamp = t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp)
+            try:
+                self._tf.put(parent, child, stamp, messages.transform_of(t), static)
+            except EqaError as error:
+                refused.append(str(error))
+        self.retry()
+        return refused
+
+    def lacking(self, stamp: int) -> str:
+        """Return what an observation waits for, such as "no transform"; "" when it waits for nothing."""
+        return self._missing(stamp) if stamp in self._waiting else ""
+
+    def give_up(self, stamp: int, reason: str = "") -> None:
+        """Drop an observation, counted by the reason or by what it lacks, and hand on what waited behind it."""
+        self._drop(stamp, reason or self._missing(stamp))
+        self.retry()
+
+    def finish(self) -> None:
+        """Drop all that lacks something, and hand on the rest."""
+        while self._waiting:
+            self.give_up(min(self._waiting))
+
+    def clear(self) -> None:
+        """Forget what is waiting (a new episode begins)."""
+        self._waiting.clear()
+        self._table = None
+        self._newest_ns = self.last_ns = -1
+        if self._matcher is not None:
+            self._matcher.clear()
+
+    def retry(self) -> None:
+        """Hand on what has become complete; call when transforms arrive."""
+        for stamp in sorted(self._waiting):
+            missing, poses = self._ready(stamp)
+            if missing == EARLY:
+                self._drop(stamp, missing)
+                continue
+            if poses is None:
+                if not self._wait_ns or self._newest_ns - stamp <= self._wait_ns:
+                    return  # later frames wait: order matters to a map
+                self._drop(stamp, f"{missing} within {self._frames.wait_s:g} s")
+                continue
+            parts = self._waiting.pop(stamp)
+            try:
+                frame = self._frame(stamp, parts, poses)
+            except (BadFrame, BadPose) as error:
+                self._count(stamp, str(error))
+            else:
+                self.last_ns = stamp
+                self._deliver(frame, self._labels(parts))
+
+    def _hold(self, stamp: int, parts: Mapping[str, Any]) -> None:
+        have = self._waiting.setdefault(stamp, {})
+        if not have.keys().isdisjoint(parts):  # shown again: its publisher waits for this one, and for no older one
+            for older in sorted(s for s in self._waiting if s < stamp):
+                if lacks := self._missing(older):
+                    self._drop(older, lacks)
+        have.update(parts)
+        self._newest_ns = max(self._newest_ns, stamp)
+
+    def _missing(self, stamp: int) -> str:
+        """Return what the observation still lacks, as a reason to drop it; empty when it is complete."""
+        return self._ready(stamp)[0]
+
+    def _ready(self, stamp: int) -> tuple[str, tuple[Transform, Transform] | None]:
+        """Return what the observation still lacks; or "", and map_from_base and base_from_camera."""
+        have = self._waiting[stamp]
+        lacking = [part for part in self._parts if part not in have]
+        if lacking:
+            return f"no {' and '.join(lacking)}", None
+        if "labels" in self._parts and not self._tabled and (self._table is None or self._table[0] > stamp):
+            return "no label table", None
+        try:
+            return "", self._poses(stamp, have)
+        except NoTransform as error:
+            return EARLY if error.early and error.child == self._frames.odom_frame else UNPLACED, None
+        except BadFrame:
+            return UNPLACED, None
+
+    def _labels(self, have: Mapping[str, Any]) -> Mapping[int, Label]:
+        if self._tabled:
+            return messages.label_table_of(have["label_table"])
+        return self._table[1] if self._table else {}
+
+    def _poses(self, stamp: int, have: Mapping[str, Any]) -> tuple[Transform, Transform]:
+        frames, camera = self._frames, self.camera.frame_of(have)
+        return (self._tf.lookup(frames.map_frame, frames.base_frame, stamp),
+                self._tf.lookup(frames.base_frame, camera, stamp))
+
+    def _frame(self, stamp: int, have: Mapping[str, Any], poses: tuple[Transform, Transform]) -> Frame:
+        rgb, depth, intrinsics = self.camera.picture(have, partial(self._between, stamp))
+        if rgb is None:
+            rgb = np.broadcast_to(np.uint8(0), (*depth.shape, 3))
+        labels = messages.pixels_of(have["labels"]) if "labels" in have else None
+        frame = Frame(stamp, rgb, depth, intrinsics, *poses, labels)
+        return turned_frame(frame, quarter_turns(poses[1])) if self.camera.upright else frame
+
+    def _between(self, stamp: int, target: str, source: str) -> Transform:
+        """Return target_from_source of two frames on the robot. Raises BadFrame where one of them is not known."""
+        base = self._frames.base_frame
+        try:
+            a, b = (self._tf.lookup(base, frame, stamp) for frame in (target, source))
+        except NoTransform as error:
+            raise BadFrame(f"no transform of {error.child!r}, between {source!r} and {target!r}") from error
+        return compose(inverse(a), b)
+
+    def _drop(self, stamp: int, reason: str) -> None:
+        self._waiting.pop(stamp, None)
+        self._count(stamp, reason)
+
+    def _count(self, stamp: int, reason: str) -> None:
+        self.dropped[reason] += 1
+        self.rejected(stamp, reason)

@@ -1,0 +1,225 @@
+"""Bags come back as frames and as a trace, without ROS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.floor import Candidate, Frontier
+from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.questions import Answer, Evidence
+from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.recordings.bags.history import BagOptions, read_history
+from eqa_nodes.recordings.bags.reader import open_bag
+from eqa_nodes.recordings.bags.recover import recover
+from eqa_nodes.recordings.bags.roles import FORMER
+from eqa_nodes.recordings.bags.trace import trace_of
+from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter
+from tests.fixtures.bags import FRAME_TOPICS, SECOND, TYPES, Cdr, kettle, needs_messages, record_frames, topics_of
+from tests.fixtures.frames import LABELS, frame
+
+pytestmark = needs_messages
+
+
+def test_frames_come_back_as_they_were(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
+    record_frames(cdr, writer, 5)
+    writer.close()
+    history = read_history(tmp_path / "bag")
+    frames = list(history)
+    assert len(frames) == len(history) == 5
+    assert not history.dropped
+    for i, read in enumerate(frames, start=1):
+        wanted = frame(i * SECOND, Pose2(0.3 * i, 0.0, 0.1), {1: (0, 0, 12, 12)})
+        assert np.array_equal(read.rgb, wanted.rgb)
+        assert np.array_equal(read.depth_m, wanted.depth_m)
+        assert (read.stamp_ns, read.intrinsics) == (i * SECOND, wanted.intrinsics)
+        assert read.map_from_base == wanted.map_from_base
+        assert np.allclose(read.map_from_camera(), wanted.map_from_camera(), atol=1e-12)
+    assert [f.stamp_ns for f in history] == [f.stamp_ns for f in frames]
+
+
+def test_odometry_tells_the_pose_where_no_transform_does(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
+    record_frames(cdr, writer, 3, base="odom")
+    writer.close()
+    assert [round(f.pose.x, 6) for f in read_history(tmp_path / "bag")] == [0.3, 0.6, 0.9]
+
+
+def test_a_namespace_is_found_or_asked_for(cdr: Cdr, tmp_path: Path) -> None:
+    for folder, robots in (("one", ("r1",)), ("two", ("r1", "r2"))):
+        images = ("/camera/color/image_raw", "/camera/depth/image_raw", "/camera/color/camera_info")
+        topics = {f"/{r}{name}": BagTopic(TYPES[name]) for r in robots for name in images}
+        writer = BagWriter(tmp_path / folder, {**topics, **topics_of("/tf", "/tf_static", "/odom")})
+        for robot in robots:
+            record_frames(cdr, _Prefixed(writer, f"/{robot}", images), 2)  # type: ignore[arg-type]
+        writer.close()
+    assert len(list(read_history(tmp_path / "one"))) == 2
+    with pytest.raises(StorageError, match="/r1/camera/color/image_raw or /r2/camera/color/image_raw: .*--namespace"):
+        read_history(tmp_path / "two")
+    assert len(list(read_history(tmp_path / "two", options=BagOptions(namespace="r1")))) == 2
+
+
+class _Prefixed:
+    """A writer that puts some topics under a namespace."""
+
+    def __init__(self, writer: BagWriter, prefix: str, names: tuple[str, ...]) -> None:
+        self._writer, self._prefix, self._names = writer, prefix, names
+
+    def write(self, topic: str, stamp_ns: int, data: bytes) -> int:
+        return self._writer.write(self._prefix + topic if topic in self._names else topic, stamp_ns, data)
+
+
+def test_unusable_images_are_counted_and_the_rest_is_read(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS))
+    record_frames(cdr, writer, 2)
+    late = frame(90 * SECOND)
+    writer.write("/camera/color/image_raw", 80 * SECOND, cdr.image(late.rgb, "rgb8", 80 * SECOND))  # no depth
+    writer.write("/camera/color/image_raw", 90 * SECOND, cdr.image(late.rgb, "rgb8", 90 * SECOND))  # no transform
+    writer.write("/camera/depth/image_raw", 90 * SECOND, cdr.image(late.depth_m, "32FC1", 90 * SECOND))
+    writer.write("/camera/color/image_raw", 2 * SECOND + 1000, cdr.image(late.rgb, "yuv422", 2 * SECOND + 1000))
+    writer.write("/camera/depth/image_raw", 2 * SECOND + 1000, cdr.image(late.depth_m, "32FC1", 2 * SECOND + 1000))
+    writer.close()
+    history = read_history(tmp_path / "bag")
+    assert len(list(history)) == 2
+    assert sum(history.dropped.values()) == 3
+    assert any("no depth" in reason for reason in history.dropped)
+    assert any("no transform" in reason for reason in history.dropped)
+    assert any("yuv422" in reason for reason in history.dropped)
+
+
+def test_depth_in_millimetres_and_labels(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of(*FRAME_TOPICS, "/labels/image_raw", "/labels/table"))
+    record_frames(cdr, writer, 1)
+    f = frame(2 * SECOND, boxes={1: (0, 0, 12, 12)})
+    assert f.labels is not None
+    writer.write("/labels/table", SECOND, cdr("eqa_interfaces/msg/LabelArray", labels=[kettle(cdr)]))
+    writer.write("/labels/image_raw", SECOND, cdr.image(f.labels, "16UC1", SECOND))
+    writer.close()
+    history = read_history(tmp_path / "bag")
+    read, = history
+    assert read.labels is not None
+    assert np.array_equal(read.labels, f.labels)
+    assert history.labels[1] == LABELS[1]._replace(attributes={"colour": "red"})
+    millimetres = BagWriter(tmp_path / "mm", topics_of(*FRAME_TOPICS))
+    record_frames(cdr, millimetres, 1)
+    late = SECOND + 1000  # within the slop of a second colour image
+    millimetres.write("/tf", late, cdr("tf2_msgs/msg/TFMessage", transforms=[
+        cdr.tf("map", "odom", late, Transform.identity()), cdr.tf("odom", "base_link", late, f.map_from_base)]))
+    millimetres.write("/camera/color/image_raw", late, cdr.image(f.rgb, "bgr8", late))
+    millimetres.write("/camera/depth/image_raw", late, cdr.image((f.depth_m * 1000).astype(np.uint16), "16UC1", late))
+    millimetres.close()
+    read = list(read_history(tmp_path / "mm"))[1]
+    assert np.allclose(read.depth_m, f.depth_m)
+    assert np.array_equal(read.rgb, f.rgb[..., ::-1])
+
+
+@pytest.mark.parametrize("former", [False, True])
+def test_a_trace_comes_back(cdr: Cdr, tmp_path: Path, former: bool) -> None:
+    """Also from a bag of an older version, which has decisions and answers as JSON."""
+    decision = TraceDecision(2 * SECOND, Pose2(1.0, 2.0, 0.5), Pose2(3.0, 4.0, 0.0), "frontier near the kitchen",
+                             (Candidate(3.0, 4.0, 0.7, "kitchen"),))
+    answer = Answer("red", 0.9, evidence=(Evidence(1, SECOND, Pose2(0.3, 0.0, 0.0), "red kettle"),),
+                    error=ErrorCode.NONE)
+    call = ModelCall(2 * SECOND, Pose2(1.0, 2.0, 0.5), "What colour is the kettle?", "decide",
+                     (CallPicture(1, now=True),), reasons="a kettle, red", tokens_in=900)
+    names = ("/tf", "/question", "/answer", "/decision", "/model_calls", "/map", "/explored", "/frontiers",
+             "/keyframes")
+    old = dict.fromkeys(("/answer", "/decision"), BagTopic(FORMER)) if former else {}
+    writer = BagWriter(tmp_path / "bag", topics_of(*names) | old)
+    writer.write("/tf", SECOND, cdr("tf2_msgs/msg/TFMessage", transforms=[
+        cdr.tf("map", "base_link", SECOND, Pose2(0.3, 0.0, 0.1).transform())]))
+    writer.write("/question", SECOND, cdr.text("What colour is the kettle?"))
+    point = cdr.make("geometry_msgs/msg/Point", x=3.0, y=4.0)
+    writer.write("/frontiers", SECOND, cdr("eqa_interfaces/msg/FrontierArray", frontiers=[
+        cdr.make("eqa_interfaces/msg/Frontier", position=point, heading=0.25, length=1.5)]))
+    writer.write("/model_calls", 2 * SECOND, cdr.text(dumps(call)))
+    writer.write("/decision", 2 * SECOND, cdr.text(dumps(decision)) if former else cdr.decision(decision))
+    cells = np.array([[-1, 0, 100], [0, 0, -1]], np.int8)
+    info = cdr.make("nav_msgs/msg/MapMetaData", resolution=0.1, width=3, height=2,
+                    origin=cdr.pose(Transform((-1.0, -2.0, 0.0), (0, 0, 0, 1))))
+    grid = {"header": cdr.header(2 * SECOND, "map"), "info": info}
+    writer.write("/map", 2 * SECOND, cdr("nav_msgs/msg/OccupancyGrid", data=cells.ravel(), **grid))
+    seen = np.array([0, 100, 0, 100, 0, 0], np.int8)
+    writer.write("/explored", 2 * SECOND, cdr("nav_msgs/msg/OccupancyGrid", data=seen, **grid))
+    sighting = cdr.make("eqa_interfaces/msg/ObjectSighting", label=kettle(cdr), pixels=80,
+                        bbox=np.array([1, 2, 3, 4], np.int32))
+    image = cdr.make("sensor_msgs/msg/CompressedImage", format="jpeg", data=np.frombuffer(b"\xff\xd8\xff", np.uint8))
+    writer.write("/keyframes", 2 * SECOND, cdr(
+        "eqa_interfaces/msg/Keyframe", header=cdr.header(SECOND, "map"), keyframe_id=1, image=image,
+        pose=cdr.pose(Pose2(0.3, 0.0, 0.1).transform()), sightings=[sighting], caption="kitchen: red kettle",
+        region="kitchen"))
+    writer.write("/answer", 3 * SECOND, cdr.text(dumps(answer)) if former else
+                 cdr.answer(answer, "What colour is the kettle?", 3 * SECOND))
+    writer.close()
+
+    trace = trace_of(tmp_path / "bag")
+    assert trace.question == "What colour is the kettle?"
+    assert trace.poses == [(SECOND, pytest.approx(Pose2(0.3, 0.0, 0.1)))]
+    assert trace.decisions == [decision._replace(frontiers=(Frontier(3.0, 4.0, 0.25, 1.5),))]
+    assert trace.answer == answer and trace.calls == [call]
+    assert trace.grid is not None
+    assert np.array_equal(trace.grid.cells, cells)
+    assert np.array_equal(trace.grid.explored, seen.reshape(2, 3) > 0)
+    assert (trace.grid.origin, trace.grid.resolution_m, trace.grid.stamp_ns) == ((-1.0, -2.0), 0.1, 2 * SECOND)
+    keyframe, = trace.keyframes
+    assert (keyframe.id, keyframe.jpeg, keyframe.caption, keyframe.sightings[0].bbox) == (
+        1, b"\xff\xd8\xff", "kitchen: red kettle", (1, 2, 3, 4))
+    assert keyframe.sightings[0].label.attributes == {"colour": "red"}
+
+
+def test_a_foreign_decision_is_named(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", {**topics_of("/tf"), "/decision": BagTopic(FORMER)})
+    link = cdr.tf("map", "base_link", 1, Transform.identity())
+    writer.write("/tf", 1, cdr("tf2_msgs/msg/TFMessage", transforms=[link]))
+    writer.write("/decision", 1, cdr.text("go left"))
+    writer.close()
+    with pytest.raises(StorageError, match="go left"):
+        trace_of(tmp_path / "bag")
+
+
+def test_an_error_that_nobody_knows_is_named(cdr: Cdr, tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", topics_of("/answer"))
+    writer.write("/answer", 1, cdr("eqa_interfaces/msg/Answer", error_code=200))
+    writer.close()
+    with pytest.raises(StorageError, match="200"):
+        trace_of(tmp_path / "bag")
+
+
+def test_the_same_messages_give_the_same_history(cdr: Cdr, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        writer = BagWriter(tmp_path / name, topics_of(*FRAME_TOPICS))
+        record_frames(cdr, writer, 3)
+        if name == "b":
+            writer.flush()  # where chunks end depends on the clock; what is read must not
+        writer.close()
+    a, b = (list(read_history(tmp_path / name)) for name in ("a", "b"))
+    assert [(f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in a] == [
+        (f.stamp_ns, f.map_from_base, f.rgb.tobytes(), f.depth_m.tobytes()) for f in b]
+
+
+def test_the_last_view_is_that_of_the_last_image(cdr: Cdr, tmp_path: Path) -> None:
+    late = BagTopic("std_msgs/msg/String", "event")
+    writer = BagWriter(tmp_path / "bag", {**topics_of(*FRAME_TOPICS), "/late": late})
+    record_frames(cdr, writer, 3)
+    writer.write("/late", 500 * SECOND, cdr.text("long after"))  # so that the end of the bag alone holds no image
+    writer.close()
+    last = list(read_history(tmp_path / "bag"))[-1]
+    assert trace_of(tmp_path / "bag").view == jpeg_of_pixels(last.rgb)
+    with open_bag(tmp_path / "bag") as bag:
+        assert bag.last("color").header.stamp.sec == last.stamp_ns // SECOND
+        assert bag.last("keyframes") is None
+
+
+def test_a_recorder_that_was_killed_before_it_wrote_leaves_an_empty_trace(tmp_path: Path) -> None:
+    bag = tmp_path / "killed"
+    bag.mkdir()
+    (bag / "killed_0.mcap").write_bytes(b"\x89MCAP0\r\n")
+    assert recover(bag) == 0
+    assert trace_of(bag) == EpisodeTrace()

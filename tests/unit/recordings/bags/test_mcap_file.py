@@ -1,0 +1,67 @@
+"""A file of a bag takes no more memory the longer it is, and its index is whole."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+from mcap.reader import make_reader
+from mcap.records import ChunkIndex
+from mcap.writer import IndexType, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from eqa_nodes.recordings.bags.history import read_history
+from eqa_nodes.recordings.bags.mcap_file import McapFile
+from eqa_nodes.recordings.bags.recover import recover
+from tests.fixtures.foreign_bags import Scene, StandardCdr
+
+
+def test_the_index_waits_on_the_disk_and_is_whole(tmp_path: Path) -> None:
+    file = McapFile(tmp_path / "f.mcap", "lz4")
+    file.add("/a", "std_msgs/msg/String", "string data", {})
+    for n in range(50):
+        file.write("/a", n, b"\x00\x01\x00\x00" + bytes([n]) * 8)
+        file.flush()
+    assert not [o for o in gc.get_objects() if isinstance(o, ChunkIndex)]  # 1.6 KB each
+    file.finish("{}")
+    with file.path.open("rb") as stream:
+        reader = make_reader(stream)
+        summary = reader.get_summary()
+        assert summary is not None and len(summary.chunk_indexes) == 50
+        assert [m.data[4] for _, _, m in reader.iter_messages()] == list(range(50))
+    assert list(tmp_path.iterdir()) == [file.path]
+
+
+def _of_another_writer(path: Path, index: IndexType, statistics: bool, chunks: bool = True) -> Scene:
+    """Write a scene as programs do that leave parts of the index out; their chunks hold a few messages."""
+    scene, store = Scene(StandardCdr()), get_typestore(Stores.ROS2_JAZZY)
+    with path.open("wb") as stream:
+        writer = Writer(stream, chunk_size=30_000, index_types=index, use_statistics=statistics, use_chunking=chunks)
+        writer.start("ros2", "other")
+        channels: dict[str, int] = {}
+        for row in sorted(scene.rows(), key=lambda row: row.log_ns):
+            if row.topic not in channels:
+                text, _ = store.generate_msgdef(row.type, ros_version=2)
+                schema = writer.register_schema(row.type, "ros2msg", text.encode())
+                channels[row.topic] = writer.register_channel(row.topic, "cdr", schema)
+            writer.add_message(channels[row.topic], row.log_ns, row.data, row.log_ns)
+        writer.finish()
+    return scene
+
+
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("index", [IndexType.ALL, IndexType.CHUNK, IndexType.NONE])
+def test_files_of_other_writers_are_read_without_their_index(tmp_path: Path, index: IndexType,
+                                                             statistics: bool) -> None:
+    scene = _of_another_writer(tmp_path / "bag.mcap", index, statistics)
+    assert [f.stamp_ns for f in read_history(tmp_path / "bag.mcap")] == [scene.stamp(i) for i in range(scene.count)]
+
+
+@pytest.mark.parametrize("index", [IndexType.ALL, IndexType.CHUNK])
+def test_what_was_cut_off_of_them_is_recovered(tmp_path: Path, index: IndexType) -> None:
+    (folder := tmp_path / "bag").mkdir()
+    _of_another_writer(file := folder / "bag_0.mcap", index, True)
+    file.write_bytes(file.read_bytes()[:-file.stat().st_size // 3])
+    assert recover(folder) > 10
+    assert len(list(read_history(folder))) >= 3
