@@ -28,7 +28,8 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Keyframe
-from sim_bridge.house.simulator import HouseSimulator, seed_of, world
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import seed_of, world
 from sim_bridge.simulator import EpisodeSetup
 
 QUESTIONS = int(os.environ.get("EQA_MEASURE_QUESTIONS", "100"))

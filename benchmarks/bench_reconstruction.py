@@ -16,7 +16,7 @@ from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.views import Frame
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 

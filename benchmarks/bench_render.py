@@ -10,7 +10,8 @@ import numpy as np
 
 from eqa_nodes.core.types.floor import Action
 from sim_bridge.house.render import for_bands, optical_rays
-from sim_bridge.house.simulator import HouseSimulator, world
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import world
 from sim_bridge.simulator import EpisodeSetup
 
 FRAMES, SEED = 15, 3

@@ -23,7 +23,7 @@ from eqa_nodes.scanning.semantic_files import write_semantics
 from eqa_nodes.tours.survey_tour import plan_survey
 from eqa_nodes.tours.tours import TourHistory
 from sim_bridge.house.export import export_glb
-from sim_bridge.house.simulator import HouseWorld, seed_of, world
+from sim_bridge.house.world import HouseWorld, seed_of, world
 from sim_bridge.mesh.floor import MeshFloor
 from sim_bridge.mesh.load import load_mesh
 from sim_bridge.mesh.paths import MeshPaths

@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from sim_bridge.house.simulator import HouseWorld, world
+from sim_bridge.house.world import HouseWorld, world
 
 BODY = RobotModel(radius_m=0.28, height_m=1.6)  # what has to fit through: elbows included
 _DENSE_HZ = 100

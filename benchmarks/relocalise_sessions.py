@@ -17,8 +17,9 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.rearrange import rearranged
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.walkable import floor_of
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.simulator import EpisodeSetup
 
 ROBOT = RobotModel(camera=CameraModel(160, 120, color=False))  # memory keeps 64 columns of depth

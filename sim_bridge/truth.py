@@ -41,7 +41,7 @@ class Truth:
         where the scene is no built-in house, or the question names no targets.
         """
         from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-        from sim_bridge.house.simulator import GLANCE, PREFIX, world_of
+        from sim_bridge.house.world import GLANCE, PREFIX, world_of
 
         if not (scene.startswith(PREFIX) and targets):
             return None

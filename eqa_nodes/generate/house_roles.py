@@ -19,7 +19,7 @@ from eqa_nodes.generate.values import Benchmark, Evaluation, QuestionAnswer, Rou
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import FRONT_COS, SEEN_PIXELS, VIEW_PIXELS, facing
-from sim_bridge.house.simulator import PREFIX, world_of
+from sim_bridge.house.world import PREFIX, world_of
 
 PRIVILEGED = ("labels", "scene graph of the house")
 _RECOGNITION, _ATTRIBUTE, _STATE, _PLACE, _SPATIAL, _FUNCTION, _KNOWLEDGE = CATEGORIES

@@ -301,7 +301,7 @@ def main() -> None:
     parser.add_argument("--no-localisation", action="store_true", help="nothing sends map > odom")
     given = parser.parse_args()
     print(f"starting {given.name} in house:{given.house}", file=sys.stderr, flush=True)
-    house = import_module("sim_bridge.house.simulator").world(given.house)  # loaded when it runs, as simulators are
+    house = import_module("sim_bridge.house.world").world(given.house)  # loaded when it runs, as simulators are
     house.image(CameraModel(width=32, height=24), np.eye(4))  # its light takes seconds, which no driver's start shows
     rclpy.init()
     node = Node(given.name, start_parameter_services=False)

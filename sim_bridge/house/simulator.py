@@ -1,97 +1,24 @@
-"""The built-in house as a Simulator: scenes "house:<seed>".
-
-With people it is "house:<seed>+<number of people>", with text to read "house:<seed>+text" (or "house:<seed>+3+text"),
-with two storeys "house:<seed>@2".
-"""
+"""The built-in house as a Simulator: a robot, people and objects that can be handled."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
+from eqa_nodes.core.errors import BadPose, SimulatorError, unknown
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import handling
 from sim_bridge.house.people.drawing import draw
-from sim_bridge.house.people.inhabitants import MOST, Inhabitants
+from sim_bridge.house.people.inhabitants import Inhabitants
 from sim_bridge.house.physics import Point, path_length
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.storeyed_world import StoreyedWorld
-from sim_bridge.house.world import GLANCE, ROBOT, HouseWorld, label_of
+from sim_bridge.house.world import HouseWorld, StoreyedWorld, label_of, parse_name, world_of
 from sim_bridge.rays import Image
 from sim_bridge.simulator import VERBS, EpisodeSetup, HandlingResult
 from sim_bridge.walker import At, Walker
-
-__all__ = ["GLANCE", "PREFIX", "ROBOT", "SEEDS", "HouseSimulator", "HouseWorld", "seed_of", "storeyed", "world",
-           "world_of"]
-PREFIX = "house:"
-SEEDS = 2000
-_SCENE = re.compile(PREFIX + r"([0-9]+)(?:(?:\+([1-9][0-9]*))?(\+text)?|@(2))", re.ASCII)
-
-
-class _HouseName(NamedTuple):
-    """What the name of a scene says."""
-
-    seed: int
-    people: int
-    storeys: int
-    text: bool = False
-
-
-@lru_cache(maxsize=4)
-def world(seed: int) -> HouseWorld:
-    """Return the house of a seed, kept for the next episode. Raises UnknownScene."""
-    from sim_bridge.house.generate import generate_house
-
-    return HouseWorld(generate_house(seed))
-
-
-@lru_cache(maxsize=2)
-def with_text(seed: int) -> HouseWorld:
-    """Return the house of a seed with words on its things, kept for the next episode. Raises UnknownScene."""
-    from sim_bridge.house.lettering import lettered
-
-    return HouseWorld(lettered(world(seed).house))
-
-
-@lru_cache(maxsize=2)
-def storeyed(seed: int) -> StoreyedWorld:
-    """Return the home of two storeys of a seed, kept for the next episode."""
-    from sim_bridge.house.storeys import generate_storeys
-
-    return StoreyedWorld(generate_storeys(seed))
-
-
-def world_of(scene: str) -> HouseWorld:
-    """Return the house of a scene name. Raises UnknownScene."""
-    name = _parsed(scene)
-    if name.text:
-        return with_text(name.seed)
-    return world(name.seed) if name.storeys == 1 else storeyed(name.seed)
-
-
-def seed_of(scene: str) -> int:
-    """Return the seed of a house with one storey, perhaps with people or text. Raises UnknownScene for others."""
-    name = _parsed(scene)
-    if name.storeys != 1:
-        raise UnknownScene(f"{scene!r} has two storeys, and what was asked for needs one: choose {PREFIX}{name.seed}")
-    return name.seed
-
-
-def _parsed(scene: str) -> _HouseName:
-    """Return what a scene name says. Raises UnknownScene."""
-    found = _SCENE.fullmatch(scene)
-    if found is None or int(found[1]) >= SEEDS or int(found[2] or 0) > MOST:
-        raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}, with people in "
-                           f"them {PREFIX}0+1 to {PREFIX}{SEEDS - 1}+{MOST}, with text to read "
-                           f"{PREFIX}0+text, and with two storeys {PREFIX}0@2 to {PREFIX}{SEEDS - 1}@2")
-    return _HouseName(int(found[1]), int(found[2] or 0), int(found[4] or 1), bool(found[3]))
 
 
 class HouseSimulator(Walker):
@@ -100,14 +27,14 @@ class HouseSimulator(Walker):
     @staticmethod
     def check_scene(scene: str) -> None:
         """Raise UnknownScene for anything but house:0 to house:1999, house:0+1 to house:1999+8, or house:0@2 ..."""
-        _parsed(scene)
+        parse_name(scene)
 
     @staticmethod
     def sample_questions(scene: str) -> tuple[str, ...]:
         """Return questions to try in a house, none for one of two storeys. Raises UnknownScene."""
         from sim_bridge.house.questions.dataset import questions_to_try
 
-        name = _parsed(scene)
+        name = parse_name(scene)
         return questions_to_try(name.seed) if name.storeys == 1 else ()
 
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
@@ -200,7 +127,7 @@ class HouseSimulator(Walker):
 
     def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         known = self._worlds.get(episode.scene)
-        people = 0 if known is not None else _parsed(episode.scene).people
+        people = 0 if known is not None else parse_name(episode.scene).people
         place = known or world_of(episode.scene)
         pose = episode.start or place.house.start
         height_m = place.stand(pose, episode.start_height_m, episode.robot)

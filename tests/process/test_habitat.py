@@ -14,7 +14,8 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.habitat.simulator import HabitatSimulator
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld, storeyed
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld, storeyed
 from sim_bridge.simulator import Driving, EpisodeSetup
 from tests.fixtures import habitat_tape
 from tests.fixtures.habitat_scans import STOREYED, STOREYS_M, labelled_scans, scans, storeyed_scans

@@ -22,7 +22,8 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.export import export_glb
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Driving, EpisodeSetup, Simulator, Viewing

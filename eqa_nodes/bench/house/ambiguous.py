@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language.ambiguity import Known, ambiguity, known_of
-from sim_bridge.house.simulator import PREFIX, world_of
+from sim_bridge.house.world import PREFIX, world_of
 
 
 def house_marks(samples: Iterable[Sample]) -> list[bool]:

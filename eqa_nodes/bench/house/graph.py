@@ -17,7 +17,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.handling import REACH_M, Manipulator
 from sim_bridge.house.scene import House, HouseObject, Room
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 
 SPACING_M, LONGEST_M, ROOM_M = 1.6, 4.0, 0.3  # between points; of an edge; clearance of a point
 _GRID_M = 0.4

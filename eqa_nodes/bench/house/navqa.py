@@ -21,7 +21,7 @@ from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.facts import HouseFacts, article
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.simulator import seed_of, world
+from sim_bridge.house.world import seed_of, world
 
 WITHIN_M, WITHIN_S = 2.0, 10.0  # what counts as right here: a house is smaller, a tour shorter than NaVQA's
 CATEGORIES = ("position", "time", "duration", "yes-no", "text")

@@ -25,7 +25,7 @@ from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, p
 from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 
 MOST_STEPS = 20  # of a plan: an agent has 24
 ANSWERS = 8  # options of a question, as the paper has it

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +18,8 @@ from eqa_nodes.core.types.views import Label
 from sim_bridge.house.people.body import FEET_M, HEIGHT_M, RADIUS_M, SIT, STAND, WALK, Looks, capsules, discs, looks_of
 from sim_bridge.house.people.passing import Passing
 from sim_bridge.house.scene import HouseObject
+from sim_bridge.house.world import HouseWorld
 
-if TYPE_CHECKING:
-    from sim_bridge.house.simulator import HouseWorld
-
-MOST = 8  # people in a house
 TICK_S = 0.1  # of simulated time
 SPEED_M_S, STRIDE_M = 0.8, 1.3  # of walking; length of two steps
 SEATS = {"sofa": 0.43, "armchair": 0.43, "chair": 0.46, "office chair": 0.46, "bench": 0.44, "bed": 0.5,

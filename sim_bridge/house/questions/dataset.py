@@ -14,7 +14,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.simulator import SEEDS, world
+from sim_bridge.house.world import SEEDS, world
 
 SPLITS = {"train": range(1000), "test": range(1000, SEEDS)}
 _SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))

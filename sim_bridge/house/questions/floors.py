@@ -14,8 +14,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions import CATEGORIES, QuestionCandidate, candidates
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.simulator import PREFIX, storeyed
-from sim_bridge.house.storeyed_world import StoreyedWorld
+from sim_bridge.house.world import PREFIX, StoreyedWorld, storeyed
 
 _TRIES = 12
 

@@ -13,7 +13,7 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.facts import QuestionCandidate
 from sim_bridge.house.scene import STAIRWELL, House, HouseObject, Room
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 
 # Pixels of the default 640x480 camera: enough to recognise a target, and enough to count it as seen.
 VIEW_PIXELS, SEEN_PIXELS = 400, 80

@@ -10,8 +10,7 @@ from typing import TypeVar
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.physics import path_length
 from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.simulator import world
-from sim_bridge.house.world import HouseWorld
+from sim_bridge.house.world import HouseWorld, world
 
 Question = TypeVar("Question")
 

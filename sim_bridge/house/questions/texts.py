@@ -17,7 +17,7 @@ from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.grounding import Grounding
 from sim_bridge.house.questions.over_houses import over_houses, start_past
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.simulator import with_text
+from sim_bridge.house.world import with_text
 
 CATEGORY = "text"
 _PHRASINGS = {

@@ -50,7 +50,7 @@ from eqa_nodes.testing.drivers import Driver, Link, Offer, driver, mount, names
 from eqa_nodes.testing.imitation import Imitation, qos
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.waiting import until
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.paths import ROOT
 

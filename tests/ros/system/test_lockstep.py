@@ -31,7 +31,7 @@ from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from sim_bridge.house.simulator import storeyed
+from sim_bridge.house.world import storeyed
 
 LIMITS, CLIMB = Limits(steps=40), Limits(steps=125)
 SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),

@@ -25,7 +25,8 @@ from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.runners.in_process import InProcessRunner, through_message
 from eqa_nodes.testing.model_server import VlmServer
 from eqa_nodes.testing.waiting import until
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.needs import need_ros
 from tests.fixtures.poster import LINES, MODELS, SCENE, hung

@@ -16,8 +16,7 @@ from eqa_nodes.generate.results import read_manifest
 from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, ScenePath, benchmark
 from sim_bridge.house.questions import candidates
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-from sim_bridge.house.simulator import storeyed, world
-from sim_bridge.house.world import label_of
+from sim_bridge.house.world import label_of, storeyed, world
 
 pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
 

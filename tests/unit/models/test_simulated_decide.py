@@ -21,7 +21,7 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Sighting
 from eqa_nodes.models.simulated.backend import SimulatedModel
 from eqa_nodes.models.simulated.limits import SightLimits
 from eqa_nodes.models.simulated.notes import noted, remembered_view, told
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.rooms import KITCHEN, LIVING_ROOM, sighted
 

@@ -30,7 +30,7 @@ from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.runners.navqa import NavqaRunner
 from eqa_nodes.tours.tours import house_tour, pixels_by_frame
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 
 SCENE = "house:3"  # a train house
 

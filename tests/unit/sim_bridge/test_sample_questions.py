@@ -6,7 +6,7 @@ import pytest
 
 from eqa_nodes.core.errors import UnknownScene
 from sim_bridge.house.questions import CATEGORIES, candidates
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 from sim_bridge.registry import sample_questions
 
 

@@ -16,7 +16,7 @@ from eqa_nodes.bench.house.graph import LONGEST_M, graph_of
 from eqa_nodes.bench.house.tasks import ANSWERS, MOST_STEPS, house_tasks, tasks_of
 from eqa_nodes.bench.samples import check_runnable, check_samples
 from eqa_nodes.core.errors import ConfigError
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 
 SEED = 11  # a train house
 

@@ -243,7 +243,7 @@ def test_a_mean_of_one_question_has_no_error(tmp_path: Path) -> None:
 
 def test_a_built_in_house_says_which_questions_fit_several_of_its_things(tmp_path: Path) -> None:
     pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
-    from sim_bridge.house.simulator import world
+    from sim_bridge.house.world import world
 
     house = world(3).house
     rooms = Counter(kind for kind, _ in {(thing.kind, thing.room) for thing in house.objects})

@@ -26,7 +26,8 @@ from eqa_nodes.core.types.questions import ErrorCode, Limits
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.people.inhabitants import Inhabitants
 from sim_bridge.house.scene import House, HouseObject, Part
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Step
 from tests.fixtures.houses import two_rooms

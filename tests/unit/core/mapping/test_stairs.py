@@ -20,7 +20,8 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.house.export import export_glb
-from sim_bridge.house.simulator import HouseSimulator, storeyed
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import storeyed
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.robots import ROBOTS
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step

@@ -16,7 +16,7 @@ from eqa_nodes.core.perception.projection import floor_at, geometry_of, pixel_of
 from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Keyframe
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 from tests.fixtures.frames import frame
 from tests.fixtures.houses import two_rooms
 

@@ -30,7 +30,8 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures.grids import grid_of

@@ -39,7 +39,7 @@ def house(open3d: Any) -> Reconstruction:
 
 def distances_m(open3d: Any, points: np.ndarray) -> np.ndarray:
     """Return the distance of points to the house's own surfaces."""
-    from sim_bridge.house.simulator import world
+    from sim_bridge.house.world import world
 
     triangles = world(int(HOUSE.partition(":")[2])).mesh.triangles().reshape(-1, 3)
     scene = open3d.t.geometry.RaycastingScene()

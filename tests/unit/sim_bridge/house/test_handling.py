@@ -28,7 +28,8 @@ from sim_bridge.house.handling import (
     switches,
 )
 from sim_bridge.house.scene import House, HouseObject
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.simulator import EpisodeSetup, HandlingResult, HandlingSimulator
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures.houses import two_rooms

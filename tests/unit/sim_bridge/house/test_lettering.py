@@ -14,9 +14,9 @@ from sim_bridge.house import written
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.lettering import letter_m, lettered
 from sim_bridge.house.scene import House
-from sim_bridge.house.simulator import HouseSimulator, seed_of, with_text, world_of
+from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.textures import texture_row
-from sim_bridge.house.world import label_of
+from sim_bridge.house.world import label_of, seed_of, with_text, world_of
 
 SEED = 1459
 # Of the houses 0, 7 and SEED, computed before there was text.

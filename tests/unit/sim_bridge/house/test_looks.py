@@ -16,8 +16,8 @@ from sim_bridge.house.gloss import GLOSS, texture_of
 from sim_bridge.house.kinds import Look
 from sim_bridge.house.render import Image
 from sim_bridge.house.scene import HouseObject, Opening, Part
-from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.house.textures import TEXTURES
+from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import empty_room
 
 CAMERA = CameraModel(width=160, height=120)

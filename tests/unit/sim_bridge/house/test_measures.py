@@ -9,7 +9,7 @@ from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.quantities import lengths
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.questions.measures import KINDS, extent_of, measure_candidates
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 
 SEEDS = (1000, 1001, 1002)
 

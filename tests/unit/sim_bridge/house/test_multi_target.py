@@ -8,7 +8,7 @@ from functools import lru_cache
 from sim_bridge.house.questions import CATEGORIES
 from sim_bridge.house.questions.grounding import VIEW_PIXELS
 from sim_bridge.house.questions.multi_target import CATEGORY, MultiTargetQuestion, multi_target_questions
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 
 
 @lru_cache(maxsize=1)

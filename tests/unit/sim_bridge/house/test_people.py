@@ -26,7 +26,8 @@ from sim_bridge.house.people.body import RADIUS_M, SIT, STAND, WALK
 from sim_bridge.house.people.inhabitants import TICK_S, Inhabitants
 from sim_bridge.house.people.passing import Passing
 from sim_bridge.house.scene import HouseObject, Part
-from sim_bridge.house.simulator import HouseSimulator, HouseWorld, world
+from sim_bridge.house.simulator import HouseSimulator
+from sim_bridge.house.world import HouseWorld, world
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.houses import two_rooms
 

@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.physics import FreeSpace, path_length, steps_along
 from sim_bridge.house.scene import House, HouseObject, Part
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 from tests.fixtures.houses import empty_room, two_rooms
 
 ROBOT = RobotModel()

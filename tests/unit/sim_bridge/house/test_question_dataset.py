@@ -18,7 +18,7 @@ from eqa_nodes.core.types.questions import Question
 from sim_bridge.house.questions import CATEGORIES
 from sim_bridge.house.questions.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 from tests.fixtures.small_home import most_seen, pixels
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.questions import QuestionCandidate, candidates
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS, Grounding
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 from tests.fixtures.small_home import home, most_seen, obj, pixels
 
 

@@ -11,7 +11,7 @@ import pytest
 from sim_bridge.house.questions import CATEGORIES, candidates
 from sim_bridge.house.questions.facts import HouseFacts
 from sim_bridge.house.scene import HouseObject
-from sim_bridge.house.simulator import world
+from sim_bridge.house.world import world
 from tests.fixtures.small_home import answers_about, asked, home, obj
 
 

@@ -17,10 +17,10 @@ from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import linear_rgb, mesh_of
 from sim_bridge.house.render import Image, RayScene
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Part
-from sim_bridge.house.simulator import HouseWorld
 from sim_bridge.house.solids import SHAPES as SOLIDS
 from sim_bridge.house.textures import TEXTURES as DRAWN
 from sim_bridge.house.textures import atlas, texture_row
+from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import empty_room, two_rooms
 
 CAMERA = CameraModel(width=160, height=120)

@@ -17,9 +17,10 @@ from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import shut_off
 from sim_bridge.house.scene import STAIRWELL
 from sim_bridge.house.shell import LID
-from sim_bridge.house.simulator import HouseSimulator, seed_of, storeyed, world_of
+from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.storeys import RISE_M, StoreyedHouse, generate_storeys
 from sim_bridge.house.walkable import floor_of
+from sim_bridge.house.world import seed_of, storeyed, world_of
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.truth import Truth

@@ -13,7 +13,7 @@ from benchmarks.large_mesh import write_large_mesh
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge import rays
-from sim_bridge.house.simulator import HouseWorld
+from sim_bridge.house.world import HouseWorld
 from sim_bridge.mesh.load import sheets
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.model import CLAMP, MIRROR, REPEAT
