@@ -19,7 +19,7 @@ from eqa_nodes.testing.waiting import WAIT_S, until
 from sim_bridge.registry import sample_questions
 from tests.fixtures.browser import PHONE, SCREEN, browser, overflow
 from tests.fixtures.console_server import ANSWER, DESK, STORY, FakeRobot, ended, serving
-from tests.unit.bench.report.test_report_calls import asked
+from tests.fixtures.synthetic_run import asked
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>' + "W" * 300
 NO_ANSWER = Answer(abstained=True, message="nothing was seen that bears on the question; no way leads further")

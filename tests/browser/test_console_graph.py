@@ -23,7 +23,7 @@ import pytest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.ros.runner import RunningGraph
 from tests.fixtures.browser import ARGUMENTS, SCREEN, chromium, overflow
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
 
 WAIT_S = 240.0  # a busy machine may be slow to start a graph
 WAIT_MS = 1000 * WAIT_S

@@ -15,9 +15,9 @@ import pytest
 
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.testing.waiting import WAIT_S, until
-from tests.browser.test_scan import changed, picture
 from tests.fixtures.browser import PHONE, SCREEN, overflow, webgl_browser
 from tests.fixtures.console_server import STORY, serving
+from tests.fixtures.screenshots import changed, picture
 
 
 @pytest.fixture(scope="module")

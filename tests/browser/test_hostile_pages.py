@@ -21,10 +21,9 @@ from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.generate.page import PAGE
 from tests.fixtures.browser import browser as chromium
-from tests.fixtures.generating import Model
+from tests.fixtures.generating import Model, here, whole
+from tests.fixtures.person_page import SAMPLES, driven, sitting
 from tests.fixtures.synthetic_run import answers, samples
-from tests.unit.console.test_human import SAMPLES, driven, sitting
-from tests.unit.generate.test_pipeline import here, whole
 
 PAYLOAD = ("\"'><script>window.ran=1</script><img src=x onerror=window.ran=2><svg/onload=window.ran=3>"
            "</textarea></title></style></script><a href=\"javascript:window.ran=4\">{{7*7}}${window.ran=5}<!--\u2028")

@@ -15,9 +15,8 @@ from eqa_nodes.generate.page import ANSWER_PAGE, PAGE
 from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED
 from tests.fixtures.browser import ARGUMENTS, PHONE, SCREEN, chromium, open_page, overflow
-from tests.fixtures.generating import Model
-from tests.unit.console.test_human import driven, sitting
-from tests.unit.generate.test_pipeline import here, verdicts, whole
+from tests.fixtures.generating import Model, here, verdicts, whole
+from tests.fixtures.person_page import driven, sitting
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from eqa_nodes.bench.report import page as report
 from eqa_nodes.bench.report.page import write_report
 from tests.fixtures import browser as chromium
 from tests.fixtures.scanned import room, section
+from tests.fixtures.screenshots import STAGE, changed, picture
 from tests.fixtures.synthetic_run import make_run
 
-STAGE = ".scan-stage"
 HOSTILE = "<img src=x onerror=window.ran=1><script>window.ran=2</script>"
 
 
@@ -59,23 +59,6 @@ def opened(browser: Any, address: str, faults: list[str], turns: bool = True, **
     if turns:
         page.wait_for_selector(f"{STAGE}.turns")
     return page
-
-
-def picture(page: Any) -> np.ndarray:
-    """Return what the first stage shows, when it no longer changes."""
-    before = None
-    for _ in range(40):
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        now = np.asarray(Image.open(io.BytesIO(page.locator(STAGE).first.screenshot())).convert("RGB")).astype(int)
-        if before is not None and (now == before).all():
-            return now
-        before = now
-    raise AssertionError("the picture does not come to rest")
-
-
-def changed(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the share of pixels that differ."""
-    return float((np.abs(a - b).max(axis=2) > 12).mean())
 
 
 @pytest.mark.parametrize("which", ["whole", "episode"])

@@ -29,8 +29,8 @@ from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.runners.in_graph import GraphRunner
+from tests.fixtures.courses import parameters
 from tests.fixtures.tiny_models import jpeg, save_tiny
-from tests.ros.system.test_lockstep import parameters
 
 missing = [library for library in NEEDED if find_spec(library) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed: "

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,27 +21,19 @@ from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.testing.waiting import gone, until
 from tests.fixtures.paths import ROOT
-from tests.fixtures.workers import NotingRunner, noted, noting, open_dying, open_refusing, pids, questions, times
+from tests.fixtures.workers import (
+    NotingRunner,
+    files_of,
+    noted,
+    noting,
+    open_dying,
+    open_refusing,
+    pids,
+    questions,
+    times,
+)
 
 IDS = ["cup-1", "fails-1", "cup-2", "crashes-1", "cup-3", "cup-4", "cup-5"]
-
-
-def files_of(run: Path) -> dict[str, str]:
-    """Return what a run leaves behind, without what a clock decides and where its own files lie."""
-    predictions = timeless((run / PREDICTIONS).read_text())
-    return {"predictions": predictions, "samples": (run / "samples.jsonl").read_text(),
-            **{str(path.relative_to(run)): contents(path) for path in sorted((run / "episodes").rglob("*.zip"))}}
-
-
-def timeless(text: str) -> str:
-    return re.sub(r'"seconds":[0-9.e-]+', '"seconds":0', text)
-
-
-def contents(path: Path) -> str:
-    """Return a hash of what a trace holds, without the seconds."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [archive.read(name) for name in sorted(archive.namelist()) if name != "trace.json"]
-        return timeless(archive.read("trace.json").decode()) + hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def test_one_worker_and_several_leave_the_same_files(tmp_path: Path) -> None:

@@ -210,6 +210,12 @@ def test_simulators_know_no_ros_outside_the_bridge() -> None:
     assert not {name for name in imports_of(files) if ROS.fullmatch(name.split(".")[0])}
 
 
+def test_tests_share_fixtures_and_import_no_other_test() -> None:
+    imported = re.compile(r"^\s*(?:from|import) tests\.(?!fixtures\b)[\w.]+", re.MULTILINE)
+    assert {f"{path.relative_to(ROOT)}: {line}" for path in (ROOT / "tests").rglob("*.py")
+            for line in imported.findall(path.read_text())} == set()
+
+
 @pytest.mark.parametrize("name", sorted(GENUINE))
 def test_standard_types_equal_the_genuine_ones(name: str) -> None:
     package, kind, leaf = name.split("/")

@@ -29,7 +29,7 @@ from eqa_nodes.testing.waiting import holds, until
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.frame_assembler import EARLY
 from eqa_nodes.wire.graph import TOPICS
-from tests.ros.nodes.test_bridge_velocities import START, WAIT_S, Driver
+from tests.fixtures.velocity_driver import START, WAIT_S, Driver
 
 FOREVER_S = 20 * WAIT_S  # a test that waits for it as long fails
 LATE = "observation that was not taken in by all observers"

@@ -9,129 +9,26 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import contextlib
 import math
-import threading
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from eqa_interfaces.msg import Episode
 from eqa_interfaces.srv import Act
-from geometry_msgs.msg import Twist, TwistStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import Twist
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Image, LaserScan, PointCloud2
-from tf2_msgs.msg import TFMessage
+from sensor_msgs.msg import PointCloud2
 
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.nodes.bridge import BridgeNode
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import qos
-from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS
-from eqa_nodes.wire.transforms import NoTransform, TfBuffer
-
-WAIT_S = 60.0
-SMALL = {"robot__camera__width": 64, "robot__camera__height": 48}
-START = Pose2(1.25, 2.25, 0.0)  # of toy:room; a wall stands at x = 5.5 m, and a table from 3.5 to 4 m, y 2 to 2.5 m
-
-
-class Driver:
-    """Sends cmd_vel with each odometry that it hears, and keeps what the bridge tells."""
-
-    def __init__(self, ros: Any, stamped: bool = True, **parameters: Any) -> None:
-        settings = {"drive": "velocities", "observers": [], "real_time_factor": 2.0, "stamped": stamped,
-                    "robot__base__timeout_s": 2.0, **SMALL}  # commands of a slow machine count too
-        self.bridge = ros.add(BridgeNode, **{**settings, **parameters})
-        self.node = ros.plain("driver")
-        self.wanted: tuple[float, float] | None = None
-        self.odom: list[Any] = []
-        self.clock: list[int] = []
-        self.scans: list[Any] = []
-        self.depth: list[int] = []
-        self.tf = TfBuffer()
-        self._heard = threading.Condition()
-        self._stamped = stamped
-        self._out = self.node.create_publisher(TwistStamped if stamped else Twist, TOPICS["cmd_vel"].name, 1)
-        self._episode = self.node.create_publisher(Episode, TOPICS["episode"].name, qos("latched"))
-        sensor = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)  # as Nav2 hears scans
-        for key, kind, take, profile in (
-                ("tf", TFMessage, self._on_tf, qos("event")),
-                ("tf_static", TFMessage, partial(self._on_tf, static=True), qos("static")),
-                ("odom", Odometry, self._on_odom, qos("event")),
-                ("clock", Clock, lambda m: self.clock.append(messages.ns_of(m.clock)), qos("event")),
-                ("scan", LaserScan, self.scans.append, sensor),
-                ("depth", Image, lambda m: self.depth.append(messages.stamp_of(m)), qos("frame"))):
-            self.node.create_subscription(kind, TOPICS[key].name, lambda m, take=take: self._take(take, m), profile)
-        remotes = Remotes(self.node)
-        self._act, self._reset = remotes.service("act"), remotes.service("reset_simulator")
-
-    def _take(self, take: Callable[[Any], None], message: Any) -> None:
-        with self._heard:
-            take(message)
-            self._heard.notify_all()
-
-    def _on_tf(self, message: Any, static: bool = False) -> None:
-        for t in message.transforms:
-            self.tf.put(t.header.frame_id, t.child_frame_id, messages.stamp_of(t), messages.transform_of(t),
-                        static)
-
-    def _on_odom(self, message: Any) -> None:
-        self.odom.append(message)
-        if self.wanted is not None:
-            self.send(*self.wanted, messages.stamp_of(message))
-
-    def send(self, forward: float, turn: float, stamp_ns: int) -> None:
-        message = TwistStamped(header=convert.header(stamp_ns, convert.BASE)) if self._stamped else Twist()
-        twist = message.twist if self._stamped else message
-        twist.linear.x, twist.angular.z = forward, turn
-        self._out.publish(message)
-
-    def until(self, done: Callable[[], bool]) -> None:
-        with self._heard:
-            assert self._heard.wait_for(done, WAIT_S), "it did not come"
-
-    def placed(self, parent: str, child: str, stamp_ns: int) -> Any:
-        """Wait for a transform of exactly that moment, which comes by another topic, and return it."""
-        def known() -> bool:
-            with contextlib.suppress(NoTransform):
-                self.tf.lookup(parent, child, stamp_ns)
-                return True
-            return False
-
-        self.until(known)
-        return self.tf.lookup(parent, child, stamp_ns)
-
-    def later(self, seconds: float) -> None:
-        """Wait for so much simulated time."""
-        end = self.now_ns() + seconds * 1e9
-        self.until(lambda: self.now_ns() >= end)
-
-    def now_ns(self) -> int:
-        return messages.stamp_of(self.odom[-1]) if self.odom else 0
-
-    def pose(self) -> Pose2:
-        return pose2_of(messages.pose_of(self.odom[-1].pose.pose))
-
-    def reset(self, start: Pose2 = START, scene: str = "toy:room", announce: bool = True, **fields: Any) -> Any:
-        episode = Episode(scene=scene, episode_id="e", use_start=True, start=convert.pose_msg(start.transform()),
-                          **fields)
-        response = self._reset.exchange(WAIT_S, episode=episode)
-        if announce and not response.error_code:
-            self._episode.publish(response.episode)
-        self.until(lambda: bool(response.error_code) or self.now_ns() >= messages.stamp_of(response.episode))
-        return response
-
-    def act(self, action: int) -> Any:
-        return self._act.exchange(WAIT_S, action=action)
+from eqa_nodes.wire.transforms import NoTransform
+from tests.fixtures.velocity_driver import START, WAIT_S, Driver
 
 
 @pytest.fixture

@@ -32,9 +32,9 @@ from eqa_nodes.ros.nav2.wire import WireTask, end_of
 from eqa_nodes.ros.sros2 import policy
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import MANAGED, SERVICES
+from tests.fixtures.endpoints import opened, unused
+from tests.fixtures.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
 from tests.fixtures.policy_rules import allowed
-from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
-from tests.ros.nodes.test_security_endpoints import opened, unused
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -16,7 +16,7 @@ from eqa_nodes.core.driving.driver import MAY_DRIVE
 from eqa_nodes.core.types.floor import NavCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.ros import convert
-from tests.ros.nodes.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
+from tests.fixtures.nav2_rig import COMMANDERS, WAIT_S, Rig, opened_rig, until
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -6,91 +6,18 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import threading
-import time
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
-from eqa_interfaces.msg import Episode
-from mcap.exceptions import McapError
-from mcap.reader import NonSeekingReader
 
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode
-from eqa_nodes.core.types.geometry import Pose2, camera_mount
-from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.nodes.recorder import OBSERVATION, RecorderNode
+from eqa_nodes.nodes.recorder import RecorderNode
 from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.recordings.bags.reader import open_bag
-from eqa_nodes.recordings.bags.recording import BagRecording
-from eqa_nodes.ros import convert
-from eqa_nodes.ros.client import rules_of
-from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.testing.waiting import until
-from eqa_nodes.wire import messages
-from eqa_nodes.wire.graph import TOPICS
-
-K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
-SECOND = 1_000_000_000
-RGB = np.random.default_rng(0).integers(0, 256, (48, 64, 3)).astype(np.uint8)
-DEPTH = np.linspace(0.5, 3.5, 48 * 64, dtype=np.float32).reshape(48, 64)
-
-
-class Camera:
-    """Publishes observations as the bridge does, and hears what the recorder acknowledges."""
-
-    def __init__(self, ros: Any, folder: Path, remap: Mapping[str, str] = MappingProxyType({}),
-                 **parameters: Any) -> None:
-        self.recorder = ros.add(partial(RecorderNode, cli_args=rules_of(remap)), folder=str(folder), **parameters)
-        self.node, self.folder = ros.plain("camera"), folder
-        self._out = {key: self.node.create_publisher(interface(TOPICS[key].type), remap.get(key, TOPICS[key].name),
-                                                     qos(TOPICS[key].qos)) for key in (*OBSERVATION, "tf")}
-        self._heard, self.taken = threading.Condition(), list[int]()
-        self.node.create_subscription(interface(TOPICS["acknowledged"].type), TOPICS["acknowledged"].name, self._on,
-                                      qos("event"))
-        self._reset = Remotes(self.node).service("reset_recorder")
-        self._heard_by_recorder()
-        self.begin("e")
-
-    def _heard_by_recorder(self) -> None:
-        """Wait until nothing that is published gets lost: transforms are sent only as often as images are."""
-        for key, out in self._out.items():
-            until(out.get_subscription_count, f"the recorder listens to {key}")
-
-    def begin(self, episode_id: str) -> None:
-        assert self._reset.call(20.0, episode=Episode(episode_id=episode_id)).error_code == 0
-
-    def _on(self, message: Any) -> None:
-        with self._heard:
-            self.taken.append(messages.ns_of(message.stamp))
-            self._heard.notify_all()
-
-    def send(self, stamp: int, *without: str) -> None:
-        pose = Pose2(stamp / SECOND, 0.0, 0.0).transform()
-        tf = [convert.transform_msg(convert.MAP, convert.BASE, stamp, pose),
-              convert.transform_msg(convert.BASE, convert.CAMERA, stamp, camera_mount(1.2, 0.2))]
-        parts = {"tf": interface("tf2_msgs/msg/TFMessage")(transforms=tf),
-                 "odom": interface("nav_msgs/msg/Odometry")(header=convert.header(stamp)),
-                 "camera_info": convert.camera_info_msg(K, stamp), "color": convert.image_msg(RGB, "rgb8", stamp),
-                 "depth": convert.image_msg(DEPTH, "32FC1", stamp)}
-        for key, message in parts.items():
-            if key not in without:
-                self._out[key].publish(message)
-
-    def show(self, stamp: int, *without: str, within_s: float = 8.0) -> bool:
-        """Publish an observation, again each half second, until it is acknowledged; False when it is not."""
-        end = time.monotonic() + within_s
-        while time.monotonic() < end:
-            self.send(stamp, *without)
-            with self._heard:
-                if self._heard.wait_for(lambda: stamp in self.taken, 0.5):
-                    return True
-        return False
+from tests.fixtures.recorder_rig import DEPTH, RGB, SECOND, Camera, no_room_once, on_disk
 
 
 def test_a_bag_may_have_the_robots_own_names(ros: Any, tmp_path: Path) -> None:
@@ -106,19 +33,6 @@ def test_a_bag_may_have_the_robots_own_names(ros: Any, tmp_path: Path) -> None:
     assert np.array_equal(frame.rgb, RGB)
 
 
-def _on_disk(folder: Path) -> dict[int, set[str]]:
-    """Return the topics by stamp that another process finds in the files now."""
-    found: dict[int, set[str]] = {}
-    for file in sorted(folder.glob("*.mcap")):
-        with file.open("rb") as stream:
-            try:
-                for _, channel, m in NonSeekingReader(stream).iter_messages(log_time_order=False):
-                    found.setdefault(m.log_time, set()).add(channel.topic)
-            except McapError:
-                continue  # it has no end yet
-    return found
-
-
 @pytest.mark.parametrize("parameters", [
     {}, {"bag__compression": "zstd", "bag__color": "png", "bag__depth": "png", "bag__split_s": 2.0}])
 def test_what_is_acknowledged_is_on_the_disk(ros: Any, tmp_path: Path, parameters: dict[str, Any]) -> None:
@@ -127,7 +41,7 @@ def test_what_is_acknowledged_is_on_the_disk(ros: Any, tmp_path: Path, parameter
         "/camera/color/image_raw", "/camera/depth/image_raw")
     for k in range(1, 6):
         assert camera.show(k * SECOND)
-        assert {*names, "/odom", "/camera/color/camera_info"} <= _on_disk(tmp_path / "e")[k * SECOND]
+        assert {*names, "/odom", "/camera/color/camera_info"} <= on_disk(tmp_path / "e")[k * SECOND]
     camera.begin("")  # ends the bag
     frames = list(read_history(tmp_path / "e"))
     assert [f.stamp_ns for f in frames] == [k * SECOND for k in range(1, 6)]
@@ -143,7 +57,7 @@ def test_between_episodes_nobody_waits_for_what_is_not_kept(ros: Any, tmp_path: 
     assert camera.show(2 * SECOND, "odom")
     camera.begin("f")
     assert not camera.show(3 * SECOND, "odom", within_s=1.0) and camera.show(3 * SECOND)
-    assert 2 * SECOND not in _on_disk(tmp_path / "e") | _on_disk(tmp_path / "f")
+    assert 2 * SECOND not in on_disk(tmp_path / "e") | on_disk(tmp_path / "f")
 
 
 def test_a_missing_part_is_not_acknowledged_until_it_comes(ros: Any, tmp_path: Path) -> None:
@@ -155,22 +69,6 @@ def test_a_missing_part_is_not_acknowledged_until_it_comes(ros: Any, tmp_path: P
     assert camera.show(2 * SECOND)  # asked for again: it is there already
     camera.begin("")
     assert [f.stamp_ns for f in read_history(tmp_path / "e")] == [SECOND, 2 * SECOND]
-
-
-def no_room_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let the first depth image find no room; return a list that its stamp is put into."""
-    put, refused = BagRecording.put, list[int]()
-
-    def once(recording: BagRecording, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
-        if tag is not None and tag[0] == "depth" and not refused:
-            refused.append(stamp_ns)
-            recording.dropped[topic] += 1
-            recording._listener.dropped(tag)
-        else:
-            put(recording, topic, stamp_ns, cdr, tag)
-
-    monkeypatch.setattr(BagRecording, "put", once)
-    return refused
 
 
 def test_an_image_for_which_there_was_no_room_is_taken_in_when_it_comes_again(
@@ -190,7 +88,7 @@ def test_a_robot_whose_topics_share_no_stamps_is_recorded_in_the_order_of_its_cl
         camera.send(k * SECOND + 10_000_000, "color", "tf", "camera_info")
         until(lambda at=k * SECOND + 10_000_000: camera.recorder.last_ns >= at)
     camera.begin("")
-    found = _on_disk(tmp_path / "e")
+    found = on_disk(tmp_path / "e")
     assert {k * SECOND + 10_000_000 for k in (2, 3, 4)} <= found.keys()
     transforms = sorted(stamp for stamp, topics in found.items() if "/tf" in topics)
     assert len(transforms) > 1 and transforms[-1] > 3 * SECOND  # each with the newest stamp of an image or of odometry

@@ -13,8 +13,7 @@ import pytest
 
 from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.recordings.histories import open_history
-from tests.ros.nodes.test_recorder import SECOND
-from tests.ros.nodes.test_recorder_privacy import TABLE, Labelled
+from tests.fixtures.recorder_rig import SECOND, TABLE, Labelled
 
 
 def test_labels_and_their_table_are_in_every_bag(ros: Any, tmp_path: Path) -> None:

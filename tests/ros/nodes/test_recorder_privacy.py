@@ -12,37 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.wire import cdr, messages
-from eqa_nodes.wire.graph import LABELS, TOPICS
-from tests.ros.nodes.test_recorder import DEPTH, RGB, SECOND, Camera, _on_disk, no_room_once
+from eqa_nodes.wire.graph import TOPICS
+from tests.fixtures.recorder_rig import DEPTH, RGB, SECOND, SECRET, Camera, Labelled, no_room_once, on_disk
 
-SECRET = np.s_[8:24, 16:48]  # rows and columns that the masks below cover
 SHARES = [0.25, 1 / 6, 0.75, 0.5]
 MARK, MARK_DEPTH = RGB[10, 20:40].tobytes(), DEPTH[10, 20:40].tobytes()
 PLAIN = {"bag__compression": "none"}  # so that the bytes of images can be looked for in the files
-TABLE = {3: Label(3, "person", "hall", {}), 4: Label(4, "chair", "hall", {})}
-
-
-class Labelled(Camera):
-    """Publishes labels too: a person where SECRET is."""
-
-    def __init__(self, *args: Any, **parameters: Any) -> None:
-        super().__init__(*args, **parameters)
-        topics = LABELS[parameters.get("labels_from", "simulator")]
-        for key, topic in zip(("labels", "label_table"), (TOPICS[key] for key in topics), strict=True):
-            self._out[key] = self.node.create_publisher(interface(topic.type), topic.name, qos(topic.qos))
-
-    def send(self, stamp: int, *without: str) -> None:
-        ids = np.full(DEPTH.shape, 4, np.uint16)
-        ids[SECRET] = 3
-        if "labels" not in without:
-            self._out["label_table"].publish(convert.label_table_msg(TABLE, stamp))
-            self._out["labels"].publish(convert.image_msg(ids, "16UC1", stamp))
-        super().send(stamp, *without)
 
 
 def _files(folder: Path) -> bytes:
@@ -57,7 +35,7 @@ def test_what_is_hidden_is_black_in_the_bag(ros: Any, tmp_path: Path, masks: dic
                                             stored: dict[str, str]) -> None:
     camera = Labelled(ros, tmp_path, **PLAIN, **stored, **masks)
     assert camera.show(SECOND) and camera.show(2 * SECOND) and camera.show(2 * SECOND)
-    assert len(_on_disk(tmp_path / "e")[2 * SECOND] & {"/odom", "/camera/color/camera_info"}) == 2
+    assert len(on_disk(tmp_path / "e")[2 * SECOND] & {"/odom", "/camera/color/camera_info"}) == 2
     camera.begin("")
     frames = list(read_history(tmp_path / "e"))
     assert [f.stamp_ns for f in frames] == [SECOND, 2 * SECOND] and not camera.recorder.counts
@@ -90,7 +68,7 @@ def test_what_cannot_be_masked_is_refused_and_acknowledged(ros: Any, tmp_path: P
     camera = Labelled(ros, tmp_path, **PLAIN, **masks)
     assert camera.show(SECOND)
     assert camera.show(2 * SECOND, lack)
-    found = _on_disk(tmp_path / "e")[2 * SECOND] - {"/tf"}  # transforms have the log time of whatever came last
+    found = on_disk(tmp_path / "e")[2 * SECOND] - {"/tf"}  # transforms have the log time of whatever came last
     assert found == {"/odom", "/camera/color/camera_info"}
     camera.taken.clear()
     assert camera.show(2 * SECOND, within_s=3.0)  # asked for again: it stays refused
@@ -116,7 +94,7 @@ def test_what_still_waits_at_the_end_is_counted(ros: Any, tmp_path: Path) -> Non
     assert not camera.show(2 * SECOND, "color", within_s=1.0)
     camera.begin("")
     assert camera.recorder.counts == {"images not recorded: no color": 1}
-    assert "/camera/depth/image_raw" not in _on_disk(tmp_path / "e")[2 * SECOND]
+    assert "/camera/depth/image_raw" not in on_disk(tmp_path / "e")[2 * SECOND]
 
 
 def test_an_image_that_found_no_room_is_masked_again(ros: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

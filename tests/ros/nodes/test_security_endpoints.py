@@ -8,7 +8,6 @@ need_ros()
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from eqa_nodes.bench.samples import Sample
@@ -16,29 +15,11 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.ros.sros2 import policy
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import holds
-from eqa_nodes.wire.graph import CAMERA_TOPICS, TOPICS
-from tests.fixtures.policy_rules import Wires, allowed
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
+from tests.fixtures.endpoints import opened, unused
+from tests.fixtures.policy_rules import allowed
 
 PLANT = Sample("rights", "Where is the plant?", "", scene="toy:flat", seed=3)
-OTHERS = ("labels", "label_table", "detected", "detected_table", "tf", "tf_static", "odom", "scan", "points",
-          "cmd_vel", "replay_status", "clock", "episode")  # their use is up to settings
-BY_NEED = {f"/{TOPICS[key].name.lstrip('/')}" for key in OTHERS if key in TOPICS} | {
-    "/perception/reset_episode", "/reconstructor/reset_episode"} | {
-    f"/{topic.name}" for topic in CAMERA_TOPICS.values()}
-
-
-def opened(asker: Any, name: str) -> Wires:
-    """Return what a node has opened, as another node sees it."""
-    asked = (asker.get_publisher_names_and_types_by_node, asker.get_subscriber_names_and_types_by_node,
-             asker.get_service_names_and_types_by_node, asker.get_client_names_and_types_by_node)
-    return Wires(*({topic for topic, _ in ask(name, "/")} for ask in asked))
-
-
-def unused(has: Wires, may: Wires) -> set[str]:
-    """Return the rights that a node does not use, but for those that its settings decide on."""
-    left = {name for used, given in zip(has, may, strict=True) for name in given - used}
-    return {name for name in left if name not in BY_NEED and not name.endswith("get_type_description")}
 
 
 def test_a_graph_that_answers_uses_its_rights_and_no_other(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.talkative import ANSWER
-from tests.ros.system.test_lockstep import course
-from tests.ros.system.test_model_explores import explored
+from tests.fixtures.courses import course
+from tests.fixtures.exploring_model import explored
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 

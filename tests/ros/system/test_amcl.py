@@ -20,8 +20,7 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.testing.amcl import Amcl
 from eqa_nodes.testing.nav2 import StandIn
-from tests.ros.system.test_lockstep import parameters
-from tests.ros.system.test_nav2_sim import PLANT
+from tests.fixtures.courses import PLANT, parameters
 
 pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine
 STATUS_S = 20.0  # on a machine with much else to do

@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.inquiries import WHICH, Inquiry
 from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.runners.in_graph import GraphRunner
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
 
 pytestmark = pytest.mark.timeout(600)
 WAIT_S = 300.0

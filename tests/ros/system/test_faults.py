@@ -27,7 +27,7 @@ from eqa_nodes.ros.runner import Child
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from eqa_nodes.testing.waiting import holds
-from tests.ros.system.test_lockstep import SAMPLES, course, parameters
+from tests.fixtures.courses import SAMPLES, course, parameters
 
 Requests = list[dict[str, Any]]  # the JSON bodies that came to a model
 Ask = Callable[[ServerReply | None, bool], tuple[Answer, Requests]]

@@ -30,7 +30,7 @@ from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import until
 from eqa_nodes.wire import messages
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
 
 SCENE = "toy:flat"
 WHEN = Question("When did you last see the {}?")

@@ -11,16 +11,15 @@ import math
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from rclpy.parameter import Parameter
 
-from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
+from eqa_nodes.bench.running.runner import EpisodeRunner
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
+from eqa_nodes.config.graph import of_robot
 from eqa_nodes.core.components import DEFAULT_POLICY, POLICIES
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.geometry import Pose2
@@ -32,40 +31,9 @@ from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.world import storeyed
+from tests.fixtures.courses import SAMPLES, Course, course, parameters
 
 LIMITS, CLIMB = Limits(steps=40), Limits(steps=125)
-SAMPLES = [Sample("toy", "Where is the plant?", "", scene="toy:flat", seed=3),
-           Sample("house", "What color is the sofa in the living room?", "", scene="house:1001", seed=4)]
-
-
-class Course(NamedTuple):
-    """What must be equal. Stamps count from the first observation."""
-
-    poses: tuple[Any, ...]
-    decisions: tuple[Any, ...]
-    keyframes: tuple[Any, ...]
-    view: bytes
-    answer: tuple[Any, ...]
-
-
-def course(result: EpisodeResult) -> Course:
-    trace, answer = result.trace, result.answer
-    start = trace.poses[0][0]
-    assert answer.error == 0, answer.message
-    return Course(
-        tuple((stamp - start, pose) for stamp, pose in trace.poses),
-        tuple((d.stamp_ns - start, d.goal, d.reason, d.candidates) for d in trace.decisions),
-        tuple((k.id, k.map_from_base, k.geometry) for k in trace.keyframes),
-        trace.view,
-        (answer.text, answer.confidence, answer.abstained, tuple(e.keyframe_id for e in answer.evidence),
-         replace(answer.receipt, seconds=0.0), answer.message, result.final_pose))
-
-
-def parameters(folder: Path, extra: Parameters | None = None) -> GraphParameters:
-    robot = RobotModel()
-    robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
-    own = {"memory": {"labels": True, "folder": str(folder / "memory")}, "recorder": {"folder": str(folder / "bags")}}
-    return merged(None, of_robot(robot), own, extra or {})
 
 
 def courses(runner: EpisodeRunner, samples: Sequence[Sample] = SAMPLES) -> list[Course]:

@@ -6,70 +6,21 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import json
-import re
-import zlib
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.trace import destinations
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
-from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
-from tests.ros.system.test_lockstep import course, parameters
+from eqa_nodes.testing.model_server import VlmServer
+from tests.fixtures.courses import course, parameters
+from tests.fixtures.exploring_model import EXTRA, explored, model
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
-
-PLANT = Sample("model", "Where is the plant?", "", scene="toy:flat", seed=3)
-EXTRA = {"answerer": {"answerer": "vlm"}, "memory": {"labels": False}, "explorer": {"policy": "best"}}
-
-
-def model(request: dict[str, Any]) -> ServerReply:
-    """Judge by the bytes of the pictures: arbitrary, but always the same, and other for other pictures."""
-    prompt, parts = request["messages"][0]["content"], request["messages"][1]["content"]
-    if '{"views"' in prompt:
-        headings = [part["text"] for part in parts if part.get("text", "").startswith("Picture")]
-        images = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
-        return completion(json.dumps({"views": [entry(*pair) for pair in zip(headings, images, strict=True)]}))
-    if '"go_to"' in prompt:
-        return completion(json.dumps(advice(parts)))
-    if '{"regions"' in prompt:
-        return completion('{"regions": {"living room": 0.9, "hallway": 0.4}}')
-    return completion('{"answer": "", "confidence": 0.0, "images": [], "abstain": true}')
-
-
-def entry(heading: str, image: str) -> dict[str, Any]:
-    luck = zlib.crc32(image.encode())
-    drawn = re.search("letters ([A-Z](?:, [A-Z])*)", heading)
-    letters = drawn[1].split(", ") if drawn else []
-    return {"image": int(heading.split()[1].rstrip(":")), "relevance": luck % 11 / 10, "enough": 0.0,
-            "worth": luck % 7 / 6, "places": {a: (1 + luck // 3 ** i % 3) / 3 for i, a in enumerate(letters)},
-            "target": letters[0] if letters and luck % 5 == 0 else "", "region": ("hallway", "living room")[luck % 2],
-            "says": "", "note": "scripted"}
-
-
-def advice(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    texts = " ".join(part["text"] for part in parts if "text" in part)
-    numbers = sorted(set(map(int, re.findall(r"number (\d+) is", texts))))
-    luck = zlib.crc32("".join(part["image_url"]["url"] for part in parts if part["type"] == "image_url").encode())
-    room = ("hallway", "living room")[luck % 2]
-    return {"reasons": "scripted", "answer": "", "missing": "the plant",
-            "evidence": [{"picture": 1, "point": [0.5, 0.9]}],
-            "go_to": [{"number": n, "chance": (1 + luck // 3 ** n % 7) / 8, "room": room} for n in numbers]}
-
-
-def explored(runner: EpisodeRunner, server: VlmServer,
-             sample: Sample = PLANT) -> tuple[EpisodeResult, list[dict[str, Any]]]:
-    before = len(server.requests)
-    with closing(runner):
-        return runner.run(sample), server.requests[before:]
 
 
 def test_a_model_explores_the_same_in_process_and_through_the_graph(tmp_path: Path,

@@ -18,7 +18,6 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, driven_by
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.ros.convert import RemoteError
@@ -26,10 +25,7 @@ from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.nav2 import NAVIGATOR, StandIn
 from eqa_nodes.testing.waiting import until
 from eqa_nodes.wire.graph import nodes_of
-from tests.ros.system.test_lockstep import parameters
-
-# the plant is round a corner
-PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3, start=Pose2(4.25, 5.25, 0.0))
+from tests.fixtures.courses import PLANT, parameters
 
 CHAIR = Sample("chair", "Where is the chair?", "", scene="toy:room", seed=3)
 pytestmark = pytest.mark.timeout(600)  # simulated time waits for a slow machine

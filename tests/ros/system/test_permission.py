@@ -28,7 +28,7 @@ from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.ports import _result
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.runners.in_graph import GraphRunner
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
 
 pytestmark = pytest.mark.timeout(600)
 PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)

@@ -26,7 +26,7 @@ from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import until
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
 
 pytestmark = pytest.mark.timeout(900)
 WAIT_S = 300.0

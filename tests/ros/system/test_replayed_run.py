@@ -24,8 +24,8 @@ from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
-from tests.ros.system.test_lockstep import parameters
-from tests.ros.system.test_model_explores import EXTRA, model
+from tests.fixtures.courses import parameters
+from tests.fixtures.exploring_model import EXTRA, model
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 

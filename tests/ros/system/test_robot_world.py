@@ -24,7 +24,7 @@ from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.testing.nav2 import StandIn
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS, nodes_of
-from tests.ros.system.test_lockstep import parameters
+from tests.fixtures.courses import parameters
 
 pytestmark = pytest.mark.timeout(600)
 WAIT_S = 120.0

@@ -29,8 +29,8 @@ from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from sim_bridge.robots import ROBOTS
+from tests.fixtures.exploring_model import model as judged
 from tests.fixtures.scans import SCENE, hm3d_folder, question_files, way
-from tests.ros.system.test_model_explores import model as judged
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 

@@ -15,8 +15,8 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.model_server import VlmServer
+from tests.fixtures.courses import parameters
 from tests.fixtures.key_search import KEY, SERVERS, leaks, shows
-from tests.ros.system.test_lockstep import parameters
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 

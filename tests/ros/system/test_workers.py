@@ -11,7 +11,7 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.cli import main
 from tests.fixtures.needs import need_ros
 from tests.fixtures.paths import ROOT
-from tests.process.test_bench_workers import files_of
+from tests.fixtures.workers import files_of
 
 TABLE = "question,answer,scene\nWhere is the plant?,in a corner,toy:flat\nIs there a lamp?,yes,house:3\n"
 WORDS = ["bench", "run", "--dataset", "eqa_csv_reader:CsvReader", "--seed", "2", "--image", "96x72",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
@@ -24,20 +23,14 @@ from eqa_nodes.bench.readers.hm_eqa import allowed_steps
 from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash
+from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from tests.fixtures.data import shared_data
+from tests.fixtures.junk_records import FUZZ, JUNK, NAMES, refusal
 from tests.fixtures.paths import DATA
-
-NAMES = st.sampled_from(["question_id", "question", "answer", "category", "episode_history", "position", "rotation",
-                         "goal_position", "geodesic_distance", "instruction", "scene_id", "viewpoints", "actions",
-                         "start_position", "start_rotation", "step_length", "extra_answers", "trajectory_id"])
-JUNK = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-                    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=8)
-FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def test_a_eqa_has_557_questions_with_starts_lengths_and_floors() -> None:
@@ -212,17 +205,6 @@ def test_junk_in_records_is_named(tmp_path: Path, changes: dict[str, Any]) -> No
                  lambda: read_openeqa(tmp_path, "all"), lambda: read_openeqa(tmp_path, "scannet", starts=False)):
         why = refusal(read)
         assert not why or "question" in why or "history" in why
-
-
-def refusal(read: Callable[[], list[Sample]]) -> str:
-    """Return what a reader says to its records; whatever else it raises fails the test."""
-    try:
-        samples = read()
-        check_samples(samples)
-    except ConfigError as error:
-        return str(error)
-    dataset_hash(samples)  # whatever passes can be written
-    return ""
 
 
 @pytest.mark.parametrize(("name", "task"), [

@@ -31,7 +31,7 @@ from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.talkative import prompts, talkative
 from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from tests.fixtures.bags import needs_messages
-from tests.unit.runners.test_history import seen_on
+from tests.fixtures.histories import seen_on
 
 MODELLESS = ("random", "blind-priors", "label")
 

@@ -14,8 +14,8 @@ import pytest
 
 from eqa_nodes.console.server import rules_for
 from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import serving
-from tests.unit.console.test_web import Browser
 
 
 @pytest.mark.parametrize("through", ["/enter", "cookie"])

@@ -25,8 +25,8 @@ from eqa_nodes.console.server import rules_for
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.console_browser import Browser, events
 from tests.fixtures.console_server import ANSWER, DESK, ended, serving
-from tests.unit.console.test_web import Browser, events
 
 HEAD = b"POST /stop HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 ASK = HEAD.replace(b"/stop", b"/questions")
@@ -175,7 +175,6 @@ def test_a_byte_now_and_then_buys_no_time(console: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(gate, "ARRIVE_S", 0.5)
     with dialled(console[0]) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
-
 
         def refused() -> bool:
             try:

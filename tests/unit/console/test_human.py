@@ -6,12 +6,10 @@ from tests.fixtures.needs import need_console
 
 need_console()
 
-import json
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,79 +18,19 @@ import pytest
 
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.progress import RunSummary
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.console.human.desk import Desk, PersonRequest
-from eqa_nodes.console.human.episodes import DriveEpisode, HistoryEpisode, PersonEpisode
+from eqa_nodes.console.human.episodes import HistoryEpisode
 from eqa_nodes.console.human.runner import PersonRunner, read_answer
 from eqa_nodes.console.human.server import PersonServer
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.recordings.history_views import ViewSelection, open_views
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.tours.tours import RECIPES, plan_tour
-from sim_bridge.toy.simulator import GridWorld
-
-ROBOT = RobotModel(camera=CameraModel(160, 120))
-SAMPLES = [Sample("a", "What is on the desk?", "a kettle", scene="toy:room"),
-           Sample("b", "Which colour has it?", "red", scene="toy:room", choices=("red", "blue"))]
-ANSWER = {"text": "a kettle", "abstain": False, "confidence": 0.7, "marked": []}
-
-
-class Page:
-    """What the page does, without a browser."""
-
-    def __init__(self, url: str) -> None:
-        """url: as the terminal shows it, or without its token."""
-        self.link = url
-        root, _, token = url.partition("enter#")
-        self.url, self.headers = root, {"Content-Type": "application/json"}
-        if token:
-            entered = self.raw("enter", json.dumps({"token": token}).encode())[1]
-            self.headers["Cookie"] = entered["Set-Cookie"].partition(";")[0]
-
-    def raw(self, path: str, data: bytes | None = None) -> tuple[bytes, Any]:
-        request = urllib.request.Request(self.url + path, data, self.headers)
-        with urllib.request.urlopen(request, timeout=20) as reply:
-            return reply.read(), reply.headers
-
-    def get(self, path: str) -> dict[str, Any]:
-        return json.loads(self.raw(path)[0])
-
-    def post(self, path: str, **body: object) -> dict[str, Any]:
-        return json.loads(self.raw(path, json.dumps(body).encode())[0])
-
-    def refused(self, path: str, data: bytes | None = None, **body: object) -> tuple[int, str]:
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            self.raw(path, data if data is not None else json.dumps(body).encode() if body else None)
-        return caught.value.code, json.loads(caught.value.read())["error"]
-
-
-def driven(max_steps: int = 0) -> Callable[[Sample], PersonEpisode]:
-    simulator = GridWorld()
-    return lambda sample: DriveEpisode(simulator, sample, ROBOT, max_steps)
-
-
-@contextmanager
-def sitting(out: Path, opener: Callable[[Sample], PersonEpisode], samples: list[Sample] = SAMPLES,
-            task: str = "active") -> Iterator[tuple[Page, list[RunSummary]]]:
-    """A run in a thread, and its page; waits for its end."""
-    desk, ended = Desk(), []
-    runner = PersonRunner(desk, opener, len(samples))
-
-    def run() -> None:
-        ended.append(run_benchmark(samples, runner, out, lambda now: setattr(runner, "done", now.done), model="human",
-                                   blind=False, task=task))
-        runner.farewell()
-
-    with closing(PersonServer(desk)) as server:
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        yield Page(server.url), ended
-        thread.join(20)
-        assert not thread.is_alive()
+from tests.fixtures.person_page import ANSWER, SAMPLES, Page, driven, sitting
 
 
 def test_a_driven_episode_counts_and_is_saved_like_any_agents(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
-from tests.unit.console.test_human import ANSWER, SAMPLES, Page, driven, sitting
+from tests.fixtures.person_page import ANSWER, SAMPLES, Page, driven, sitting
 
 
 @pytest.fixture

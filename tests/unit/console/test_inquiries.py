@@ -14,8 +14,8 @@ import pytest
 from eqa_nodes.console.shown import shown_live
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.testing.waiting import WAIT_S
+from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import ANSWER, serving
-from tests.unit.console.test_web import Browser
 
 MAY_I = Inquiry("a1", MAY_I_DRIVE, "May I drive 3.2 m to the bedroom?", ("yes", "no, look elsewhere"), WAIT_S, "q", "?")
 

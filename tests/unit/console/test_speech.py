@@ -18,9 +18,9 @@ from eqa_nodes.console.spoken import WAITING
 from eqa_nodes.core.components import RECOGNISERS
 from eqa_nodes.testing.waiting import WAIT_S
 from eqa_nodes.voice.sound import Sound
+from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import serving
 from tests.fixtures.voices import SAID, wav
-from tests.unit.console.test_web import Browser
 
 SCRIPTED = "tests.fixtures.voices:Scripted"
 

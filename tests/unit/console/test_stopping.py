@@ -14,8 +14,8 @@ import pytest
 from eqa_nodes.console.stopping import DeadMan
 from eqa_nodes.core.errors import ConfigError, ErrorCode, NodeLost
 from eqa_nodes.testing.waiting import WAIT_S, until
+from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import ended, serving
-from tests.unit.console.test_web import Browser
 
 
 class Bench:

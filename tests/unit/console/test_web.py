@@ -10,12 +10,12 @@ import http.client
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -29,40 +29,9 @@ from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import listening, rules_for
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.testing.waiting import WAIT_S
+from tests.fixtures.console_browser import Browser, events
 from tests.fixtures.console_server import STORY, ended, serving
 from tests.fixtures.synthetic_run import make_run
-
-JSON = {"Content-Type": "application/json"}
-
-
-class Reply(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Browser:
-    """What a browser sends, header by header."""
-
-    def __init__(self, url: str) -> None:
-        self.host = url.split("/")[2]
-        self.cookie = ""
-
-    def ask(self, path: str, body: object = None, raw: bytes | None = None, **headers: str) -> Reply:
-        sent = {k.replace("_", "-"): v for k, v in headers.items()}
-        if self.cookie:
-            sent.setdefault("Cookie", self.cookie)
-        data = raw if raw is not None else json.dumps(body).encode() if body is not None else None
-        if data is not None:
-            sent = {**JSON, **sent}
-        with closing(http.client.HTTPConnection(self.host, timeout=WAIT_S)) as connection:
-            connection.request("POST" if data is not None else "GET", path, data, sent)
-            reply = connection.getresponse()
-            return Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read())
 
 
 @pytest.fixture
@@ -76,18 +45,6 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One console for all requests that it refuses: they leave it as it was."""
     with serving(tmp_path_factory.mktemp("refusing")) as (server, page, robot):
         yield Browser(server.url), page, robot
-
-
-def events(connection: http.client.HTTPConnection) -> Iterator[tuple[str, Any]]:
-    connection.request("GET", "/events")
-    reply = connection.getresponse()
-    assert reply.headers["Content-Type"].startswith("text/event-stream")
-    name = ""
-    while line := reply.readline().decode():  # an empty one at the end alone
-        if line.startswith("event: "):
-            name = line[7:].strip()
-        elif line.startswith("data: "):
-            yield name, json.loads(line[6:])
 
 
 def test_a_page_sees_a_question_from_the_line_to_the_answer(console: Any) -> None:

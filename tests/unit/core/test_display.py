@@ -78,7 +78,6 @@ def test_values_take_no_notice_of_order_and_of_regions() -> None:
     assert set(np.unique(layer).round(3)) == {-1.0, np.float32(0.4).round(3), np.float32(0.9).round(3)}
 
 
-
 def test_colours_are_those_of_the_name() -> None:
     names = ["frontier", "kitchen", "bathroom", "bedroom", "hallway", "snapshot"]
     assert len({colour_of(n) for n in names}) == len(names)

@@ -18,7 +18,7 @@ from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.floors import slab
 from tests.fixtures.generating import small
-from tests.unit.sim_bridge.mesh.test_simulator import write_scan
+from tests.fixtures.meshes import write_scan
 
 EXPRESS = small("express")
 ROBOT = replace(EXPRESS.recipe.robot, camera=BLIND)

@@ -20,32 +20,17 @@ from eqa_nodes.generate.formats import READERS
 from eqa_nodes.generate.pipeline import (
     RECORDS,
     STEPS,
-    GenerationResult,
     generate,
     read_examples,
     read_path,
     read_records,
 )
-from eqa_nodes.generate.results import VERIFIED, begin, end, finish, read_manifest
+from eqa_nodes.generate.results import VERIFIED, begin, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
-from tests.fixtures.generating import NOTHING, SCENE, Killed, Model, cast, job, small
+from tests.fixtures.generating import NOTHING, SCENE, Killed, Model, cast, here, job, made, small, verdicts, whole
 
 BAD = {"clarity": 0.9, "answerability": 0.1, "uniqueness": 0.9, "nontriviality": 0.9, "feedback": "no kettle in view"}
-
-
-def here(number: int, text: str) -> dict[str, object]:
-    """Answer from the goal's view, know nothing elsewhere: every fourth answer is asked for elsewhere."""
-    return dict(NOTHING) if number % 4 == 3 else {"answer": "a red kettle", "confidence": 0.9, "images": [1]}
-
-
-def made(out: Path, model: Model, kind: str = "express", **changes: Any) -> GenerationResult:
-    return generate(small(kind), job(**changes), cast(small(kind), model), out)
-
-
-def whole(out: Path, model: Model, kind: str = "express", **changes: Any) -> Path:
-    begin(out, small(kind), job(**changes), {"generator": "scripted"}, ["paths"])
-    return end(out, small(kind), made(out, model, kind, **changes))
 
 
 def test_accepted_questions_read_back_as_express_bench(tmp_path: Path) -> None:
@@ -187,19 +172,6 @@ def test_unknown_scenes_and_locked_folders_are_named(tmp_path: Path) -> None:
 def test_a_scene_too_small_for_its_ways_says_so(tmp_path: Path) -> None:
     records = made(tmp_path, Model(), "exploraqa", count=1, tries=1, scenes=("toy:room",)).records
     assert records[0].status == REJECTED and records[0].reason.startswith("no way: scene 'toy:room'")
-
-
-def verdicts(out: Path, name: str, **opinions: dict[str, str]) -> Path:
-    from eqa_nodes.generate.page import fingerprint
-
-    records = [r for r in read_records(out) if r.status == ACCEPTED]
-    pairs = {r.id: r.pair for r in records}
-    said = {i: {"verdict": "accept", "question": pairs[i].question, "answer": pairs[i].answer, "note": "",
-                # type: ignore[union-attr]
-                **opinion} for i, opinion in ((key.removeprefix("r"), value) for key, value in opinions.items())}
-    path = out / f"{name}.json"
-    path.write_text(json.dumps({"reviewer": name, "data": fingerprint(records), "verdicts": said}))
-    return path
 
 
 def test_only_what_all_reviewers_accept_in_the_same_words_passes(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from eqa_nodes.generate.page import ANSWER_PAGE, PAGE, fingerprint
 from eqa_nodes.generate.pipeline import PATHS, read_path, read_records
 from eqa_nodes.generate.results import VERIFIED, finish, read_manifest
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, QuestionAttempt
-from tests.fixtures.generating import NOTHING, Model, small
-from tests.unit.generate.test_pipeline import here, verdicts, whole
+from tests.fixtures.generating import NOTHING, Model, here, small, verdicts, whole
 
 ALL = {"r0": {}, "r1": {}, "r2": {}}
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from eqa_nodes.core.answerers.roles import prompt_text
 from eqa_nodes.core.answerers.snapshot import read_classes
@@ -20,29 +18,22 @@ from eqa_nodes.core.model import Message, Picture, json_object
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.views import FloorPixel, Sighting
+from eqa_nodes.core.types.views import Sighting
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.simulated.answers import found_in, in_plain_rooms
 from eqa_nodes.models.simulated.backend import SimulatedModel, picture_tokens
 from eqa_nodes.models.simulated.limits import SightLimits, read_limits
 from eqa_nodes.models.simulated.sight import Sight
-from tests.fixtures.rooms import KITCHEN, LIVING_ROOM, sighted, view
+from tests.fixtures.rooms import KITCHEN, sighted
+from tests.fixtures.rooms import view as room_view
+from tests.fixtures.simulated_model import JPEG, PLACES, QUESTIONS, ROOMS, jpeg
 
 # A model that makes no mistakes, for tests of one limit at a time.
 CLEAR = SightLimits(confuse=0.0, misread=0.0, generic=0.0, double=0.0)
 
 
-def jpeg(width: int = 640, height: int = 480) -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (width, height)).save(out, "JPEG")
-    return out.getvalue()
-
-
-JPEG = jpeg()
-
-
 def shown(*things: Sighting, number: int = 1, pose: Pose2 = Pose2(0.0, 2.0, 0.0), image: bytes = JPEG) -> Picture:
-    return Picture(image, view(number, pose, *things, jpeg=image))
+    return Picture(image, room_view(number, pose, *things, jpeg=image))
 
 
 def seen(*pictures: Picture, limits: SightLimits = CLEAR, seed: int = 0) -> list[Sighting]:
@@ -67,7 +58,7 @@ def test_what_is_too_small_is_not_noticed_and_what_is_large_always_is() -> None:
 
 
 def test_size_counts_in_the_picture_as_it_is_sent() -> None:
-    small = Picture(jpeg(320, 240), view(1, Pose2(0.0, 2.0, 0.0), mug(800), jpeg=JPEG))
+    small = Picture(jpeg(320, 240), room_view(1, Pose2(0.0, 2.0, 0.0), mug(800), jpeg=JPEG))
     assert kinds(small, limits=replace(CLEAR, sent_px=320, least_px=250)) == []
     assert kinds(shown(mug(800)), limits=replace(CLEAR, sent_px=320, least_px=250)) == ["mug"]
 
@@ -168,18 +159,6 @@ def test_rooms_of_a_kind_are_told_apart_by_what_is_in_them() -> None:
     assert sight.spoken("on the bed in the piano bedroom") == "on the bed in the bedroom with the piano"
 
 
-PLACES = (FloorPixel(200, 400, 2.0, 2.0), FloorPixel(400, 400, 3.0, 1.0))
-ROOMS = [replace(view(1, Pose2(0.0, 1.5, 1.57), *(s._replace(label=s.label._replace(room="living room 3"))
-                                                  for s in LIVING_ROOM), jpeg=JPEG), places=PLACES,
-                 caption="kitchen: red stove (on)"),
-         replace(view(2, Pose2(4.5, 2.0, 0.0), *(s._replace(label=s.label._replace(room="kitchen 1"))
-                                                 for s in KITCHEN), jpeg=JPEG), places=PLACES[:1])]
-QUESTIONS = ("What color is the sofa?", "Where is the kettle?", "How many chairs are in the kitchen?",
-             "Is the television on or off?", "Is there a piano?", "Which room is the fridge in?",
-             "What is on the coffee table?", "Is there anything to eat on the kitchen table?",
-             "Is the lamp in bedroom 2 on?", "What is to the left of the sofa?", "Blah blah?")
-
-
 class Listening(SimulatedModel):
     """Keeps what it says."""
 
@@ -252,18 +231,18 @@ def test_a_place_near_the_object_gets_its_letter() -> None:
 
 def test_a_doorway_promises_something() -> None:
     door = sighted(60, "door", "hallway", (3.0, 1.0, 1.0), (0.1, 0.9, 2.0), 9000)
-    with_door = replace(view(4, Pose2(0.0, 1.0, 0.0), door, jpeg=JPEG), places=PLACES)
-    without = replace(view(5, Pose2(0.0, 1.0, 0.0), jpeg=JPEG), places=PLACES)
+    with_door = replace(room_view(4, Pose2(0.0, 1.0, 0.0), door, jpeg=JPEG), places=PLACES)
+    without = replace(room_view(5, Pose2(0.0, 1.0, 0.0), jpeg=JPEG), places=PLACES)
     judged = VlmAnswerer(SimulatedModel(CLEAR)).assess(Question("Where is the kettle?"), [with_door, without])
     assert judged[0].worth == CLEAR.doorway > judged[1].worth
     assert judged[0].places[1].weight > judged[0].places[0].weight
 
 
 def test_no_is_said_cautiously_after_enough_was_seen_only() -> None:
-    corner = [view(1, Pose2(5.0, 1.0, 0.0), *KITCHEN[:2], jpeg=JPEG)]
+    corner = [room_view(1, Pose2(5.0, 1.0, 0.0), *KITCHEN[:2], jpeg=JPEG)]
     question = Question("Is there a piano in the kitchen?")
     assert VlmAnswerer(SimulatedModel(CLEAR)).answer(question, [Recalled(corner[0], 1.0, "")]).abstained
-    round_about = [view(i + 1, Pose2(6.5, 2.2, 0.8 * i), *KITCHEN, jpeg=JPEG) for i in range(8)]
+    round_about = [room_view(i + 1, Pose2(6.5, 2.2, 0.8 * i), *KITCHEN, jpeg=JPEG) for i in range(8)]
     said = VlmAnswerer(SimulatedModel(CLEAR)).answer(question, [Recalled(one, 1.0, "") for one in round_about])
     assert said.text == "no" and said.confidence <= CLEAR.surest_no
 

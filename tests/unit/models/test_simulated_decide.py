@@ -4,58 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
 from eqa_nodes.core.answerers.label.scene import Scene
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
-from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2, camera_mount, compose
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.robot import CameraModel
-from eqa_nodes.core.types.views import Frame, Keyframe, Sighting
 from eqa_nodes.models.simulated.backend import SimulatedModel
 from eqa_nodes.models.simulated.limits import SightLimits
 from eqa_nodes.models.simulated.notes import noted, remembered_view, told
-from sim_bridge.house.world import HouseWorld
-from tests.fixtures.houses import two_rooms
-from tests.fixtures.rooms import KITCHEN, LIVING_ROOM, sighted
-
-CLEAR = SightLimits(confuse=0.0, misread=0.0, generic=0.0, double=0.0)
-MOUNT = camera_mount(1.2, math.radians(10.0))
-DOOR, BACK = Option(4.2, 2.0, 0.0, "doorway", 1.0), Option(1.0, 2.0, math.pi, "floor", 2.5)
-
-
-@cache
-def bare(number: int, yaw: float = 0.0) -> Keyframe:
-    """Return a view of a door (yaw 0) or of the room before it, without labels."""
-    camera, pose = CameraModel(), Pose2(3.0, 2.0, yaw)
-    image = HouseWorld(two_rooms()).image(camera, compose(pose.transform(), MOUNT).matrix())
-    seen = Frame(number, image.rgb, image.depth_m, camera.intrinsics, pose.transform(), MOUNT)
-    return Keyframe(number, number, pose.transform(), jpeg_of_pixels(image.rgb), geometry=geometry_of(seen))
-
-
-def view(number: int, *things: Sighting, yaw: float = 0.0) -> Keyframe:
-    return replace(bare(number, yaw), sightings=things)
-
-
-def at(x: float, y: float, instance: int, kind: str, room: str, **attributes: str) -> Sighting:
-    return sighted(instance, kind, room, (x, y, 0.5), (0.5, 0.5, 0.9), 9000, **attributes)
-
-
-BEYOND = (at(6.0, 2.1, 1, "oven", "kitchen 1"), at(6.2, 1.9, 2, "dishwasher", "kitchen 1"))
-SOFA = (at(1.0, 2.0, 5, "sofa", "living room 2", colour="red"), at(1.2, 2.6, 6, "coffee table", "living room 2"),
-        at(0.8, 1.5, 7, "television", "living room 2", state="on"))
-
-
-def advised(question: str, *views: Keyframe, options: tuple[Option, ...] = (DOOR, BACK), notes: tuple[str, ...] = (),
-            visited: tuple[str, ...] = (), limits: SightLimits = CLEAR) -> Advice:
-    asked = Brief(views, options, (views[-1].id,), visited, notes, calls_left=4)
-    return VlmAnswerer(SimulatedModel(limits)).advise(Question(question, seed=1), asked)
+from tests.fixtures.rooms import KITCHEN, LIVING_ROOM
+from tests.fixtures.simulated_model import BACK, BEYOND, CLEAR, DOOR, SOFA, advised, at, view
 
 
 def weights(said: Advice) -> tuple[float, ...]:

@@ -16,8 +16,7 @@ from eqa_nodes.models.simulated.backend import SimulatedModel
 from eqa_nodes.models.simulated.fitting import agreement, fit, halves
 from eqa_nodes.models.simulated.limits import SightLimits
 from eqa_nodes.models.simulated.recording import RecordedRequest, RecordingChat, read_requests, recorded, save
-from tests.unit.models.test_simulated import QUESTIONS, ROOMS
-from tests.unit.models.test_simulated_decide import BEYOND, SOFA, advised, view
+from tests.fixtures.simulated_model import BEYOND, QUESTIONS, ROOMS, SOFA, advised, view
 
 ANOTHER = SightLimits(surest=0.3, doorway=0.8, least_said=0.1)
 

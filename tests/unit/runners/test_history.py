@@ -33,7 +33,7 @@ from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.history import HistoryRunner, HistorySource, file_source, tour_source
 from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from tests.fixtures.bags import needs_messages, with_other_names
-from tests.fixtures.histories import walk
+from tests.fixtures.histories import seen_on, walk
 
 pytestmark = needs_messages
 SECOND = 10**9
@@ -55,12 +55,6 @@ def bag(tour: TourHistory, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQA_CACHE", str(tmp_path / "cache"))
-
-
-def seen_on(tour: EpisodeHistory) -> str:
-    """A kind of furniture that the tour shows, which is asked for."""
-    seen = {tour.labels[i].kind for f in tour if f.labels is not None for i in set(f.labels.ravel().tolist()) if i > 1}
-    return sorted(seen - {"stairs", "wall"})[0]
 
 
 @pytest.mark.parametrize("frames", ["uniform", "recalled"])

@@ -26,8 +26,7 @@ from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 from tests.fixtures.data import shared_data
 from tests.fixtures.meshes import Glb
-from tests.fixtures.scans import SCENE, HouseAsScan, question_files
-from tests.unit.sim_bridge.test_scans import put
+from tests.fixtures.scans import SCENE, HouseAsScan, put, question_files
 
 GLB = b"glTF" + (2).to_bytes(4, "little") + (12).to_bytes(4, "little")
 

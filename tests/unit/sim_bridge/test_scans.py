@@ -8,17 +8,10 @@ import pytest
 
 from eqa_nodes.core.errors import UnknownScene
 from sim_bridge.scans import KINDS, SceneFiles, fault_of, find_scan, obtain
+from tests.fixtures.scans import put
 
 SCENE = "BFRyYbPCCPE"
 HM3D = "hm3d/00826-" + SCENE
-
-
-def put(folder: Path, *names: str) -> Path:
-    """Write empty files."""
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    return folder
 
 
 @pytest.mark.parametrize("home", [

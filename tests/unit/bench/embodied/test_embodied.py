@@ -49,7 +49,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.models.scripted import ScriptedBackend
-from tests.unit.bench.test_readers import FUZZ, JUNK, refusal
+from tests.fixtures.junk_records import FUZZ, JUNK, refusal
 
 POINTS = (GraphPoint(0, 0.0, 0.0), GraphPoint(1, 2.0, 0.0), GraphPoint(2, 2.0, 2.0), GraphPoint(3, 0.0, 2.0))
 TASK = Task(4, "AttrQA", "house:7", "Is the lamp on? Come back.", Pose2(0.1, 0.0, 0.0),

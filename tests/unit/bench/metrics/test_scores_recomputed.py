@@ -19,7 +19,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
-from tests.unit.bench.metrics.test_resampling import looped_means
+from tests.fixtures.resampled import looped_means
 
 N = 60
 

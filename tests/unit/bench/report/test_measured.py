@@ -8,15 +8,11 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.bench.report.measured import measured_picture, measures_svg
-from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
-from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import Measure, measures_of, noted
 from eqa_nodes.core.types.questions import Evidence
-from eqa_nodes.core.types.views import Intrinsics, Keyframe, ViewGeometry
+from tests.fixtures.synthetic_run import JPEG, VIEW
 
-JPEG = jpeg_of_pixels(np.full((240, 320, 3), 90, np.uint8))
-VIEW = Keyframe(1, 1, Pose2(0.0, 0.0, 0.0).transform(), JPEG,
-                geometry=ViewGeometry(Intrinsics(320, 240, 200.0, 200.0, 160.0, 120.0), camera_mount(1.0), b""))
 YELLOW = np.array((255, 214, 10))
 
 

@@ -12,7 +12,7 @@ from eqa_nodes.bench.report.proof import pointed_at, proof_picture
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import points_of, shown_note, with_point
-from tests.unit.bench.report.test_measured import VIEW
+from tests.fixtures.synthetic_run import VIEW
 
 ORANGE = np.array((245, 158, 11))
 

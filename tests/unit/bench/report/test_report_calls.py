@@ -18,24 +18,7 @@ from eqa_nodes.core.model import Mark
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.trace import EpisodeTrace
-from tests.fixtures.synthetic_run import PATH, answers, samples, trace
-
-DOOR = WeighedOption(Option(*PATH[2], 0.8, "doorway", 2.4, "hallway"), 0.7, "kitchen")
-DULL = WeighedOption(Option(0.0, 0.0, 0.0, "floor", 5.0), 0.0)
-
-
-def asked() -> EpisodeTrace:
-    """Return an episode with two decisions of a model, the second one without a useful option."""
-    made = trace("Where is the cup?", None)
-    first, second = made.decisions[0], made.decisions[1]
-    made.calls = [
-        ModelCall(first.stamp_ns, first.pose, "Where is the cup?", "decide",
-                  (CallPicture(0, (Mark(1, 320.0, 400.0),)), CallPicture(1, points=((100.0, 100.0),), now=True)),
-                  (DOOR, DULL), "A door is <b>open</b>.", "on the table", 0.3, "the <i>table</i>", (1,), 1, 1200, 40,
-                  0.003, 1.5),
-        ModelCall(second.stamp_ns, second.pose, "Where is the cup?", "decide", (CallPicture(99),), (DULL,), "Nothing.",
-                  requests=2, tokens_in=800, tokens_out=20, money=0.001, seconds=2.0)]
-    return made
+from tests.fixtures.synthetic_run import answers, asked, samples, trace
 
 
 def page_of(tmp_path: Path, *episodes: EpisodeTrace) -> str:

@@ -2,128 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.agent.waiting import Waiting
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, ModelError, NavigationError, NodeLost, StaleData
-from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
-from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.testing.waiting import WAIT_S
-
-QUESTION = Question("Where is the kettle?", "q")
-GOAL = Pose2(1.0, 0.0, 0.0)
-
-
-def view(i: int) -> Keyframe:
-    return Keyframe(i, i * 10 ** 9, Transform((float(i), 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), b"")
-
-
-@dataclass
-class World:
-    """All ports at once. Every drive shows one more view; `shows` says how much each view promises."""
-
-    shows: dict[int, float]
-    confirms: int = 0
-    goals: int = 5
-    live: bool = False  # a drive's view comes at once; it lasts until it is canceled, or its view promised nothing
-    answer_confidence: float = 0.9
-    after_confirming: float = 0.9
-    fails: bool = False
-    lost: EqaError | None = None  # what a drive raises or, of a navigator, reports
-    seen: int = 0
-    drives: int = 0
-    calls: list[str] = field(default_factory=list)
-    canceled: threading.Event = field(default_factory=threading.Event)
-    judged: threading.Event = field(default_factory=threading.Event)  # on this drive
-    asked: int = 0
-
-    def travelled(self) -> Travelled:
-        return Travelled(self.drives, float(self.drives))
-
-    def last(self) -> tuple[int, Pose2]:
-        return self.seen, GOAL
-
-    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
-        return self.go_to(GOAL, deadline_s, allowance, "look")
-
-    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance, what: str = "drive") -> NavResult:
-        self.calls.append(what)
-        if self.lost is not None and what == "drive":
-            if isinstance(self.lost, NavigationError):
-                return NavResult(NavCode.FAILED, str(self.lost))
-            raise self.lost
-        self.judged.clear()
-        self.canceled.clear()
-        self.seen += 1
-        self.drives += 1
-        if self.live and what == "drive":
-            assert self.judged.wait(WAIT_S)
-            stopped = bool(self.shows.get(self.seen)) and self.canceled.wait(WAIT_S)
-            self.calls.append("stopped" if stopped else "arrived")
-            return NavResult(NavCode.CANCELED if stopped else NavCode.SUCCEEDED)
-        return NavResult(NavCode.SUCCEEDED)
-
-    def cancel(self) -> None:
-        self.canceled.set()
-
-    def recall(self, query: RecallQuery) -> list[Recalled]:
-        return []
-
-    def recollect(self, question: str) -> None:
-        return None
-
-    def keep(self) -> None:
-        self.calls.append("keep")
-
-    def since(self, keyframe_id: int) -> list[Keyframe]:
-        return [view(i) for i in range(keyframe_id + 1, self.seen + 1)]
-
-    def spent(self) -> Receipt:
-        return Receipt(calls=len([c for c in self.calls if c in ("assess", "answer", "regions")]))
-
-    def objection(self, question: Question) -> str:
-        return ""
-
-    def regions(self, question: Question) -> list[RankedRegion]:
-        self.calls.append("regions")
-        return [RankedRegion("kitchen", 1.0)]
-
-    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        self.calls.append("assess")
-        self.judged.set()
-        if self.fails and self.drives > 1:
-            raise ModelError("the model is gone")
-        return [ViewAssessment(v.id, v.stamp_ns, 0.9, self.shows.get(v.id, 0.0)) for v in views]
-
-    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        self.calls.append("answer")
-        self.asked += 1
-        return Answer("in the kitchen", self.answer_confidence if self.asked == 1 else self.after_confirming)
-
-    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> None:
-        """List no options: views are judged one by one."""
-
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
-               advice: Sequence[WeighedOption] = ()) -> Decision:
-        self.goals -= 1
-        return Decision(GOAL if self.goals >= 0 else None, "on")
-
-    def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
-                regions: Sequence[RankedRegion]) -> Decision:
-        self.confirms -= 1
-        return Decision(GOAL if self.confirms >= 0 else None, "again")
-
-    def ask(self, **config: object) -> Answer:
-        return Agent(Ports(self, self, self, self, self), AgentConfig(**config)).ask(QUESTION)  # type: ignore[arg-type]
+from eqa_nodes.core.types.questions import Limits, Question
+from eqa_nodes.core.types.remembered import Recollection
+from tests.fixtures.agent_world import QUESTION, World
 
 
 def test_it_explores_until_a_view_promises_an_answer() -> None:

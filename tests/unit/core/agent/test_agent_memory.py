@@ -17,8 +17,8 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
+from tests.fixtures.agent_world import World, view
 from tests.fixtures.frames import LABELS, frame
-from tests.unit.core.agent.test_agent import World, view
 
 SECOND = 10**9
 HOUR = 3600 * SECOND

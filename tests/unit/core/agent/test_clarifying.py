@@ -14,7 +14,7 @@ from eqa_nodes.core.types.inquiries import NO_REPLY, WHICH, Inquiry
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label, Sighting
-from tests.unit.core.agent.test_agent import World, view
+from tests.fixtures.agent_world import World, view
 
 ROOMS = ("main bedroom", "second bedroom", "kitchen")
 TIDY = Question("Is the bed in the bedroom made?", "q")

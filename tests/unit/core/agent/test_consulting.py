@@ -2,67 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.types.advice import Advice, Brief, Known
-from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
-from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Receipt, ViewAssessment
-from tests.unit.core.agent.test_agent import GOAL, QUESTION, World, view
-
-DOOR, FLOOR = Option(1.0, 0.0, 0.0, "doorway", 1.0), Option(9.0, 0.0, 0.0, "floor", 9.0)
-
-
-@dataclass
-class Consulted(World):
-    """A world whose answerer advises: it answers once it has been shown `enough_after` calls."""
-
-    advises: bool = True
-    enough_after: int = 3
-    sure: float = 0.9
-    stays: bool = False  # what it names is always seen from the same place
-    lists: bool = True
-    useful: int = 99  # calls in which it names places to go to
-    targets: Sequence[tuple[Known, ...]] = ()  # that it names in each call, the last ones in all that follow
-    briefs: list[Brief] = field(default_factory=list)
-    advice: list[Sequence[WeighedOption]] = field(default_factory=list)
-
-    def last(self) -> tuple[int, Pose2]:
-        return self.seen, view(self.seen).pose
-
-    def spent(self) -> Receipt:
-        return Receipt(calls=sum(call in ("advise", "assess", "answer", "regions") for call in self.calls))
-
-    def advise(self, question: Question, brief: Brief) -> Advice:
-        self.calls.append("advise")
-        self.briefs.append(brief)
-        shown = brief.views[-1]
-        sure = self.sure if len(self.briefs) >= self.enough_after else 0.0
-        proof = (Evidence(shown.id, shown.stamp_ns, shown.pose),)
-        answer = Answer("on the stove" if sure else "", sure, not sure, proof)
-        seen = ViewAssessment(shown.id, shown.stamp_ns, 1.0, sure, says=answer.text,
-                              pose=GOAL if self.stays else shown.pose)
-        weighed = tuple(map(WeighedOption, brief.options, (0.8, 0.1) if len(self.briefs) <= self.useful else (0.0, 0.0),
-                            ("kitchen", "")))
-        targets = self.targets[min(len(self.briefs), len(self.targets)) - 1] if self.targets else ()
-        return Advice(answer, f"Reasons {len(self.briefs)}.", "the stove", weighed, (seen,), targets,
-                      "hallway" if len(self.briefs) == 1 else "")
-
-    def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:  # type: ignore[override]
-        return [DOOR, FLOOR] if self.lists else None
-
-    def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
-               advice: Sequence[WeighedOption] = ()) -> Decision:
-        self.advice.append(advice)
-        return super().decide(question, assessments, regions)
-
-    def ask(self, **config: object) -> Answer:
-        return super().ask(consult=True, **config)
+from eqa_nodes.core.types.floor import WeighedOption
+from eqa_nodes.core.types.questions import Limits, Question
+from tests.fixtures.agent_world import DOOR, FLOOR, GOAL, QUESTION, Consulted, view
 
 
 def test_each_leg_costs_one_call_and_its_advice_reaches_the_policy() -> None:

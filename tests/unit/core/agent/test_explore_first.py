@@ -13,7 +13,7 @@ from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.remembered import Recalled, Recollection
-from tests.unit.core.agent.test_agent import QUESTION, World
+from tests.fixtures.agent_world import QUESTION, World
 
 
 @dataclass

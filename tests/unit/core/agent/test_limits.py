@@ -39,9 +39,9 @@ from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.runners.in_process import InProcessRunner
+from tests.fixtures.agent_world import QUESTION, World
 from tests.fixtures.rooms import view
-from tests.unit.core.agent.test_agent import QUESTION, World
-from tests.unit.core.answerers.test_vlm_answerer import _jpeg
+from tests.fixtures.vlm_replies import red_jpeg
 
 HERE, AHEAD = Pose2(1.0, 1.0, 0.0), Pose2(1.25, 1.0, 0.0)
 SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
@@ -227,7 +227,7 @@ class Asked(World):
         return agent.ask(QUESTION._replace(limits=limits))
 
     def since(self, keyframe_id: int) -> list[Any]:
-        return [view(i, Pose2(float(i), 0.0, 0.0), jpeg=_jpeg()) for i in range(keyframe_id + 1, self.seen + 1)]
+        return [view(i, Pose2(float(i), 0.0, 0.0), jpeg=red_jpeg()) for i in range(keyframe_id + 1, self.seen + 1)]
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
         return [Recalled(one, 0.5, "") for one in self.since(0)[-query.limit:]]
@@ -277,7 +277,7 @@ def test_money_of_a_question_ends_it_and_leaves_some_for_the_answer() -> None:
 def test_captions_keep_a_call_for_the_answer() -> None:
     backend = ScriptedBackend([Completion("a red room")] * 2 + [json.dumps(
         {"answer": "red", "confidence": 0.9, "images": [1], "abstain": False})])
-    items = [Recalled(view(i, HERE, jpeg=_jpeg(64 + i)), 1.0, "") for i in range(1, 6)]
+    items = [Recalled(view(i, HERE, jpeg=red_jpeg(64 + i)), 1.0, "") for i in range(1, 6)]
     with spending(CallBudget(calls=3)):
         answer = CaptionAnswerer(backend).answer(Question("What colour is the room?"), items)
     assert answer.text == "red" and len(backend.requests) == 3

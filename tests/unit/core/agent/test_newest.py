@@ -12,7 +12,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
-from tests.unit.core.agent.test_agent import QUESTION, World
+from tests.fixtures.agent_world import QUESTION, World
 
 
 @dataclass

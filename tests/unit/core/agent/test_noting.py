@@ -26,11 +26,10 @@ from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
+from tests.fixtures.agent_world import DOOR, FLOOR, QUESTION, Consulted, World
 from tests.fixtures.briefs import BACK, brief, view
 from tests.fixtures.briefs import DOOR as SEEN_DOOR
 from tests.fixtures.briefs import QUESTION as BOWL
-from tests.unit.core.agent.test_agent import QUESTION, World
-from tests.unit.core.agent.test_consulting import DOOR, FLOOR, Consulted
 
 AT = Pose2(3.0, 2.0, 0.0)
 

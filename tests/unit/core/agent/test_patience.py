@@ -30,9 +30,9 @@ from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.world import HouseWorld
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Step
+from tests.fixtures.agent_world import GOAL, World
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.rooms import sighted, view
-from tests.unit.core.agent.test_agent import GOAL, World
 
 SCENE, DOORWAY, AWAY = "house:two rooms", Pose2(5.06, 2.0, math.pi), Pose2(7.0, 3.4, 0.0)
 QUESTION = Sample("q", "Where is the washing machine?", "in the kitchen", scene=SCENE, start=Pose2(3.0, 2.0, 0.0))

@@ -17,7 +17,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, MAY_I_DRIVE, NO_REPLY, Inquiry
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
 from eqa_nodes.testing.waiting import WAIT_S
-from tests.unit.core.agent.test_agent import World
+from tests.fixtures.agent_world import World
 
 ROUND = "turn once on the spot (to see what is around)"
 RUNNER_UP = "a door, 3.0 m away: it is farther away"

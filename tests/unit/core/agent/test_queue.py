@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
-from tests.unit.core.agent.test_agent import World
+from tests.fixtures.agent_world import World
 
 WAIT_S = 60.0
 KETTLE, LAMP, MUG = (Question(f"Where is the {what}?", what) for what in ("kettle", "lamp", "mug"))

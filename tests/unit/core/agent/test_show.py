@@ -14,7 +14,7 @@ from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question
 from eqa_nodes.core.types.remembered import Recalled
-from tests.unit.core.agent.test_agent import World
+from tests.fixtures.agent_world import World
 
 SEEN_FROM = Pose2(3.0, 1.0, 0.5)
 

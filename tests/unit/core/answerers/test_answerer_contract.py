@@ -56,13 +56,13 @@ def _by_prompt(*replies: str) -> ScriptedBackend:
     return ScriptedBackend([model] * 100)
 
 
-def _jpeg(width: int = 128, height: int = 96) -> bytes:
+def red_jpeg(width: int = 128, height: int = 96) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (width, height), "gray").save(out, "JPEG")
     return out.getvalue()
 
 
-SHOWN = tuple(replace(view, jpeg=_jpeg(640, 480)) for view in HOME)
+SHOWN = tuple(replace(view, jpeg=red_jpeg(640, 480)) for view in HOME)
 MAKERS: dict[str, tuple[Callable[..., Answerer], tuple[Keyframe, ...]]] = {
     "label": (lambda *replies: LabelAnswerer(), HOME),
     "vlm": (_vlm, VIEWS),
@@ -117,7 +117,7 @@ def test_every_view_is_judged_in_order(name: str) -> None:
 def test_places_are_valued_where_they_are(name: str) -> None:
     make, views = MAKERS[name]
     spots = tuple(FloorPixel(20 + 30 * i, 60, 0.5 * i, 2.0 + i) for i in range(3))
-    views = tuple(replace(view, places=spots, jpeg=_jpeg()) for view in views)
+    views = tuple(replace(view, places=spots, jpeg=red_jpeg()) for view in views)
     judged = make(assessment_of(len(views), "ABC")).assess(QUESTION, views)
     assert [(a.keyframe_id, a.pose) for a in judged] == [(v.id, v.pose) for v in views]
     assert all(0.0 <= a.worth <= 1.0 for a in judged)

@@ -13,7 +13,7 @@ from eqa_nodes.core.types.measures import measures_of, shown_note
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Sighting, ViewGeometry
-from tests.unit.core.memory.test_extents import depth_png
+from tests.fixtures.frames import depth_png
 
 CAMERA = Intrinsics(640, 480, 300.0, 300.0, 320.0, 240.0)
 MOUNT = camera_mount(1.2, math.radians(15))

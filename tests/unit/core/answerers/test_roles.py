@@ -41,7 +41,7 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import absolute, open_models, role_configs
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.rooms import sighted, view
-from tests.unit.core.answerers.test_vlm_answerer import ITEMS, QUESTION, VIEWS, _jpeg, answer_json, views_json
+from tests.fixtures.vlm_replies import ITEMS, QUESTION, VIEWS, answer_json, red_jpeg, views_json
 
 DECLINED = "The question is unanswerable from the provided images."
 GUESS = json.dumps({"answer": "brown", "confidence": 0.3})
@@ -158,7 +158,7 @@ def test_receipts_are_added_and_taken_apart_by_role() -> None:
 
 
 def test_a_role_has_a_prompt_and_a_size_of_pictures() -> None:
-    big = view(1, Pose2(0.0, 2.0, 0.0), jpeg=_jpeg(640, 480))
+    big = view(1, Pose2(0.0, 2.0, 0.0), jpeg=red_jpeg(640, 480))
     backend = ScriptedBackend([views_json(1), answer_json(images=[1])])
     models = RoleModels(backend, {"values": RoleModel(backend, "Judge: $REGIONS", 160)})
     answerer = VlmAnswerer(models)
@@ -174,7 +174,7 @@ def test_a_role_has_a_prompt_and_a_size_of_pictures() -> None:
 
 def test_values_and_the_stop_are_probabilities_of_options() -> None:
     places = (FloorPixel(10.0, 20.0, 1.0, 0.0), FloorPixel(40.0, 20.0, 2.0, 1.0))
-    seen = replace(view(1, Pose2(0.0, 2.0, 0.0), jpeg=_jpeg()), places=places)
+    seen = replace(view(1, Pose2(0.0, 2.0, 0.0), jpeg=red_jpeg()), places=places)
     judged = views_json(1, places={"A": 0.5, "B": 0.5})
     stated = ScriptedBackend([judged], "vlm")
     stop = ScriptedBackend([Choice((0.2, 0.8), "verbalised")], "judge")
@@ -275,7 +275,7 @@ def test_objects_are_ranked_by_their_pictures_where_an_embedder_is_given() -> No
 
 def test_more_objects_than_a_prompt_holds_are_chosen_by_their_pictures() -> None:
     sizes = [sighted(n, f"thing {n}", "kitchen", (2.0, 3.0 * n, 0.4), (0.5, 0.5, 0.5), 500) for n in range(3)]
-    seen = replace(view(1, Pose2(0.0, 3.0, 0.0), *sizes), jpeg=_jpeg(640, 480))
+    seen = replace(view(1, Pose2(0.0, 3.0, 0.0), *sizes), jpeg=red_jpeg(640, 480))
     made: list[Sequence[GraphObject]] = []
 
     class Last(CropRanker):

@@ -24,9 +24,9 @@ from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
+from tests.fixtures.policy_worlds import check_goal, world
 from tests.fixtures.rooms import view
-from tests.unit.core.answerers.test_vlm_views import jpeg
-from tests.unit.core.policies.test_policies_robust import check_goal, world
+from tests.fixtures.vlm_replies import jpeg
 
 CHOICES = ("red", "blue", "green")
 TEXT = st.text(st.characters(), max_size=12)  # of all characters, halves of surrogate pairs too

@@ -23,28 +23,7 @@ from eqa_nodes.models import make_backend
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.rooms import LIVING_ROOM, view
-
-QUESTION = Question("What color is the sofa?")
-
-
-def _jpeg(width: int = 64, height: int = 48) -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (width, height), "red").save(out, "JPEG")
-    return out.getvalue()
-
-
-VIEWS = [view(i + 1, Pose2(float(i), 2.0, 1.57), jpeg=_jpeg(64 + i)) for i in range(3)]
-ITEMS = [Recalled(one, 1.0, "") for one in VIEWS]
-
-
-def answer_json(**more: Any) -> str:
-    return json.dumps({"answer": "gray", "confidence": 0.8, "images": [2], "abstain": False, **more})
-
-
-def views_json(*images: int, **more: Any) -> str:
-    one = {"relevance": 0.9, "enough": 0.4, "worth": 0.5, "target": "", "region": "Kitchen ", "says": "",
-           "note": "sink", **more}
-    return json.dumps({"views": [{"image": i, **one} for i in images]})
+from tests.fixtures.vlm_replies import ITEMS, QUESTION, VIEWS, answer_json, red_jpeg, views_json
 
 
 def _run(*replies: str | Completion, question: Question = QUESTION, items: list[Recalled] = ITEMS) -> tuple[Any, Any]:
@@ -83,7 +62,7 @@ def test_more_views_than_fit_are_asked_in_batches() -> None:
 
 def test_labels_of_a_simulator_make_an_answer_privileged() -> None:
     """Captions and the order of memory come from them; a failed call has read them too, a guess has not."""
-    labelled = view(9, Pose2(0, 0, 0), *LIVING_ROOM, jpeg=_jpeg())
+    labelled = view(9, Pose2(0, 0, 0), *LIVING_ROOM, jpeg=red_jpeg())
     answerer = VlmAnswerer(ScriptedBackend([answer_json(), ModelError("HTTP 500"), answer_json()]))
     assert answerer.answer(QUESTION, ITEMS).receipt.privileged == answerer.spent().privileged == ()
     with pytest.raises(ModelError):
@@ -93,7 +72,7 @@ def test_labels_of_a_simulator_make_an_answer_privileged() -> None:
 
 
 def test_large_images_are_scaled_on_request() -> None:
-    big = view(1, Pose2(0, 0, 0), jpeg=_jpeg(640, 480))
+    big = view(1, Pose2(0, 0, 0), jpeg=red_jpeg(640, 480))
     backend = ScriptedBackend([views_json(1, 2)])
     VlmAnswerer(backend, VlmConfig(max_side_px=320)).assess(QUESTION, [big, VIEWS[0]])
     sent = [part for part in backend.requests[0][1].parts if isinstance(part, bytes)]

@@ -22,7 +22,7 @@ from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.rooms import view
-from tests.unit.core.answerers.test_vlm_views import SPOTS, jpeg
+from tests.fixtures.vlm_replies import SPOTS, jpeg
 
 QUESTION = Question("What color is the sofa?", seed=7)
 OPEN = replace(view(4, Pose2(1.0, 2.0, 0.3), jpeg=jpeg()), places=SPOTS)  # with floor in view

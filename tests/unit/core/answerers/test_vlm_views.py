@@ -14,16 +14,9 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from tests.fixtures.rooms import view
+from tests.fixtures.vlm_replies import SIZE, SPOTS, jpeg
 
-SIZE = 640, 480
-SPOTS = (FloorPixel(120, 400, 2.0, 1.0), FloorPixel(320, 300, 4.0, 0.0), FloorPixel(520, 350, 3.0, -1.5))
 RADIUS = 16
-
-
-def jpeg(colour: str = "gray", size: tuple[int, int] = SIZE) -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", size, colour).save(out, "JPEG", quality=90)
-    return out.getvalue()
 
 
 def placed(*places: FloorPixel, colour: str = "gray") -> Keyframe:

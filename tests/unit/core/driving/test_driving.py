@@ -15,20 +15,10 @@ from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of, with_mask
 from eqa_nodes.core.driving.planning import plan
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.floor import FREE, GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import GridMap, NavCode
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.testing.driving import DONE, QUICK, ScriptedCommander, StandingRobot, aborted, costmap, driver_of
-
-ROOM = costmap(["." * 24] * 12)  # 6 m by 3 m
-GOAL, HERE = Pose2(4.0, 1.5, 0.5), Pose2(1.0, 1.5, 0.0)
-NO_PATH = aborted(208, "Failed to find a valid path")
-
-
-def drive(commander: ScriptedCommander, robot: StandingRobot | None = None, goal: Pose2 = GOAL,
-          deadline_s: float = 100.0, interrupt: Interrupt | None = None, **how: object) -> NavResult:
-    allowance = how.pop("allowance", FREE)
-    driver = driver_of(commander, robot or StandingRobot(HERE), **how)  # type: ignore[arg-type]
-    return driver.go_to(goal, deadline_s, interrupt or Interrupt(), allowance)  # type: ignore[arg-type]
+from tests.fixtures.rolling import GOAL, HERE, NO_PATH, ROOM, Rolling, drive
 
 
 def test_a_goal_is_reached_with_the_yaw_that_was_wanted() -> None:
@@ -260,23 +250,6 @@ def test_turning_is_tried_again_and_named() -> None:
     result = driver.look_around(30.0, Interrupt())
     assert result.code is NavCode.BLOCKED and "error 703, tried 2 times" in result.message
     assert commander.said == [("turn", 6.283), "clear", ("turn", 6.283)]
-
-
-class Rolling(StandingRobot):
-    """Drives along x while its goal is under way, from standstill up to a pace by 1 m/s each second."""
-
-    def __init__(self, commander: ScriptedCommander, pace_m_s: float = 0.5, x: float = 1.0) -> None:
-        super().__init__(Pose2(x, 1.5, 0.0))
-        self.commander, self.pace_m_s, self.farthest, self.speed_m_s = commander, pace_m_s, x, 0.0
-
-    def pose(self) -> Pose2:
-        self.now += 0.1
-        if self.commander.said and self.commander.said[-1] != "cancel":
-            self.speed_m_s = min(self.pace_m_s, self.speed_m_s + 0.1)
-            step = 0.1 * self.speed_m_s
-            self.at, self.metres = self.at._replace(x=self.at.x + step), (self.metres or 0.0) + step
-        self.farthest = max(self.farthest, self.at.x)
-        return self.at
 
 
 class Pushing(StandingRobot):

@@ -10,7 +10,7 @@ from eqa_nodes.core.driving.driver import Interrupt
 from eqa_nodes.core.types.floor import Allowance, NavCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.testing.driving import DONE, QUICK, ScriptedCommander, StandingRobot, driver_of
-from tests.unit.core.driving.test_driving import HERE, NO_PATH, ROOM, Rolling, drive
+from tests.fixtures.rolling import HERE, NO_PATH, ROOM, Rolling, drive
 
 
 @pytest.mark.parametrize("metres", [0.6, 1.0, 2.0])

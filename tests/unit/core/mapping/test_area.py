@@ -18,7 +18,7 @@ from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, Grid
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
-from tests.unit.core.agent.test_agent import World, view
+from tests.fixtures.agent_world import World, view
 
 SQUARE: Area = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
 L_SHAPE: Area = ((0.0, 0.0), (4.0, 0.0), (4.0, 1.0), (1.0, 1.0), (1.0, 3.0), (0.0, 3.0))

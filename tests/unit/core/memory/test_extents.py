@@ -1,25 +1,18 @@
 from __future__ import annotations
 
-import io
 import math
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from eqa_nodes.core.memory.extents import box_of_sightings, wall_yaw, whole_edges
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Sighting, ViewGeometry
+from tests.fixtures.frames import depth_png
 
 CAMERA = Intrinsics(640, 480, 400.0, 400.0, 320.0, 240.0)
 MOUNT = camera_mount(1.2, math.radians(15))
 SIZE, CENTRE = np.array([1.6, 0.8, 0.75]), np.array([0.0, 0.0, 0.375])
-
-
-def depth_png(cells_mm: np.ndarray) -> bytes:
-    out = io.BytesIO()
-    Image.fromarray(cells_mm.astype(np.uint16)).save(out, "PNG")
-    return out.getvalue()
 
 
 def seen_from(number: int, x: float, y: float, turned: float = 0.0, near: np.ndarray | None = None

@@ -101,7 +101,6 @@ def test_a_better_alignment_replaces_the_first(store: MemoryStore) -> None:
     with pytest.raises(StorageError, match="no map 'attic': it has home, second"):
         store.align("attic", "home", Transform.identity())
 
-
     with pytest.raises(StorageError, match="'home' cannot lie in itself"):
         store.align("home", "home", TURNED)
 

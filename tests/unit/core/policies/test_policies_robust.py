@@ -19,14 +19,12 @@ from eqa_nodes.cli.bench.trials import label_chain
 from eqa_nodes.config.graph import merged
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import POLICIES
-from eqa_nodes.core.driving.planning import cell_at, centre_of, distance_field, plan
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.frontiers import find_frontiers
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
-from eqa_nodes.core.types.floor import Action, Candidate, GridMap
+from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from eqa_nodes.core.types.questions import Limits, Question, RankedRegion, Situation, ViewAssessment
-from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.questions import Limits, Question, Situation
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry
@@ -36,64 +34,14 @@ from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 from sim_bridge.toy.simulator import GridWorld
 from tests.fixtures.grids import grid_of
 from tests.fixtures.houses import empty_room
+from tests.fixtures.policy_worlds import REGIONS, check_goal, judged, world
 from tests.fixtures.repetition import examples
 
-RADIUS = RobotModel().radius_m
-SIDE = 70  # cells of 0.1 m
-ROOMS = ("kitchen", "bedroom", "dining room, kitchen", "")
-REGIONS = (RankedRegion("kitchen", 1.0), RankedRegion("dining room", 0.5), RankedRegion("dining room, kitchen", 0.3))
 SEARCHING = [name for name in list(POLICIES) if name not in ("random", "express")]  # a random walk has no end by itself
 ENDING = [*SEARCHING, "express"]  # only a limit of decisions ends the last one, as published
 HOUSES = "house:77", "house:35"  # 4 rooms each
 CELL = HouseWorld(empty_room())
 TURN = math.radians(5)
-
-
-def world(seed: int, loose: bool = False) -> Situation:
-    """Draw a map with walls, boxes and unknown parts, a robot on free floor (anywhere when loose), and judged views."""
-    random = np.random.default_rng(seed)
-    cells = np.zeros((SIDE, SIDE), np.int8)
-    cells[:1], cells[-1:], cells[:, :1], cells[:, -1:] = 100, 100, 100, 100
-    for _ in range(random.integers(0, 5)):
-        at, door = random.integers(8, SIDE - 8), random.integers(2, SIDE - 12)
-        line = cells[at] if random.random() < 0.5 else cells[:, at]
-        line[:] = 100
-        line[door:door + 9] = 0
-    for value in (100, 100, 100, 100, -1, -1, -1):
-        if random.random() < 0.7:
-            y, x = random.integers(1, SIDE - 15, 2)
-            height, width = random.integers(2, 15, 2) * (1 if value == 100 else 2)
-            cells[y:y + height, x:x + width] = value
-    explored = (cells == 0) & (random.random() < 0.9)
-    y, x = random.integers(1, SIDE - 20, 2)
-    explored[y:y + 20, x:x + 20] = False
-    spots = np.argwhere((cells == 0) | loose)
-    iy, ix = (int(i) for i in spots[random.integers(len(spots))])
-    grid = GridMap(0, 0.1, (-2.0, 1.0), cells, explored)
-    pose = Pose2(*centre_of(grid, iy, ix), float(random.uniform(-3, 3)))
-    return Situation(Question("where is the kettle?"), pose, grid, find_frontiers(grid),
-                     [judged(random, number) for number in range(random.integers(0, 12))],
-                     REGIONS[:random.integers(0, len(REGIONS) + 1)])
-
-
-def judged(random: np.random.Generator, number: int) -> ViewAssessment:
-    """Draw a view; its places and target may lie in walls, in the unknown, or off the map."""
-    def spot() -> tuple[float, float]:
-        return float(random.uniform(-3, 6)), float(random.uniform(0, 9))
-
-    room = ROOMS[random.integers(len(ROOMS))]
-    places = tuple(Candidate(*spot(), float(random.random()), room) for _ in range(random.integers(0, 4)))
-    return ViewAssessment(number, number, float(random.random()), float(random.random()), room,
-                          pose=Pose2(*spot(), float(random.uniform(-3, 3))), worth=float(random.random()),
-                          places=places, target=spot() if random.random() < 0.5 else None)
-
-
-def check_goal(situation: Situation, goal: Pose2) -> None:
-    grid = situation.grid
-    cell = cell_at(grid, goal.x, goal.y)
-    assert cell is not None and grid.cells[cell] == 0
-    assert math.isfinite(distance_field(grid, situation.pose, RADIUS)[cell])
-    assert plan(grid, situation.pose, goal, RADIUS, tolerance_m=0.0) is not None
 
 
 @pytest.mark.parametrize("name", list(POLICIES))

@@ -199,7 +199,6 @@ def test_topics_may_come_later(cdr: Cdr, tmp_path: Path) -> None:
             ("/question", 0), ("/answer", 1), ("/answer", 3 * SECOND)]
 
 
-
 @pytest.mark.parametrize("number", [0, 1, 3])
 def test_of_a_bag_that_lost_a_file_the_rest_is_read_and_the_gap_is_named(split_bag: Path, number: int) -> None:
     whole, name = [f.stamp_ns for f in read_history(split_bag)], f"bag_{number}.mcap"

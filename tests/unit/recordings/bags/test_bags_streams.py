@@ -32,6 +32,7 @@ from tests.fixtures.frames import F, H, W
 
 # ---- lenses
 
+
 def test_straight_lines_are_straight_again() -> None:
     """A grid seen through the lens: the model is applied here point by point, in the other direction than the maps."""
     matrix = (200.0, 210.0, 159.5, 119.5)

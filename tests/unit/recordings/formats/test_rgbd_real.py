@@ -149,6 +149,8 @@ def _image(encoding: str, pixels: np.ndarray, big: bool = False) -> Any:
 
 def _compressed(encoding: str, data: bytes) -> Any:
     return SimpleNamespace(format=f"{encoding}; compressedDepth png", data=data)
+
+
 @pytest.mark.parametrize(("depth_format", "raw", "metres"), [
     ("mm", 1, 0.001), ("mm", 65535, 0.0), ("mm", 65534, 65.534), ("tum", 5000, 1.0), ("tum", 65535, 0.0),
     ("sun", 1000 << 3, 1.0), ("sun", (8192 & 0x1FFF) << 3 | 8192 >> 13, 8.192),  # the top bits come round below

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import trimesh
 
 from eqa_nodes.core.errors import BadPose, NoFloor, UnknownScene
 from eqa_nodes.core.types.floor import Action
@@ -22,19 +20,10 @@ from sim_bridge.registry import open_simulator
 from sim_bridge.scans import find_scan
 from sim_bridge.simulator import Driving, EpisodeSetup
 from tests.fixtures.floors import box, ramp, slab, two_storeys
+from tests.fixtures.meshes import write_scan
 
 SMALL = RobotModel(camera=CameraModel(width=32, height=24))
 UP = 2.16
-
-
-def write_scan(path: Path, *parts: np.ndarray) -> Path:
-    """Write triangles of map axes as a GLB, z up and y to the front, as a file beside it says."""
-    corners = np.concatenate(parts).reshape(-1, 3)
-    x, y, z = corners.T
-    trimesh.Trimesh(np.stack([-y, x, z], axis=1), np.arange(len(corners)).reshape(-1, 3), process=False).export(path)
-    path.with_suffix(".stage_config.json").write_text(json.dumps(
-        {"render_asset": path.name, "up": [0, 0, 1], "front": [0, 1, 0]}))
-    return path
 
 
 @pytest.fixture(scope="module")
