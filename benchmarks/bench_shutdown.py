@@ -84,7 +84,7 @@ def _runner(folder: Path) -> None:
 
 def _launched(folder: Path) -> None:
     """Start nodes as a launch file does; they hear the signal by themselves."""
-    from eqa_nodes.config.files import write_file
+    from eqa_nodes.config.graph import write_file
     from eqa_nodes.wire.graph import nodes_of
 
     write_file(folder / "params.yaml", _own(folder))

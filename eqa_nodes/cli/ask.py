@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from eqa_nodes.core.types.questions import Answer
 
 SCENE = "house:1000"
-DRIVE = ("go: the robot drives at will; confirm: you are asked before each drive; dry: nothing moves, goals are shown "
-         "(default: go, or as the parameter file says; a graph that runs already has its own)")
-AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\"; the robot accepts no goal outside (default: "
-        "no bounds)")
+DRIVE = ("go: the robot drives at will; confirm: you are asked before each drive; dry: nothing moves (default: go, or "
+         "as the parameter file says)")
+AREA = ("corners x,y in metres of the map frame, as in \"0,0 4,0 4,3\": no goal lies outside (default: no bounds)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +50,16 @@ class Asking:
 
     scene: str = option("", f"where: {PLACES} (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("ask the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
-    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
+    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins", rare=True)
     explore: bool = flag("answer from memory only", "--no-explore", default=True)
     show: bool = flag("drive to the best evidence after the answer")
-    reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
+    reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D",
+                             rare=True)
     drive: str = option("", DRIVE, choices=DRIVE_MODES)
-    area: str = option("", AREA, metavar="CORNERS")
+    area: str = option("", AREA, metavar="CORNERS", rare=True)
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: evidence in --out)",
-                                   metavar="DIR", writes=FOLDER)
+                                   metavar="DIR", writes=FOLDER, rare=True)
     clip: Path | None = option(None, "file of a short film of the episode to share: .gif, .webp, or .mp4 with the "
                                "extra video (default: none)", metavar="FILE", writes=FILE)
     json: bool = flag("print the answer, its cost and the model's name as JSON")

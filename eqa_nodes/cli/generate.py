@@ -34,7 +34,7 @@ class Generate:
     count: int = option(5, "accepted questions", type=whole, metavar="N")
     out: Path | None = option(None, "output folder (default: runs/<time>)", metavar="DIR", writes=FOLDER)
     seed: int = option(0, "seed of the paths and of the models (default: 0)")
-    per_path: int = option(3, "attempts at the end of each path", type=whole, metavar="N", formerly=("--per-way",))
+    per_path: int = option(3, "attempts at the end of each path", type=whole, metavar="N")
     tries: int = option(12, "maximum attempts for each wanted question", type=whole, metavar="N")
     rounds: int = option(3, "maximum proposals of an attempt", type=whole, metavar="N")
     elsewhere: int = option(3, "number of views of other parts of the scene at which each question is asked as a check",

@@ -109,9 +109,9 @@ the node runs:
 
 def _parameters() -> None:
     """Print docs/parameters.md."""
+    from eqa_nodes.config.graph import SHARED, shared_names
+    from eqa_nodes.config.nodes import SETTINGS
     from eqa_nodes.config.parameters import parameters_of
-    from eqa_nodes.config.shared import SHARED, shared_names
-    from eqa_nodes.config.whole import SETTINGS
 
     tables = {name: list(parameters_of(config)) for name, config in SETTINGS.items()}
     users: dict[str, list[str]] = {}

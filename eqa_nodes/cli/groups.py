@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from eqa_nodes.recordings.bags.history import BagOptions
     from eqa_nodes.recordings.options import ReadingConfig
 
-PLACES = ("house:7; habitat:PLACE or mesh:PLACE for a scan: DATASET/ID in the folder of scans (hm3d/00800-TEEsavR23oF) "
-          "or the path of a file (docs/scenes.md)")
-SOURCES = ("recording: bag of ROS 2 or ROS 1, .r3d file of Record3D, raw data of Polycam, folder of Stray Scanner, .db "
-           "file of RTAB-Map, OpenEQA frames folder, .sens file, folder of ScanNet, Redwood, TUM RGB-D or 7-Scenes, "
-           "video (colour alone)")
+PLACES = "house:7, or of a scan habitat:PLACE or mesh:PLACE (docs/scenes.md)"
+SOURCES = "recording: a bag, an OpenEQA folder, or another format of docs/histories.md"
 FORMAT = "format of the recording (default: detected)"
 HABITAT, MESH = "habitat", "mesh"
 STEPS = 300  # of a question, where nothing else is said
@@ -40,36 +37,39 @@ class ModelOptions:
     model: str | None = option(None, "name, folder, or script of the model (default: EQA_VLM_MODEL)")
     base_url: str | None = option(None, "URL of the endpoint (default: EQA_VLM_BASE_URL)")
     temperature: float | None = option(None, "sampling temperature; a value below 0 is not sent (default: 0)",
-                                       metavar="N")
-    sample_seed: int | None = option(None, "added to the seed of each call (default: 0)", metavar="N")
+                                       metavar="N", rare=True)
+    sample_seed: int | None = option(None, "random seed of the model; the number of the call is added (default: 0)",
+                                    metavar="N", rare=True)
     image_side: int | None = option(None, "longest side of a picture for the model, pixels; 0 = as stored (default: "
-                                    "512)", metavar="N")
+                                    "512)", metavar="N", rare=True)
     image_detail: str | None = option(None, "how closely the server looks at pictures: low, high, auto (default: not "
-                                      "sent)", choices=DETAILS[1:])
-    timeout: float | None = option(None, "timeout of one request to the model, seconds (default: 60)", metavar="S")
+                                      "sent)", choices=DETAILS[1:], rare=True)
+    timeout: float | None = option(None, "timeout of one request to the model, seconds (default: 60)", metavar="S",
+                                  rare=True)
     deadline: float | None = option(None, "deadline of one call to the model with its retries, seconds (default: 180)",
-                                    metavar="S")
+                                    metavar="S", rare=True)
     hosts: str | None = option(None, "hosts that pictures may be sent to, comma-separated (default: that of the URL)",
-                               metavar="HOSTS")
-    allow_http: bool = flag("send pictures and key unencrypted to hosts outside private networks too")
-    stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts")
-    rate_calls: int | None = option(None, "maximum calls per minute; 0 = no limit (default: 0)", metavar="N")
-    rate_tokens: int | None = option(None, "maximum tokens per minute; 0 = no limit (default: 0)", metavar="N")
-    price_in: float | None = option(None, "price per million input tokens; 0 = unknown (default: 0)", metavar="N")
+                               metavar="HOSTS", rare=True)
+    allow_http: bool = flag("send pictures and key unencrypted to hosts outside private networks too", rare=True)
+    stream: bool = flag("receive replies in pieces, for servers behind proxies with short timeouts", rare=True)
+    rate_calls: int | None = option(None, "maximum calls per minute (default: no limit)", metavar="N", rare=True)
+    rate_tokens: int | None = option(None, "maximum tokens per minute (default: no limit)", metavar="N", rare=True)
+    price_in: float | None = option(None, "price per million input tokens (default: unknown)", metavar="N", rare=True)
     price_cached: float | None = option(None, "price per million input tokens from the server's cache; 0 = as "
-                                        "price-in (default: 0)", metavar="N")
-    price_out: float | None = option(None, "price per million output tokens; 0 = unknown (default: 0)", metavar="N")
-    budget_calls: int | None = option(None, "maximum calls of the run; 0 = no limit (default: 0)", metavar="N")
-    budget_tokens: int | None = option(None, "maximum tokens of the run; 0 = no limit (default: 0)", metavar="N")
-    budget_money: float | None = option(None, "maximum cost of the run, by the prices; 0 = no limit (default: 0)",
-                                        metavar="N")
-    device: str | None = option(None, "device of a local model: cuda, mps, cpu (default: the first available)")
+                                        "price-in (default: 0)", metavar="N", rare=True)
+    price_out: float | None = option(None, "price per million output tokens (default: unknown)", metavar="N", rare=True)
+    budget_calls: int | None = option(None, "maximum calls of the run (default: no limit)", metavar="N", rare=True)
+    budget_tokens: int | None = option(None, "maximum tokens of the run (default: no limit)", metavar="N", rare=True)
+    budget_money: float | None = option(None, "maximum cost of the run, by the prices (default: no limit)", metavar="N",
+                                        rare=True)
+    device: str | None = option(None, "device of a local model: cuda, mps, cpu (default: the first available)",
+                                rare=True)
     dtype: str | None = option(None, "number format of a local model: float32, float16, bfloat16 (default: by the "
-                               "device)")
+                               "device)", rare=True)
     cassette: Path | None = option(None, "file that replies are recorded to and played from (default: none)",
-                                   metavar="FILE")
+                                   metavar="FILE", rare=True)
     cassette_mode: str | None = option(None, "auto: play, and record what is missing; record: ask each time; replay: "
-                                       "never ask (default: auto)", choices=CASSETTE_MODES)
+                                       "never ask (default: auto)", choices=CASSETTE_MODES, rare=True)
 
     def named(self) -> dict[str, Any]:
         """Return the fields of ModelConfig that were named, with their values."""
@@ -88,17 +88,17 @@ class ModelOptions:
 class DetectorOptions:
     """A detector and its models."""
 
-    detector: str = option("", "detector that gives memory its labels: transformers: OWLv2, OWL-ViT or Grounding DINO; "
-                           "labels: the simulator's, privileged, for tests (default: none)", metavar="NAME",
+    detector: str = option("", "detector that gives memory its labels: transformers, or labels (the simulator's, "
+                           "privileged) (default: none)", metavar="NAME",
                            complete=names.detectors)
     detector_model: str = option("", "name or folder of the detector's model (default: "
-                                 "google/owlv2-base-patch16-ensemble)", metavar="MODEL")
+                                 "google/owlv2-base-patch16-ensemble)", metavar="MODEL", rare=True)
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
-                            metavar="MODEL")
+                            metavar="MODEL", rare=True)
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
-                       metavar="NAME", complete=names.detectors)
+                       metavar="NAME", complete=names.detectors, rare=True)
     embedder: str = option("", "model that distinguishes objects, such as openai/clip-vit-base-patch32 (default: none)",
-                           metavar="MODEL")
+                           metavar="MODEL", rare=True)
 
     def named(self) -> dict[str, Any]:
         """Return the fields of DetectorConfig that were named, with their values."""
@@ -124,22 +124,22 @@ def overrides(model: ModelOptions, detector: DetectorOptions) -> dict[str, dict[
 class LimitOptions:
     """Limits of one question."""
 
-    max_steps: int | None = option(None, f"maximum atomic actions (default: {STEPS}, or none for an agent whose "
-                                   "exploration has an end of its own, and for hm-eqa, which limits poses)",
+    max_steps: int | None = option(None, f"maximum atomic actions (default: {STEPS}; none if the agent or the data set "
+                                   "has an end of its own)",
                                    type=whole_or_none, metavar="N")
     max_metres: float = option(UNLIMITED, "maximum distance driven, metres (default: none)", type=measure_or_none,
                                metavar="M")
     max_seconds: float = option(UNLIMITED, "maximum time spent on the question, seconds (default: none)",
                                 type=measure_or_none, metavar="S")
     max_calls: int = option(UNLIMITED, "maximum model calls; the last one is kept for the answer (default: none)",
-                            type=whole_or_none, metavar="N")
+                            rare=True, type=whole_or_none, metavar="N")
     max_tokens: int = option(UNLIMITED, "maximum tokens that the model reads and writes (default: none)",
                              type=whole_or_none, metavar="N")
     max_money: float = option(UNLIMITED, "maximum cost of the model, by --price-in and --price-out (default: none)",
-                              type=measure_or_none, metavar="X")
-    max_poses: int = option(UNLIMITED, "maximum poses, as HM-EQA counts them: the start, and one for every 3 m or part "
-                            "of them of each drive (default: what the data set allows)", type=whole_or_none,
-                            metavar="N")
+                              rare=True, type=measure_or_none, metavar="X")
+    max_poses: int = option(UNLIMITED, "maximum poses as HM-EQA counts them, one for 3 m of a drive or a part of it "
+                            "(default: what the data set allows)", type=whole_or_none,
+                            metavar="N", rare=True)
     force_guess: bool = flag("guess instead of answering that nothing was found")
 
     def config(self, area: str = "", steps: int = STEPS) -> Limits:
@@ -173,20 +173,19 @@ class AgentOptions:
 
     through: str = option("graph", "graph: the ROS graph in one process; isolated: one process per node; process: the "
                           "same chain without ROS", choices=("graph", "isolated", "process"))
-    agent: str = option("", "named agent: answerer, views and exploration together (docs/agents.md); or "
-                        "module:function, a function of your own; the options below win over it", metavar="NAME",
-                        complete=names.agents)
+    agent: str = option("", "named agent of docs/agents.md, or module:function; the options below win over it",
+                        metavar="NAME", complete=names.agents)
     model_for: tuple[str, ...] = option((), "models of single roles: caption=llava-13b, blind.prompt=FILE, "
                                         "stop.how=choose; docs/models.md lists roles and fields (default: the model "
-                                        "below for all)", metavar="ROLE=MODEL")
+                                        "below for all)", metavar="ROLE=MODEL", rare=True)
     policy: str = option("", "exploration policy (default: the agent's)", complete=names.policies)
-    answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: a model, see "
-                           "below; its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
+    answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: the model below, "
+                           "whose key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
                            complete=names.answerers)
-    robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval, "
-                        "climber (default: the data set's own; climber in house:N@2; else default)", metavar="NAME",
+    robot: str = option("", "body, camera and steps, such as openeqa or climber (default: the data set's own; climber "
+                        "in house:N@2; else default)", metavar="NAME",
                         complete=names.robots)
-    image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH")
+    image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH", rare=True)
     params: Path | None = option(None, "ROS parameter file; the options above win over it", metavar="FILE")
 
 
@@ -221,9 +220,9 @@ class ScanOptions:
     """Where scanned scenes are."""
 
     scenes: Path | None = option(None, "folder of scanned scenes, as their downloaders leave it (default: EQA_SCENES)",
-                                 metavar="DIR")
+                                 metavar="DIR", rare=True)
     habitat_python: Path | None = option(None, "a Python that has habitat_sim (default: EQA_HABITAT_PYTHON)",
-                                         metavar="PATH")
+                                         metavar="PATH", rare=True)
 
     def set_environment(self) -> None:
         """Let this process and its children know where scans and Habitat's Python are, where the options say so."""
@@ -246,17 +245,19 @@ class SimulatorOptions(ScanOptions):
 class BagReading:
     """How a bag of any robot is read."""
 
-    remap: tuple[str, ...] = option((), "topics of a bag or a robot: color, depth, camera_info, tf, tf_static, odom "
-                                    "(default: found); of a running graph: any topic or service",
+    remap: tuple[str, ...] = option((), "topics of a bag or a robot, such as depth:=/cam/depth (default: found); of a "
+                                    "running graph any name",
                                     metavar="ROLE:=TOPIC")
-    namespace: str = option("", "namespace of the robot, where a bag has several robots, or of the nodes of a running "
-                            "graph (default: none; of a bag: found)", metavar="NS")
+    namespace: str = option("", "namespace of the robot in a bag, or of a running graph (default: found, or none)",
+                            metavar="NS")
     map_frame: str = option("", "map frame of the bag or of the running graph (default: of a bag map, odom or world, "
-                            "of a graph map)", metavar="FRAME")
+                            "of a graph map)", metavar="FRAME", rare=True)
     base_frame: str = option("", "base frame of the bag or of the running graph (default: of a bag base_link, "
-                             "base_footprint or base, of a graph base_link)", metavar="FRAME")
-    tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S")
-    depth_unit: float = option(0.0, "metres of one unit of depth, as 0.00025 (default: by the encoding)", metavar="M")
+                             "base_footprint or base, of a graph base_link)", metavar="FRAME", rare=True)
+    tolerance: float = option(0.02, "maximum difference between the stamps of color and depth, seconds", metavar="S",
+                              rare=True)
+    depth_unit: float = option(0.0, "metres of one unit of depth, as 0.00025 (default: by the encoding)", metavar="M",
+                               rare=True)
 
     def reading(self) -> ReadingConfig:
         """Return how the bag is read, as parameters. Raises ConfigError."""
@@ -289,15 +290,13 @@ def remapping(words: tuple[str, ...]) -> dict[str, str]:
 class ViewsOptions:
     """Which views of a history an answer is made from."""
 
-    frames: str = option("", "which views answer: uniform: evenly spaced; random: drawn by "
-                         "the seed; recalled: by the words of the "
-                         "question; kept: by a memory, for all that they show; objects: the best views of remembered "
-                         "objects, described in words; none (default: the agent's, else uniform)",
+    frames: str = option("", "which views answer: uniform, random, recalled (by the words of the question), kept (by "
+                         "a memory), objects (the best view of each) or none (default: the agent's, else uniform)",
                          complete=lambda: ("uniform", "random", "recalled", "kept", "objects", "none"))
     k: int | None = option(None, "how many views, 0 with random: as the data set says (default: the agent's, else 50)",
-                           "-k", metavar="K")
+                           "-k", metavar="K", rare=True)
     cache: Path | None = option(None, "cache of converted histories (default: EQA_CACHE, else "
-                                "~/.cache/eqa)", metavar="DIR", writes=FOLDER)
+                                "~/.cache/eqa)", metavar="DIR", writes=FOLDER, rare=True)
 
 
 def names_of(text: str) -> tuple[str, ...]:

@@ -42,14 +42,14 @@ class Declared(NamedTuple):
     """How a field is declared. names: of the option, () = made from the field's, None = a positional argument.
 
     writes: FOLDER or FILE where the path is written to. alone: options of the same word exclude each other.
-    formerly: names that the option had, which an error explains. complete: returns the words that fit, for completion.
+    rare: only --help-all lists it. complete: returns the words that fit, for completion.
     """
 
     help: str
     names: tuple[str, ...] | None = ()
     writes: str = ""
     alone: str = ""
-    formerly: tuple[str, ...] = ()
+    rare: bool = False
     complete: typing.Callable[[], typing.Iterable[str]] | None = None
     keywords: Mapping[str, Any] = {}
 
@@ -69,19 +69,19 @@ def argument(help: str, **keywords: Any) -> Any:  # noqa: A002
 
 
 def option(default: Any, help: str, *names: str, **keywords: Any) -> Any:  # noqa: A002
-    """Declare an option with its default; keywords as of `argument`, and alone and formerly of Declared.
+    """Declare an option with its default; keywords as of `argument`, and alone and rare of Declared.
 
     Raises TypeError for one without a value, which is a flag.
     """
     if isinstance(default, bool):
         raise TypeError(f"an option that is {default} takes no value: declare it as a flag")
-    own = {name: keywords.pop(name) for name in ("writes", "alone", "formerly", "complete") if name in keywords}
+    own = {name: keywords.pop(name) for name in ("writes", "alone", "rare", "complete") if name in keywords}
     return _field(default, Declared(help, names, keywords=keywords, **own))
 
 
-def flag(help: str, *names: str, default: bool = False, alone: str = "") -> Any:  # noqa: A002
+def flag(help: str, *names: str, default: bool = False, alone: str = "", rare: bool = False) -> Any:  # noqa: A002
     """Declare an option without a value, which turns its default round."""
-    return _field(default, Declared(help, names, alone=alone, keywords={
+    return _field(default, Declared(help, names, alone=alone, rare=rare, keywords={
         "action": "store_false" if default else "store_true"}))
 
 
@@ -95,24 +95,40 @@ def _field(default: Any, declared: Declared) -> Any:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name the successor of a renamed option, and options that are like an unknown one."""
+    """A parser whose errors name options that are like an unknown one."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; an unknown option that was renamed, or is like a known one, ends it with that name."""
+        """Parse; an unknown option that is like a known one ends it with that name."""
         known, left = super().parse_known_args(args, namespace)
-        renamed: dict[str, str] = self.get_default("renamed") or {}
         options = [name for action in self._actions for name in action.option_strings]
         for word in (word.partition("=")[0] for word in left):
-            if (new := renamed.get(word)) is not None:
-                self.error(f"{word} is called {new}")
             if word.startswith("--") and (meant := did_you_mean(word, options)):
                 self.error(f"unknown option {word}{meant}")
         return known, left
 
 
+class _HelpAll(argparse.Action):
+    """Prints the help with the rare options too, and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        for action in parser._actions:
+            action.help = getattr(action, "full_help", action.help)
+        parser.print_help()
+        parser.exit()
+
+
 def add_options(parser: argparse.ArgumentParser, cls: type[Any]) -> None:
-    """Declare all options of a dataclass."""
-    parser.set_defaults(renamed=_add(parser, cls, "", ""))
+    """Declare all options of a dataclass. The help lists those that are not rare, and --help-all lists all."""
+    _add(parser, cls, "", "")
+    if rare := sum(hasattr(action, "full_help") for action in parser._actions):
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help=f"show {rare} more options too, and exit")
+
+
+def usage_of(parser: argparse.ArgumentParser) -> str:
+    """Return the usage in one line: the help below it lists the options."""
+    words = (str(action.metavar or action.dest) + "..." * (action.nargs == "+") for action in parser._actions
+             if not action.option_strings)
+    return " ".join([parser.prog, "[options]", *words])
 
 
 def typed(cls: type[T], namespace: argparse.Namespace, path: str = "") -> T:
@@ -137,15 +153,14 @@ def written_paths(command: Any) -> Iterator[tuple[str, Path]]:
             yield declared.writes, value
 
 
-def _add(container: Any, cls: type[Any], path: str, prefix: str) -> dict[str, str]:
-    """Add the options to a parser or a group of one; returns their former names with the names of today."""
-    renamed: dict[str, str] = {}
+def _add(container: Any, cls: type[Any], path: str, prefix: str) -> None:
+    """Add the options to a parser or a group of one."""
     together: dict[str, Any] = {}
     for field in dataclasses.fields(cls):
         declared, hint = field.metadata[_KEY], _hints(cls)[field.name]
         if isinstance(declared, Group):
             into = container.add_argument_group(declared.title) if declared.title else container
-            renamed |= _add(into, hint, f"{path}{field.name}.", declared.prefix or prefix)
+            _add(into, hint, f"{path}{field.name}.", declared.prefix or prefix)
             continue
         into = container
         if declared.alone:
@@ -159,10 +174,10 @@ def _add(container: Any, cls: type[Any], path: str, prefix: str) -> dict[str, st
             names = tuple(name.replace("_", "-") for name in names)
             added = into.add_argument(*names, dest=path + field.name, default=_plain(field.default),
                                       **{**_metavar(field.name.upper(), keywords), **keywords})
-            renamed |= dict.fromkeys(declared.formerly, names[-1])
+            if declared.rare:
+                added.full_help, added.help = added.help, argparse.SUPPRESS
         if declared.complete is not None:
             added.completer = _Words(declared.complete)
-    return renamed
 
 
 class _Collect(argparse.Action):

@@ -20,8 +20,8 @@ class HistoryOptions:
     """A recording that questions are about."""
 
     history: Path | None = option(None, f"run directory with bags; or {SOURCES}", metavar="PATH")
-    episode: str = option("", "with --history: which episode, where it is a run of several", metavar="ID")
-    format: str = option("", FORMAT, complete=names.histories)
+    episode: str = option("", "with --history: which episode, where it is a run of several", metavar="ID", rare=True)
+    format: str = option("", FORMAT, complete=names.histories, rare=True)
     views: ViewsOptions = group(ViewsOptions)
 
     def check(self) -> None:
@@ -34,8 +34,7 @@ class HistoryOptions:
         given = {"--episode": self.episode, "--format": self.format, "--frames": views.frames,
                  "-k": views.k is not None, "--cache": views.cache is not None}
         if lost := [name for name, value in given.items() if value]:
-            raise ConfigError(f"{' and '.join(lost)} of no recording: name it with --history PATH, or leave "
-                              f"{'them' if len(lost) > 1 else 'it'} out")
+            raise ConfigError(f"{' and '.join(lost)} {'need' if len(lost) > 1 else 'needs'} --history PATH")
 
     def source(self, options: BagOptions | None) -> HistorySource:
         """Return the recording. options: how a bag is read, None = the usual way. Raises EqaError."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from eqa_nodes import __version__
-from eqa_nodes.cli.options import Command, Parser, add_options, typed
+from eqa_nodes.cli.options import Command, Parser, add_options, typed, usage_of
 from eqa_nodes.core.errors import unknown
 
 
@@ -138,6 +138,7 @@ def _add_verbs(parent: argparse.ArgumentParser, verbs: Sequence[Verb], words: Se
             own.description = " ".join((_loaded(verb.command).__doc__ or "").split())
             own.set_defaults(command=verb.command)
             add_options(own, _loaded(verb.command))
+            own.usage = usage_of(own)
 
 
 def _named(words: Sequence[str] | None) -> tuple[str | None, Sequence[str] | None]:

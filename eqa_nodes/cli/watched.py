@@ -27,7 +27,7 @@ class WatchedOptions:
 
     scene: str = option("", f"where (default: {SCENE}; with --attach: the running episode continues)")
     attach: bool = flag("use the graph that runs in this ROS_DOMAIN_ID, such as a robot's")
-    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins")
+    keep_memory: bool = flag("with --attach and --scene: keep the graph's memory when the episode begins", rare=True)
     driver: str = option("", "with --attach: camera or robot of docs/robot.md, as driver:= of robot.launch.py "
                          "(default: none)", metavar="NAME")
     bag: BagReading = group(BagReading)  # of the running graph, or of a recording in its place

@@ -1,22 +1,34 @@
-"""The parameters of a whole graph: of a file, a world and options together, checked against each other."""
+"""The parameters of a whole graph: of a file, a world and options together, checked against each other.
+
+{node, or SHARED: {dotted name: value}}. SHARED is the section of what all nodes share, named /** as in a ROS parameter
+file. A node declares those of the shared parameters that it uses.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from eqa_nodes.config.files import read_file
-from eqa_nodes.config.nodes import ATOMIC, NAV2, VELOCITIES
-from eqa_nodes.config.parameters import leaves
-from eqa_nodes.config.renamed import Parameters, renewed
-from eqa_nodes.config.shared import SHARED, graph_settings, settings
-from eqa_nodes.config.whole import SETTINGS, GraphSettings
+import yaml
+from yaml.composer import ComposerError
+from yaml.constructor import ConstructorError
+
+from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, VELOCITIES, GraphSettings, NodeSettings, Settings
+from eqa_nodes.config.parameters import ROS_OWN, build, leaves, parameters_of
+from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
 
+SHARED = "/**"
 REPLY_S = 60.0  # beside the calls of the model: pictures, parsing and the way between the nodes
+Parameters = dict[str, dict[str, Any]]
+SettingsT = TypeVar("SettingsT", bound=Settings)
+_NODES: dict[type, str] = {config: node for node, config in SETTINGS.items()}
+# Names that all nodes must agree on: wherever they are given, they stand once, in the section SHARED.
+_ONCE = ("robot.", "node.camera.", "node.second_camera.", "node.tf.", "memory.privacy.", "labels_from")
 
 
 class GraphParameters(Mapping[str, Mapping[str, Any]]):
@@ -50,7 +62,7 @@ def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> Gr
     """
     result: Parameters = read_file(path) if path is not None else {}
     for override in overrides:
-        for node, values in renewed(override).items():
+        for node, values in shared_once(override).items():
             result.setdefault(node, {}).update(values)
     for override in overrides:
         if isinstance(override, GraphParameters) and override == result:
@@ -135,3 +147,139 @@ def _check_money(built: GraphSettings) -> None:
     if limit and not (model.price_in or model.price_out):
         raise ConfigError(f"agent.max_money is {limit:g}, but no prices are known: set model.price_in and "
                           "model.price_out of the answerer (--price-in, --price-out), in money per million tokens")
+
+
+def shared_once(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> Parameters:
+    """Return the parameters with what all nodes must agree on in the section SHARED.
+
+    source: begins the message of an error. Raises ConfigError for two values of one setting, and for an unknown node.
+    """
+    result: Parameters = {SHARED: {}}
+    for node, values in parameters.items():
+        if node != SHARED and node not in SETTINGS:
+            raise ConfigError(f"{source}: {unknown('node', node, SETTINGS)}".strip(": "))
+        own = result.setdefault(node, {})
+        for name, value in values.items():
+            if node == SHARED or not name.startswith(_ONCE):
+                own[name] = value
+                continue
+            value = tuple(value) if isinstance(value, list) else value  # a list of a file is a tuple in Python
+            if (before := result[SHARED].setdefault(name, value)) != value:
+                raise ConfigError(f"{source}: two values for {name}, {before} and {value}: set it once, under "
+                                  f"{SHARED}".strip(": "))
+    return {node: values for node, values in result.items() if values}
+
+
+@cache
+def shared_names() -> frozenset[str]:
+    """Return the names that may stand in the section SHARED; a node declares those of them that it uses."""
+    groups: dict[str, type] = {"node": NodeSettings, "robot": RobotModel, "memory.privacy": PrivacyConfig}
+    return frozenset({"labels_from"} | {
+        f"{group}.{p.name}" for group, config in groups.items() for p in parameters_of(config)})
+
+
+def used_by(node: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values without the shared ones that a node does not use."""
+    known = {parameter.name for parameter in parameters_of(SETTINGS[node])}
+    return {name: value for name, value in values.items() if name in known or name not in shared_names()}
+
+
+def settings(config: type[SettingsT], parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> SettingsT:
+    """Return the settings of one node: of its own section over the shared one. Raises ConfigError.
+
+    source: begins the message of an error.
+    """
+    node = _NODES[config]
+    values = {**parameters.get(SHARED, {}), **parameters.get(node, {})}
+    return build(config, used_by(node, values), f"{source}{node}")
+
+
+def graph_settings(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> GraphSettings:
+    """Return the settings of all nodes. Raises ConfigError for a name or a value that is wrong.
+
+    source: begins the message of an error. What all nodes share may be wrong for any of them.
+    """
+    for name in parameters.get(SHARED, {}):
+        if name not in shared_names() and name not in ROS_OWN:
+            raise ConfigError(f"{source}{SHARED}: " + unknown("parameter", name, shared_names() | set(ROS_OWN)))
+    built: dict[str, Any] = {node: settings(config, parameters, source) for node, config in SETTINGS.items()}
+    return GraphSettings(**built)
+
+
+def read_file(path: Path) -> Parameters:
+    """Return {node: {dotted name: value}} of a ROS parameter file, SHARED beside the nodes.
+
+    Names and types are checked. Raises ConfigError naming the file and what is wrong in it.
+    """
+    found: Parameters = {}
+    for key, body in _document(path).items():
+        if not isinstance(body, dict) or set(body) != {"ros__parameters"}:
+            raise ConfigError(f"{path}: {key!r} must hold one key, ros__parameters")
+        found.setdefault(_node_of(key), {}).update(_flat(body["ros__parameters"] or {}, ""))
+    result = shared_once(found, str(path))
+    graph_settings(result, f"{path}: ")
+    return result
+
+
+class _Strict(yaml.SafeLoader):
+    """YAML as rcl reads it: without aliases. A key that stands twice is an error, which would lose the first value."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.get_event()
+            raise ComposerError(None, None, f"the alias *{event.anchor} is not read by ROS: write the value out",
+                                event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set[str]()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                raise ConstructorError(None, None, f"the key {name!r} stands here twice: remove one", key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+def _document(path: Path) -> Mapping[Any, Any]:
+    """Return what a file of YAML holds. Raises ConfigError in one line."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path} is a folder, pipe or device: name a plain file of parameters")
+        loader = _Strict(path.read_text(encoding="utf-8"))
+        document = loader.get_single_data() or {}
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text: save it as UTF-8") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deep: parameters are names and values") from error
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
+    if not isinstance(document, Mapping):
+        raise ConfigError(f"{path} holds a {type(document).__name__}, not nodes with their ros__parameters")
+    return document
+
+
+def _node_of(key: object) -> str:
+    name = str(key).strip("/").split("/")[-1]
+    return SHARED if name == "**" else name
+
+
+def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def write_file(path: Path, values: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write {node: {dotted name: value}} as a ROS parameter file."""
+    body = {SHARED if node == SHARED else f"/**/{node}": {
+                "ros__parameters": {name: _copied(value) for name, value in own.items()}}
+            for node, own in values.items() if own}
+    path.write_text(yaml.safe_dump(body, sort_keys=True))
+
+
+def _copied(value: Any) -> Any:
+    """YAML writes what comes twice as an alias, which rcl does not read."""
+    return list(value) if isinstance(value, (list, tuple)) else value

@@ -1,11 +1,11 @@
-"""The settings of every node: one dataclass a node."""
+"""The settings of every node, one dataclass a node, and of the whole graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cache, partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_type_hints
 
 from eqa_nodes.config.policies import policy_parameters
 from eqa_nodes.core.agent.agent import AgentConfig
@@ -28,7 +28,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.senses import SensesConfig
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
-from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS
+from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
 ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals
@@ -221,6 +221,7 @@ class Nav2NavigatorSettings(Settings):
             if name not in MANAGED:
                 raise ConfigError("nav2_navigator: " + unknown("managed node", name, MANAGED))
 
+
 @dataclass(frozen=True)
 class AnswererSettings(Settings):
     """Parameters of the answerer node."""
@@ -368,3 +369,39 @@ class ReplaySettings(LockstepSettings):
     bag: ReadingConfig = ReadingConfig()
     begin_deadline_s: Positive = setting(90.0,
         "Time in seconds to wait for the graph to come up before the first episode begins.")
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """The settings of all nodes, by their names in the graph."""
+
+    mapper: MapperSettings
+    memory: MemorySettings
+    perception: PerceptionSettings
+    reconstructor: ReconstructorSettings
+    explorer: ExplorerSettings
+    navigator: NavigatorSettings
+    nav2_navigator: Nav2NavigatorSettings
+    answerer: AnswererSettings
+    recorder: RecorderSettings
+    agent: AgentSettings
+    bridge: BridgeSettings
+    replay: ReplaySettings
+
+    @property
+    def drives(self) -> str:
+        """Return who drives the simulated robot: atomic | nav2."""
+        return NAV2 if self.bridge.drive == VELOCITIES else ATOMIC
+
+    @property
+    def detecting(self) -> bool:
+        """Return whether the perception node runs: a detector is chosen."""
+        return bool(self.perception.detector.name)
+
+    @property
+    def optional_observers(self) -> tuple[str, ...]:
+        """Return the observers that run because settings choose them."""
+        return (PERCEPTION,) * self.detecting + (RECONSTRUCTOR,) * self.reconstructor.enabled
+
+
+SETTINGS: dict[str, type[Settings]] = get_type_hints(GraphSettings)

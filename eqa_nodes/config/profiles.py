@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from eqa_nodes.config.files import read_file
-from eqa_nodes.config.graph import Parameters
-from eqa_nodes.config.shared import SHARED
+from eqa_nodes.config.graph import SHARED, Parameters, read_file
 from eqa_nodes.core.camera.config import DISTORTED, RECTIFIED, CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 

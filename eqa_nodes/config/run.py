@@ -13,13 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.config.files import read_file
-from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot, of_world
+from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, driven_by, merged, of_robot, of_world, read_file
 from eqa_nodes.config.named_agents import NamedAgent, agent_of, agent_parameters, stopping_parameters
-from eqa_nodes.config.nodes import ATOMIC
+from eqa_nodes.config.nodes import ATOMIC, GraphSettings
 from eqa_nodes.config.parameters import leaves
-from eqa_nodes.config.shared import SHARED
-from eqa_nodes.config.whole import GraphSettings
 from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.perception.detector_config import DetectorConfig

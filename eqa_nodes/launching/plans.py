@@ -9,12 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.config.files import write_file
-from eqa_nodes.config.graph import GraphParameters, Parameters
+from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, write_file
 from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.profiles import Profile, profile
 from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
-from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART

@@ -10,9 +10,9 @@ from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 
-from eqa_nodes.config.files import Parameters
+from eqa_nodes.config.graph import Parameters
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import ROS_OWN
-from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import NodeLost
 
 NEEDED = ("agent", "mapper", "memory", "explorer", "answerer")  # every graph that can be asked has these

@@ -12,10 +12,9 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
+from eqa_nodes.config.graph import SHARED, settings, shared_once
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
-from eqa_nodes.config.renamed import renewed
-from eqa_nodes.config.shared import SHARED, settings
-from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import EqaError
 
 
@@ -27,7 +26,7 @@ def declare(node: Any) -> Any:
     lists = {p.name for p in parameters_of(SETTINGS[node.row]) if isinstance(p.default, tuple)}
     overrides = {key: () if p.value is None and key in lists else p.value  # what ROS makes of an empty list in a file
                  for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
-    known = renewed({node.row: overrides}, node.get_name())
+    known = shared_once({node.row: overrides}, node.get_name())
     config = settings(SETTINGS[node.row], {SHARED: known.get(SHARED, {}), node.row: known.get(node.row, {})})
     values = dict(leaves(config))
     for parameter in parameters_of(type(config)):

@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from eqa_nodes.config.files import write_file
-from eqa_nodes.config.graph import merged, of_world
+from eqa_nodes.config.graph import merged, of_world, write_file
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros.environment import (
     END_S,

@@ -17,7 +17,7 @@ import yaml
 
 from eqa_nodes.cli import main
 from eqa_nodes.cli.verbs import parser
-from eqa_nodes.config.files import read_file
+from eqa_nodes.config.graph import read_file
 from eqa_nodes.launching.arguments import ARGUMENTS
 from tests.fixtures import documented
 from tests.fixtures.documented import INSTEAD, NEEDS, ROOT, RUNS, SHELLS, SMALL, STEPS, Line, lines, mentions

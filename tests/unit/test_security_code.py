@@ -34,7 +34,6 @@ ALLOWED = Counter({
     ("eqa_nodes/ros/runner.py", "import_module"): 1,  # a node's class, which graph.py names
     ("eqa_nodes/ros/fork_server.py", "subprocess.Popen"): 1,  # this Python, a module of this package
     ("eqa_nodes/ros/nav2/__init__.py", "import_module"): 1,  # one of two commanders, which a table names
-    ("eqa_nodes/config/__init__.py", "import_module"): 1,  # a module of that folder, of a dict in that file
     # built-in names, entry points of installed packages, and module:Class, which the user types
     ("eqa_nodes/core/registry.py", "import_module"): 1,
     ("eqa_nodes/runners/function.py", "import_module"): 1,  # --agent module:function, which the user types

@@ -14,7 +14,7 @@ from benchmarks.chaos.cases import CASES, NEXT
 from benchmarks.chaos.drill import whole
 from benchmarks.chaos.fleet import Drilled
 from benchmarks.chaos.world import World
-from eqa_nodes.config import SHARED
+from eqa_nodes.config.graph import SHARED
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.ros.faults import Faults

@@ -91,7 +91,7 @@ class Explore:
         from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
         from eqa_nodes.bench.running.trials import Arm
         from eqa_nodes.cli.bench.trials import chain_of
-        from eqa_nodes.config.files import read_file
+        from eqa_nodes.config.graph import read_file
         from eqa_nodes.config.named_agents import agent_of, agent_parameters
         from eqa_nodes.core.components import AGENTS, POLICIES
 

@@ -20,8 +20,7 @@ class Export:
                      "those of EXPRESS-Bench in its form; express: results.pkl of EXPRESS-Bench with marks and "
                      "groundings; tensorboard: event files; mlflow: a file store, or MLFLOW_TRACKING_URI; wandb: an "
                      "offline run, unless WANDB_MODE says otherwise",
-                     choices=("3d-mem", "pred-eqa", "express", "tensorboard", "mlflow", "wandb"),
-                     formerly=("--form",))
+                     choices=("3d-mem", "pred-eqa", "express", "tensorboard", "mlflow", "wandb"))
 
     def run(self) -> int:
         """Write the files and say what they do not hold, or how they are looked at."""

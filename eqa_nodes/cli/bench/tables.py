@@ -12,8 +12,8 @@ from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.metrics.values import LEAVE_OUT
 from eqa_nodes.bench.report.tables import rich_table
 from eqa_nodes.bench.running.manifest import read_manifest
+from eqa_nodes.config.graph import settings
 from eqa_nodes.config.nodes import BridgeSettings
-from eqa_nodes.config.shared import settings
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.truth import Truth
 

@@ -22,8 +22,8 @@ from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import parameters_of
-from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.floor import FREE
 from eqa_nodes.core.types.questions import Question

@@ -22,7 +22,7 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
-from eqa_nodes.config.files import write_file
+from eqa_nodes.config.graph import write_file
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.storage.codec import read_json

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import Parameters
-from eqa_nodes.config.shared import SHARED
+from eqa_nodes.config.graph import SHARED, Parameters
 from eqa_nodes.core.agent.progress import Progress
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.floor import NavCode

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import GraphParameters, merged
-from eqa_nodes.config.shared import SHARED, used_by
+from eqa_nodes.config.graph import SHARED, GraphParameters, merged, used_by
 from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer, Limits

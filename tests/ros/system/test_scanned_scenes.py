@@ -24,7 +24,7 @@ from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.cli import main
-from eqa_nodes.config.shared import SHARED
+from eqa_nodes.config.graph import SHARED
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion

@@ -66,7 +66,7 @@ def test_options_of_a_recording_without_one_are_refused(
         capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["ask", "Where is the mug?", "--scene", "house:7", *words]) == 2
-    assert f"eqa: {named} of no recording: name it with --history PATH" in capsys.readouterr().err
+    assert f"eqa: {named} need{'' if ' and ' in named else 's'} --history PATH" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Verbs as data, options as fields: what is parsed, what was renamed."""
+"""Verbs as data, options as fields: what is parsed, what the help lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Outer:
     quiet: bool = flag("say nothing")
     inner: Inner = group(Inner, "inner")
     other: Inner = group(Inner, "other", prefix="other")
-    path: str = option("", "where", formerly=("--way",))
+    path: str = option("", "where", rare=True)
 
 
 def parser() -> Parser:
@@ -71,16 +71,22 @@ def test_an_option_without_a_value_is_declared_as_a_flag() -> None:
         option(False, "takes no value")
 
 
-def test_a_renamed_option_names_its_successor(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["me", "--way", "x"], ["me", "--way=x"]):
-        with pytest.raises(SystemExit):
-            parser().parse_args(words)
-        assert "error: --way is called --path" in capsys.readouterr().err
-    from eqa_nodes.cli import main
+def test_a_rare_option_stands_in_the_long_help_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, listed in (("--help", False), ("--help-all", True)):
+        with pytest.raises(SystemExit, match="0"):
+            parser().parse_args([word])
+        said = capsys.readouterr().out
+        assert ("--path" in said) is listed and "--help-all" in said
+    assert typed(Outer, parser().parse_args(["me", "--path", "x"])).path == "x"
 
-    with pytest.raises(SystemExit):
-        main(["generate", "express", "--per-way", "3"])
-    assert "--per-way is called --per-path" in capsys.readouterr().err
+
+def test_the_help_of_a_question_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = {}
+    for word in ("--help", "--help-all"):
+        with pytest.raises(SystemExit, match="0"):
+            command_of(["ask", word])
+        lines[word] = capsys.readouterr().out.count("\n")
+    assert lines["--help"] <= 80 < lines["--help-all"]
 
 
 @pytest.mark.parametrize(("words", "said"), [

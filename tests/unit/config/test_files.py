@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.config.files import read_file
+from eqa_nodes.config.graph import read_file
 from eqa_nodes.core.errors import ConfigError
 
 OURS = "/**/memory:\n  ros__parameters:\n    pending: "

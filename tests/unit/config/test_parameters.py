@@ -9,8 +9,8 @@ from typing import Annotated
 import pytest
 
 from eqa_nodes.cli import main
+from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import Parameter, build, parameters_of
-from eqa_nodes.config.whole import SETTINGS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Part, Positive, Range, Share
 from eqa_nodes.core.settings import EPISODE, NOW, setting

@@ -169,7 +169,7 @@ def test_a_trace_is_told_at_once_and_stays_bounded() -> None:
     (["--history", "nowhere"], "there is no nowhere"),
     (["--history", ".", "--attach"], "a recording drives nothing"),
     (["--history", ".", "--scene", "house:3"], "a recording drives nothing"),
-    (["--episode", "q-3", "--format", "stray"], "--episode and --format of no recording: name it with --history"),
+    (["--episode", "q-3", "--format", "stray"], "--episode and --format need --history PATH"),
     (["--history", "."], "holds no episode history")])
 def test_what_cannot_be_asked_is_said_before_the_page_is_served(
         words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from eqa_nodes.config.files import read_file
+from eqa_nodes.config.graph import SHARED, read_file
 from eqa_nodes.config.nodes import BridgeSettings
-from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
 from eqa_nodes.launching.nav2_parameters import fitted

@@ -12,9 +12,8 @@ import yaml
 from eqa_nodes.cli.bench.run import Run
 from eqa_nodes.cli.groups import ScanOptions
 from eqa_nodes.cli.verbs import command_of
-from eqa_nodes.config.graph import merged, of_robot
+from eqa_nodes.config.graph import SHARED, merged, of_robot
 from eqa_nodes.config.run import RunConfig
-from eqa_nodes.config.shared import SHARED
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import MapperConfig, blind_m
 from eqa_nodes.core.types.robot import CameraModel, RobotModel

@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from eqa_nodes.config.files import read_file, write_file
-from eqa_nodes.config.graph import driven_by, merged, of_world
-from eqa_nodes.config.nodes import ATOMIC, NAV2, MapperSettings, RecorderSettings
-from eqa_nodes.config.shared import SHARED, settings
-from eqa_nodes.config.whole import SETTINGS
+from eqa_nodes.config.graph import SHARED, driven_by, merged, of_world, read_file, settings, write_file
+from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, MapperSettings, RecorderSettings
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.launching import PROGRAMS
 from eqa_nodes.wire.graph import (
