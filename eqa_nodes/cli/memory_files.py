@@ -1,4 +1,4 @@
-"""`eqa memory backup`, `restore` and `migrate`: what an operator does with memory files as files."""
+"""`eqa memory backup` and `restore`: what an operator does with memory files as files."""
 
 from __future__ import annotations
 
@@ -39,28 +39,9 @@ class RestoreMemory:
     def run(self) -> int:
         """Restore, and print what is remembered now."""
         from eqa_nodes.core.memory.backup import free_name, restore
-        from eqa_nodes.core.memory.database import VERSION
 
         before = None if self.discard else free_name(self.path.with_name(f"{self.path.name}.before-restore"))
         done = restore(self.backup, self.path, before)
         kept = f"; what it held before: {before}" if before is not None and before.exists() else ""
         print(f"{self.path}: {done.keyframes} views, format {done.format}{kept}")
-        if done.format < VERSION:
-            print(f"next: eqa memory migrate {self.path}")
-        return 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class MigrateMemory:
-    """Brings a memory file of an earlier version up to date, whole or not at all; a backup of it stays beside it."""
-
-    path: Path = argument("file of the memory node (memory/NAME.sqlite)", metavar="FILE")
-
-    def run(self) -> int:
-        """Migrate, and print what was done."""
-        from eqa_nodes.core.memory.database import VERSION
-        from eqa_nodes.core.memory.migration import migrate
-
-        done = migrate(self.path)
-        print(f"{self.path}: {done.keyframes} views, from format {done.before} to {VERSION}; as it was: {done.kept}")
         return 0

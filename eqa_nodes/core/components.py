@@ -21,8 +21,6 @@ from eqa_nodes.core.traits import (
 POLICIES = Registry("policy", "eqa_nodes.policies", {
     "random": "eqa_nodes.core.policies.random_policy:RandomPolicy",
     "frontier": "eqa_nodes.core.policies.frontier_policy:FrontierPolicy",
-    "goal": "eqa_nodes.core.policies.goal_policy:GoalPolicy",
-    "fine": "eqa_nodes.core.policies.fine_policy:FinePolicy",
     "snapshot": "eqa_nodes.core.policies.snapshot_policy:SnapshotPolicy",
     "topo": "eqa_nodes.core.policies.topo_policy:TopoPolicy",
     "best": "eqa_nodes.core.policies.best_policy:BestPolicy",

@@ -1,4 +1,4 @@
-"""Memory files: backup, restore and migration are killed at any moment, on a memory that a robot writes meanwhile."""
+"""Memory files: backup and restore are killed at any moment, on a memory that a robot writes meanwhile."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from benchmarks.chaos.fleet import Drilled
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.backup import back_up, check_backup, checked, checksum_file, restore
-from eqa_nodes.core.memory.database import VERSION
 from eqa_nodes.core.memory.embedding import DIMENSIONS
+from eqa_nodes.core.memory.identity import VERSION
 from eqa_nodes.core.memory.keyframes import NoveltyView
-from eqa_nodes.core.memory.migration import migrate
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Keyframe
 
 VIEWS, JPEG_BYTES = 120, 200_000  # 24 MB: a copy takes long enough to be cut off
-KILLS = 12  # of each of the three
+KILLS = 12  # of each of the two
 _NO_TEXT = np.zeros(DIMENSIONS, np.float32)
 
 
@@ -37,10 +36,8 @@ def drill(drilled: Drilled, folder: Path, seed: int) -> None:
     with closing(MemoryStore(path)) as store:
         store.reset("first", keep=True, map_name="home")
         _add(store, VIEWS)
-    cut = _backups(drilled, path, folder, dice), _restores(drilled, path, folder, dice), _migrations(
-        drilled, path, folder, dice)
-    drilled.notes.append("cut off in the middle: {} of {n} backups, {} of {n} restorations, {} of {n} "
-                         "migrations".format(*cut, n=KILLS))
+    cut = _backups(drilled, path, folder, dice), _restores(drilled, path, folder, dice)
+    drilled.notes.append("cut off in the middle: {} of {n} backups, {} of {n} restorations".format(*cut, n=KILLS))
     drilled.check(min(cut) > 0, "no kill came in the middle: the drill shows nothing")
     _broken(drilled, path, folder)
 
@@ -111,29 +108,6 @@ def _restores(drilled: Drilled, path: Path, folder: Path, dice: random.Random) -
     return cut
 
 
-def _migrations(drilled: Drilled, path: Path, folder: Path, dice: random.Random) -> int:
-    old, target, cut = folder / "old.sqlite", folder / "migrated.sqlite", 0
-    shutil.copyfile(path, old)
-    with closing(sqlite3.connect(old, isolation_level=None)) as db:
-        db.executescript("DROP TRIGGER geometries_of_forgotten; DROP TABLE geometries; ALTER TABLE sessions DROP "
-                         "COLUMN began_ns; PRAGMA user_version = 3; PRAGMA journal_mode = DELETE")
-    views = checked(old)
-    shutil.copyfile(old, target)
-    whole_s = _seconds(lambda: migrate(target))
-    for number in range(KILLS):
-        for left in folder.glob("migrated.sqlite*"):
-            left.unlink()
-        shutil.copyfile(old, target)
-        cut += _killed(lambda: migrate(target), dice.uniform(0.0, whole_s))
-        try:
-            migrate(target)
-        except StorageError as error:
-            drilled.check("already" in str(error), f"migration {number}, once more: {error}")
-        with closing(MemoryStore(target)) as store:
-            drilled.check(len(store) == views, f"migration {number} left {len(store)} of {views} views")
-    return cut
-
-
 def _broken(drilled: Drilled, path: Path, folder: Path) -> None:
     views, backup = checked(path), folder / "broken.sqlite"
     back_up(path, backup)
@@ -149,6 +123,5 @@ def _broken(drilled: Drilled, path: Path, folder: Path) -> None:
     shutil.copyfile(path, newer)
     with closing(sqlite3.connect(newer, isolation_level=None)) as db:
         db.execute(f"PRAGMA user_version = {VERSION + 1}")
-    for act in (lambda: MemoryStore(newer), lambda: migrate(newer)):
-        drilled.refused(StorageError, "of a newer version", act)
+    drilled.refused(StorageError, "and this version reads", lambda: MemoryStore(newer))
     drilled.check(checked(path) == views, "a refused restoration changed the memory")

@@ -12,7 +12,7 @@ from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.running.trials import Trial
 
-BASELINES, WHOLE = ("frontier", "fine", "express-frontier", "fine-eqa"), "best"
+BASELINES, WHOLE = ("frontier", "express-frontier", "fine-eqa"), "best"
 # Our own policy with a part switched off: {name of the arm: parameters of the explorer}.
 ABLATIONS: Mapping[str, Mapping[str, object]] = {
     "best, no rooms": {"params.best.rooms": False},

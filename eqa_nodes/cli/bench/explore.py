@@ -28,7 +28,7 @@ class Explore:
     policies: tuple[str, ...] = option(tuple(POLICIES.builtin),
                                        "policies, or named agents, under the first noise (default: all policies)",
                                        type=names_of, metavar="NAME,..")
-    noisy: tuple[str, ...] = option(("frontier", "fine", "best"), "policies also under the other noises",
+    noisy: tuple[str, ...] = option(("frontier", "fine-eqa", "best"), "policies also under the other noises",
                                     type=names_of, metavar="NAME,..")
     noise: tuple[str, ...] = option(("moderate", "none", "heavy"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")

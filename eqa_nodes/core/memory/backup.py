@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.memory.database import VERSION
 from eqa_nodes.core.memory.identity import WAIT_S, check_ours, format_of, locked, reading, roll_back, true_path
 
 _BLOCK = 1 << 20
@@ -65,7 +64,7 @@ def back_up(path: Path, backup: Path) -> Backup:
 
 
 def check_backup(backup: Path) -> Backup:
-    """Return what a backup holds. Raises StorageError for one that is missing, changed, damaged, or of a newer format.
+    """Return what a backup holds. Raises StorageError for one that is missing, changed, damaged, or of another format.
     """
     with named(backup, "read"):
         if not backup.is_file():
@@ -78,8 +77,7 @@ def check_backup(backup: Path) -> Backup:
             raise StorageError(f"backup {backup} is not what was backed up: its SHA-256 is {found[:12]}..., "
                                f"{beside.name} says {expected[:12]!r}...; copy it again, or restore another backup")
         number = _known_format(backup)
-        if number > VERSION:
-            check_ours(Path(os.path.realpath(backup)), VERSION)
+        check_ours(Path(os.path.realpath(backup)))
         return Backup(backup, number, checked(backup), backup.stat().st_size, found)
 
 
@@ -92,8 +90,7 @@ def restore(backup: Path, path: Path, before: Path | None = None) -> Backup:
     with named(path, "restored"):
         target = true_path(path)
         roll_back(target)
-        if format_of(target) > VERSION:
-            check_ours(target, VERSION)
+        check_ours(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         lock = locked(target)
         try:

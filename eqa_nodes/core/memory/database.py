@@ -14,9 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.memory.identity import APPLICATION_ID, TRIGGER, WAIT_S, check_ours, locked, reading, true_path
+from eqa_nodes.core.memory.identity import (
+    APPLICATION_ID,
+    TRIGGER,
+    VERSION,
+    WAIT_S,
+    check_ours,
+    locked,
+    reading,
+    true_path,
+)
 
-VERSION = 4  # of the file; core/memory/migration.py knows what was before
 # What decoding raises where the file's pages are whole and what stands in them is not.
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, RecursionError,
             struct.error)
@@ -58,23 +66,19 @@ CREATE INDEX IF NOT EXISTS seen_by_keyframe ON seen (keyframe);
 
 
 class Database:
-    """The file, opened. write False: read what another process may be writing.
-
-    has_geometries: files of earlier versions have none until they are opened for writing.
-    """
+    """The file, opened. write False: read what another process may be writing."""
 
     def __init__(self, path: Path, write: bool = True) -> None:
         """Open or create. Raises StorageError when it cannot be opened, is something else, or has a writer already."""
         self.path, self._write = Path(path), write
         self._lock: ExitStack | None = None
-        self.has_geometries = True
         with self.storage("opened"):
             self._file = true_path(self.path)
             if write:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
             elif not self._file.is_file():
                 raise StorageError(f"no memory file {self.path}: name the file that the memory node wrote")
-            check_ours(self._file, VERSION)
+            check_ours(self._file)
             if write:
                 self._file.touch()
                 self._lock = locked(self._file)
@@ -147,9 +151,7 @@ class Database:
                                    uri=not self._write)
         if not self._write:
             self.execute("BEGIN")  # until it is closed: what is read at different times is of one moment
-        if not self._write:
             self.value("SELECT count(*) FROM facts")  # the moment is that of the first table read
-            self.has_geometries = bool(self.value("SELECT count(*) FROM sqlite_master WHERE name = 'geometries'"))
             return
         self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table is made
         if self.value("PRAGMA application_id") != APPLICATION_ID:  # in the file itself before there is a log

@@ -13,10 +13,8 @@ from pathlib import Path
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.sqlite_files import check_tables
 
+VERSION = 4  # of the file, `PRAGMA user_version`
 APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, where `file` and sqlite3 read it
-_TABLES = frozenset(("facts", "maps", "sessions", "keyframes", "images", "objects", "seen"))
-_OLD_TABLES = frozenset(("keyframes", "episodes", "words"))  # of formats 1 and 2
-OLDEST = 1  # format that a file is migrated from
 WAIT_S = 10.0  # for another process that has the file locked
 TRIGGER = ("TRIGGER geometries_of_forgotten",
            "AFTER DELETE ON images BEGIN DELETE FROM geometries WHERE id = OLD.id; END")
@@ -48,7 +46,7 @@ def roll_back(path: Path) -> None:
     """Undo the transaction that a killed process left half done in a rollback journal, as SQLite does for a writer.
 
     Who only reads cannot, and would see half of it or fail. Memory files have such a journal only while they change to
-    or from a write-ahead log: when they are migrated or restored. Raises sqlite3.Error.
+    or from a write-ahead log: when they are restored. Raises sqlite3.Error.
     """
     if path.is_file() and path.with_name(path.name + "-journal").exists():
         with closing(sqlite3.connect(path, timeout=WAIT_S)) as db:
@@ -65,25 +63,21 @@ def reading(path: Path, look: bool = False) -> str:
     return f"{path.as_uri()}?mode=ro" + "&immutable=1" * fixed
 
 
-def check_ours(path: Path, version: int) -> None:
-    """Look at a file that is there, without changing it. Raises StorageError when it is not of this project and format.
+def check_ours(path: Path) -> None:
+    """Check a file that is there, without changing it. Raises StorageError unless it is of this project and VERSION.
 
     An empty file, and a database without any table, is nobody's: that may become a memory.
     """
     found = format_of(path)
-    if found > version:
-        raise StorageError(f"memory {path} has format {found}, of a newer version of this project; this version reads "
-                           f"{version}: update this machine, or restore a backup of format {version}")
-    if 0 < found < version:
-        raise StorageError(f"memory {path} has format {found}, this version reads {version}: eqa memory migrate "
-                           f"{path} brings it up to date and keeps a copy")
+    if found not in (0, VERSION):
+        raise StorageError(f"memory {path} has format {found}, and this version reads {VERSION}: open it with the "
+                           f"version of eqa_nodes that wrote it, or {_REMEDY}")
 
 
 def format_of(path: Path) -> int:
     """Return the format of a memory file without changing it; 0 = nobody's, or not there.
 
-    Raises StorageError when it is not of this project. Files from before the application id was set are known by their
-    tables.
+    Raises StorageError when it is not of this project.
     """
     if not path.is_file() or not path.stat().st_size:
         return 0
@@ -92,19 +86,18 @@ def format_of(path: Path) -> int:
             (owner,), (found,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id",
                                                                                         "user_version"))
             tables = {name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if owner & 0xFFFFFFFF in (0, APPLICATION_ID):
+            owner &= 0xFFFFFFFF
+            if owner in (0, APPLICATION_ID):
                 check_tables(path, db, known=_is_ours)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
             raise StorageError(f"memory {path} could not be opened ({error}): it is not a memory file; "
                                f"{_REMEDY}") from error
-    owner &= 0xFFFFFFFF
     if owner not in (0, APPLICATION_ID):
         raise StorageError(f"memory {path} is the database of another application (application id {owner:#010x}): "
                            f"{_REMEDY}")
-    known = _OLD_TABLES if found in (1, 2) else _TABLES
-    if owner == 0 and not tables >= known and (tables or found):
+    if owner == 0 and (tables or found):
         raise StorageError(f"memory {path} is a database of another program, not a memory (its tables: "
                            f"{', '.join(sorted(tables)[:5]) or 'none'}; format {found}): {_REMEDY}")
     return int(found) if tables else 0

@@ -76,10 +76,8 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
 
 
 def geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
-    """Return the geometry of a view, None where an earlier version stored the view without."""
-    row = None
-    if db.has_geometries:
-        row = db.execute("SELECT camera, depth_png FROM geometries WHERE id = ?", (keyframe_id,)).fetchone()
+    """Return the geometry of a view, None for a view that was stored without depth."""
+    row = db.execute("SELECT camera, depth_png FROM geometries WHERE id = ?", (keyframe_id,)).fetchone()
     if row is None:
         return None
     lens, mount = row[0][:_LENS.size], row[0][_LENS.size:]

@@ -109,7 +109,7 @@ def coarse_depth(view: Keyframe) -> np.ndarray:
     Raises BadFrame for a broken depth image, and for a view without geometry.
     """
     if view.geometry is None:
-        raise BadFrame(f"keyframe {view.id} has no depth image: it was stored by an earlier version")
+        raise BadFrame(f"keyframe {view.id} has no depth image: it was stored without depth")
     return _depth(view.id, view.geometry)
 
 

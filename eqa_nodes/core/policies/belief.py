@@ -18,16 +18,11 @@ _CELL_M = 0.5  # votes are pooled over such squares: what is kept grows with the
 
 
 class Square(NamedTuple):
-    """Half a metre of floor, by its middle in metres, map frame, with the room that most votes say it belongs to.
-
-    votes: for that room; share: of all votes that it got.
-    """
+    """Half a metre of floor, by its middle in metres, map frame, with the room that most votes say it belongs to."""
 
     x: float
     y: float
     name: str
-    votes: float
-    share: float
 
 
 class RoomBelief:
@@ -58,12 +53,10 @@ class RoomBelief:
         """Return every square that has votes, in the order in which they came."""
         if not self._rows:
             return []
-        names, votes = self.names(), self._known()[:, [self._columns[name] for name in self.names()]]
-        best = votes.argmax(axis=1)
-        most = votes[np.arange(len(votes)), best]
-        return [Square(x, y, names[i], vote, share) for (x, y), i, vote, share in zip(
-            self._middles[:len(votes)].tolist(), best.tolist(), most.tolist(), (most / votes.sum(axis=1)).tolist(),
-            strict=True)]
+        names = self.names()
+        votes = self._votes[:len(self._rows), [self._columns[name] for name in names]]
+        return [Square(x, y, names[i]) for (x, y), i in zip(
+            self._middles[:len(votes)].tolist(), votes.argmax(axis=1).tolist(), strict=True)]
 
     def at(self, grid: GridMap, x: float, y: float, reach_m: float) -> dict[str, float]:
         """Return the votes for the room at a point: of squares in sight of it, near ones more."""
@@ -74,9 +67,6 @@ class RoomBelief:
         weight = np.exp(-0.5 * (off[near] / (reach_m / 2)) ** 2)
         total = (weight[:, None] * np.minimum(self._votes[near], 3.0)).sum(axis=0).tolist()
         return {name: total[self._columns[name]] for name in self.names() if total[self._columns[name]] > 0}
-
-    def _known(self) -> np.ndarray:
-        return self._votes[:len(self._rows)]
 
     def _vote(self, x: float, y: float, name: str, weight: float) -> None:
         if name:

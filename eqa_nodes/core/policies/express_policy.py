@@ -1,6 +1,6 @@
 """How the exploring agents of EXPRESS-Bench move, by the paper and its code: RE, FBE, GOE and Fine-EQA.
 
-`fine`, `goal`, `frontier` and `random` are our own readings of them; this one keeps to the published order of steps.
+The policies `frontier` and `random` are our own readings of FBE and RE; this one keeps to the published order of steps.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqa_nodes.core.agent.limits import with_limit
-from eqa_nodes.core.driving.planning import cell_at
+from eqa_nodes.core.driving.planning import cell_at, centre_of
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.policies.express_regions import (
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, beside, frontier_weights
+from eqa_nodes.core.policies.semantic_map import (
     SEEN_M,
     RegionMap,
     RegionSearch,
+    SemanticConfig,
+    SemanticMap,
     Spot,
+    mask_of,
     masked_values,
     representative,
 )
-from eqa_nodes.core.policies.frontier_policy import FrontierConfig, beside, frontier_weights
-from eqa_nodes.core.policies.goal_policy import highest
-from eqa_nodes.core.policies.semantic_map import SemanticConfig, SemanticMap, mask_of
 from eqa_nodes.core.policies.steering import FAR_SNAP_M, Reach, ReachablePose, on_rays, rays
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
-from eqa_nodes.core.types.geometry import wrap
+from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
@@ -249,3 +250,17 @@ def _rectangle_m2(grid: GridMap) -> float:
     if not len(rows):
         return 0.0
     return float((np.ptp(rows) + 1) * (np.ptp(columns) + 1)) * grid.resolution_m ** 2
+
+
+def highest(reach: Reach, values: np.ndarray, blocked: np.ndarray) -> ReachablePose | None:
+    """Return the reachable free place of the highest positive value, the nearer on a tie; None where there is none."""
+    valued = np.where(np.isfinite(reach.field) & (reach.grid.cells == 0) & ~blocked, values, 0.0)
+    best = float(valued.max(initial=0.0))
+    if best <= 1e-6:
+        return None
+    rows, columns = np.nonzero(valued >= best)
+    i = int(reach.field[rows, columns].argmin())
+    iy, ix = int(rows[i]), int(columns[i])
+    x, y = centre_of(reach.grid, iy, ix)
+    yaw = np.arctan2(y - reach.pose.y, x - reach.pose.x)
+    return ReachablePose(Pose2(x, y, float(yaw)), float(reach.field[iy, ix]))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lost_draw, ranked, with_runner_up
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
@@ -30,28 +28,9 @@ from eqa_nodes.core.types.robot import RobotModel
 KEPT = "keeping"
 
 
-class SemanticValues(NamedTuple):
-    """Semantic values on the cells of the map, the scale of their weight, and the ray that they are averaged on."""
-
-    values: np.ndarray
-    scale: float
-    ray_m: float
-
-    def exponents(self, grid: GridMap, frontiers: Sequence[Frontier]) -> np.ndarray:
-        """Return SV / 0.5 + SV_dir / 0.5, (n,): the value at a frontier, and the mean of those on a ray beyond it."""
-        cells = [cell_at(grid, f.x, f.y) for f in frontiers]
-        here = np.array([self.values[cell] if cell else 0.0 for cell in cells])
-        beyond = on_rays(self.values, rays(grid, frontiers, self.ray_m), 0.0).mean(axis=1)
-        exponents: np.ndarray = (here + beyond) / self.scale
-        return exponents
-
-
-def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: Sequence[float], s: FrontierConfig,
-                     semantic: SemanticValues | None = None) -> list[float]:
-    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weights of FrontierPolicy.
-
-    With semantic values, that times exp(SV / 0.5) * exp(SV_dir / 0.5) (EXPRESS-Bench eq. 7).
-    """
+def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: Sequence[float],
+                     s: FrontierConfig) -> list[float]:
+    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weights of FrontierPolicy."""
     if not frontiers:
         return []
     occupied, far = grid.cells == 100, rays(grid, frontiers, s.unexplored_ray_m)
@@ -60,16 +39,8 @@ def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: 
     near = on_rays(occupied, rays(grid, frontiers, s.unoccupied_ray_m), 0) > 0
     exponent = (unexplored.mean(axis=1) / s.unexplored + (~near).mean(axis=1) / s.unoccupied
                 - np.asarray(distances_m) / s.distance_m)
-    weights: list[float] = np.exp(exponent + (semantic.exponents(grid, frontiers) if semantic else 0.0)).tolist()
+    weights: list[float] = np.exp(exponent).tolist()
     return weights
-
-
-def weighed(grid: GridMap, found: Sequence[tuple[Frontier, ReachablePose]], s: FrontierConfig,
-            semantic: SemanticValues | None = None) -> list[tuple[ReachablePose, float]]:
-    """Return the places of frontiers with their weights."""
-    places = [place for _, place in found]
-    given = frontier_weights(grid, [f for f, _ in found], [p.distance_m for p in places], s, semantic)
-    return list(zip(places, given, strict=True))
 
 
 @dataclass(frozen=True)
@@ -113,10 +84,12 @@ class FrontierPolicy(AnswersAtOnce):
         grid, pose = situation.grid, situation.pose
         reach = Reach(grid, pose, self._radius_m)
         ended = self._targets.review(pose)
-        options = weighed(grid, reachable_frontiers(reach, situation.frontiers, self._targets), self._scales)
-        if not options:
+        found = reachable_frontiers(reach, situation.frontiers, self._targets)
+        if not found:
             self._targets.drop()
             return Decision(None, none_left(situation.frontiers))
+        weights = frontier_weights(grid, [f for f, _ in found], [place.distance_m for _, place in found], self._scales)
+        options = [(place, weight) for (_, place), weight in zip(found, weights, strict=True)]
         place, chosen = choose(options, self._targets, self._random)
         goal = self._targets.aim(place, reach, self._scales.leg_m)
         reason = (f"{ended}{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), "

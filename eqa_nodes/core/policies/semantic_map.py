@@ -1,4 +1,4 @@
-"""Semantic value map and functional regions of EXPRESS-Bench (Jiang et al. 2025, section 4)."""
+"""Semantic value map, region map and search of regions, as in EXPRESS-Bench (Jiang et al. 2025) and its code."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
-from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.ranges import NotNegative, Positive, Share
+from eqa_nodes.core.policies.belief import rank_of
+from eqa_nodes.core.ranges import Positive
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
 _BLOCK = 32  # cells; the map grows in such steps, so that it seldom grows
 _SHOWN = 120  # values that are shown
+Spot = tuple[float, float]
+DISC_M = 1.0  # radius that a representative point marks
+LINK_M = 3.0  # two points of one name so near to each other are one region
+SEEN_M = 0.5  # radius round a place that was gone to in which no point is noted, and no value counts
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,6 @@ class SemanticConfig:
     disc_m: Positive = setting(1.0, "Radius in metres of the disc that a place marks.")
     sigma_cells: Positive = setting(5.0, "Standard deviation in cells of the Gaussian that smooths the values.")
     global_scale: Positive = setting(0.5, "Scale s of the weight exp(value / s).")
-    merge_m: NotNegative = setting(3.0,
-        "Maximum distance in metres between parts of the floor with one name that form one region.")
-    least_votes: NotNegative = setting(1.0,
-        "Minimum number of votes for a cell to join a region. With agreement it is the threshold that the paper names"
-        " and its code lacks.")
-    agreement: Share = setting(0.5, "Minimum share of those votes (0 to 1) for the name of the region.")
 
 
 class SemanticMap:
@@ -108,43 +103,7 @@ def _overlap(a: int, a_size: int, b: int, b_size: int) -> tuple[slice, slice]:
     return slice(low - a, high - a), slice(low - b, high - b)
 
 
-class FunctionalRegion(NamedTuple):
-    """A functional region: floor of one name that hangs together. rank: how much the question hopes for it, 0..1."""
-
-    name: str
-    rank: float
-    spots: tuple[tuple[float, float], ...]  # middles of its squares, metres, map frame
-
-    def near(self, x: float, y: float, metres: float) -> bool:
-        """Return whether a point lies so near to the region."""
-        return any(math.hypot(x - sx, y - sy) <= metres for sx, sy in self.spots)
-
-
-def functional_regions(belief: RoomBelief, ranked: Sequence[RankedRegion],
-                       config: SemanticConfig) -> list[FunctionalRegion]:
-    """Return the regions that the question ranks and that were identified, best first (eq. 9).
-
-    A square counts for its name when its votes are many and agree enough: the confidence threshold of the paper.
-    Squares of one name that lie within `merge_m` of each other are one region.
-    """
-    by_name: dict[str, list[tuple[float, float]]] = {}
-    for square in sorted(belief.squares()):
-        if square.votes >= config.least_votes and square.share >= config.agreement:
-            by_name.setdefault(square.name, []).append((square.x, square.y))
-    found = [FunctionalRegion(name, rank_of(name, ranked), spots) for name in sorted(by_name)
-             for spots in _linked(by_name[name], config.merge_m)]
-    return sorted((r for r in found if r.rank > 0), key=lambda r: (-r.rank, -len(r.spots), r.name, r.spots))
-
-
-def _linked(spots: Sequence[tuple[float, float]], reach_m: float) -> list[tuple[tuple[float, float], ...]]:
-    """Return groups of points in which each is within reach of another (single linkage)."""
-    near = cKDTree(spots).query_pairs(reach_m + 1e-9, output_type="ndarray")
-    links = coo_matrix((np.ones(len(near), bool), near.T), shape=(len(spots), len(spots)))
-    count, group = connected_components(links, directed=False)
-    return [tuple(spots[i] for i in np.flatnonzero(group == k).tolist()) for k in range(count)]
-
-
-def mask_of(grid: GridMap, spots: Sequence[tuple[float, float]], radius_m: float) -> np.ndarray:
+def mask_of(grid: GridMap, spots: Sequence[Spot], radius_m: float) -> np.ndarray:
     """Return (rows, columns) bool: the cells within radius_m of any of the spots."""
     mask: np.ndarray = np.zeros(grid.cells.shape, bool)
     reach = math.ceil(radius_m / grid.resolution_m)
@@ -156,3 +115,115 @@ def mask_of(grid: GridMap, spots: Sequence[tuple[float, float]], radius_m: float
         own, of_disc = _overlap(0, mask.shape[0], iy, disc.shape[0]), _overlap(0, mask.shape[1], ix, disc.shape[1])
         mask[own[0], of_disc[0]] |= disc[own[1], of_disc[1]]
     return mask
+
+
+class RegionPaint(NamedTuple):
+    """Discs of one name on the region map; later ones cover earlier ones."""
+
+    name: str
+    spots: tuple[Spot, ...]
+
+
+def representative(view: ViewAssessment) -> Spot | None:
+    """Return the one point that stands for the region of a view: its likeliest place there; None where it has none."""
+    there = [place for place in view.places if place.label == view.region] or list(view.places)
+    best = max(there, key=lambda place: place.weight, default=None)
+    return None if not view.region or best is None else (best.x, best.y)
+
+
+class RegionMap:
+    """The functional regions: a disc for each representative point, joined to near points of the same name."""
+
+    def __init__(self) -> None:
+        self.paints: list[RegionPaint] = []
+        self._points: dict[str, list[Spot]] = {}
+
+    def add(self, name: str, point: Spot) -> None:
+        """Mark a point, and the floor between it and those of its name within 3 m."""
+        near = [other for other in self._points.setdefault(name, []) if math.dist(other, point) <= LINK_M]
+        self.paints.append(RegionPaint(name, (point, *(spot for other in near for spot in _between(other, point)))))
+        self._points[name].append(point)
+
+    def mask(self, grid: GridMap, name: str) -> np.ndarray:
+        """Return (rows, columns) bool: the cells whose last mark has this name."""
+        mask: np.ndarray = np.zeros(grid.cells.shape, bool)
+        for paint in self.paints:
+            mask[mask_of(grid, paint.spots, DISC_M)] = paint.name == name
+        return mask
+
+
+def _between(a: Spot, b: Spot) -> list[Spot]:
+    """Return points from one to the other, at most half a disc apart."""
+    count = max(1, math.ceil(math.dist(a, b) / (DISC_M / 2)))
+    return [(a[0] + (b[0] - a[0]) * i / count, a[1] + (b[1] - a[1]) * i / count) for i in range(count + 1)]
+
+
+class RegionSearch:
+    """Which of the ranked regions is searched now: a visit is one drive and `turns` turns on the spot.
+
+    After `visits` of them the region's points are dropped; the next region with points follows, else coarse
+    exploration. A better region with points is gone over to at once. New points open a region again.
+    """
+
+    def __init__(self, regions: int, visits: int, turns: int) -> None:
+        self._most, self._visits, self._turns = regions, visits, turns
+        self._active: int | None = None
+        self._visit = self._turn = 0
+        self._points: dict[int, list[Spot]] = {}
+        self._gone_to: list[Spot] = []
+
+    def note(self, name: str, point: Spot, ranked: Sequence[RankedRegion]) -> None:
+        """Keep a representative point of a region that the question ranks, unless the robot was there."""
+        index = next((i for i, region in enumerate(ranked[:self._most]) if rank_of(name, [region]) > 0), None)
+        if index is not None and all(math.dist(point, other) >= SEEN_M for other in self._gone_to):
+            self._points.setdefault(index, []).append(point)
+
+    def advance(self) -> int | None:
+        """Begin the next decision; return which region it is for, by rank from 0; None = explore coarsely."""
+        active = self._active
+        better = self._with_points(below=active)
+        if active is None or better is not None:
+            self._begin(better)
+        elif (self._visit, self._turn) == (self._visits, self._turns):
+            self._begin(self._with_points(above=active))
+        elif self._turn == self._turns:
+            self._visit, self._turn = self._visit + 1, 0
+        else:
+            self._turn += 1
+        return self._active
+
+    @property
+    def turning(self) -> bool:
+        """Say whether this decision is one of the turns at the place of the last one."""
+        return self._turn > 0
+
+    @property
+    def points(self) -> list[Spot]:
+        """The points of the searched region that were not gone to."""
+        return [] if self._active is None else self._points.setdefault(self._active, [])
+
+    @property
+    def gone_to(self) -> Sequence[Spot]:
+        """All places that were gone to in regions."""
+        return self._gone_to
+
+    def go(self, spot: Spot) -> None:
+        """Note where the robot is sent, and that no drive to this point comes again."""
+        if spot in self.points:
+            self.points.remove(spot)
+        self._gone_to.append(spot)
+
+    def _with_points(self, below: int | None = None, above: int = -1) -> int | None:
+        end = self._most if below is None else below
+        return next((i for i in range(above + 1, end) if self._points.get(i)), None)
+
+    def _begin(self, index: int | None) -> None:
+        if self._active is not None:
+            self._points.pop(self._active, None)
+        self._active, self._visit, self._turn = index, 1, 0
+
+
+def masked_values(values: np.ndarray, mask: np.ndarray, sigma_cells: float) -> np.ndarray:
+    """Return the semantic map inside a region, smoothed again at its rim. EXPRESS-Bench eq. 10."""
+    smooth: np.ndarray = ndimage.gaussian_filter(np.where(mask, values, np.float32(0.0)), sigma_cells, truncate=3.0)
+    return smooth

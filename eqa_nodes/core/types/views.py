@@ -114,7 +114,7 @@ MOVING = ("person",)  # kinds that move about by themselves
 class Keyframe:
     """A remembered view. jpeg is the canonical image: encoded once, then stored and shown unchanged.
 
-    geometry: None where it was not recorded (memories of earlier versions, folders of plain images).
+    geometry: None where it was not recorded (folders of plain images).
     """
 
     id: int

@@ -92,8 +92,8 @@ def test_the_poster_can_be_read_from_where_the_robot_begins() -> None:
 
 @pytest.mark.parametrize(("model", "policy"), [
     ("obeying", "best"), ("breaking", "best"), ("wavering", "best"), ("huge", "best"), ("erratic", "best"),
-    ("obeying", "goal"), ("obeying", "fine"), ("obeying", "snapshot"), ("obeying", "topo"), ("erratic", "goal"),
-    ("erratic", "fine"), ("breaking", "fine")])
+    ("obeying", "express"), ("obeying", "snapshot"), ("obeying", "topo"), ("erratic", "express"),
+    ("breaking", "express")])
 def test_a_model_that_obeys_a_poster_moves_the_robot_within_its_limits(
         model: str, policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with obeyed(model, monkeypatch) as (world, sample, server):

@@ -60,8 +60,8 @@ def test_an_option_that_equals_the_default_wins_over_the_file_too(file: Path) ->
 
 
 def test_overrides_win_over_everything(file: Path) -> None:
-    config = RunConfig(params=file, policy="frontier").with_overrides({"explorer": {"policy": "goal"}})
-    assert config.settings.explorer.policy == "goal" and RunConfig().overrides == {}
+    config = RunConfig(params=file, policy="frontier").with_overrides({"explorer": {"policy": "topo"}})
+    assert config.settings.explorer.policy == "topo" and RunConfig().overrides == {}
 
 
 def test_worlds_differ_by_what_a_robot_and_a_recording_lack() -> None:
@@ -96,12 +96,12 @@ def test_settings_are_built_once_until_something_changes() -> None:
     checked = config.parameters
     assert config.parameters is checked and config.settings is checked.settings
     assert merged(None, checked) is checked and merged(None, {}, checked, {"explorer": {}}) is checked
-    assert merged(None, checked, {"explorer": {"policy": "goal"}}).settings.explorer.policy == "goal"
-    assert checked.settings.explorer.policy != "goal"
+    assert merged(None, checked, {"explorer": {"policy": "topo"}}).settings.explorer.policy == "topo"
+    assert checked.settings.explorer.policy != "topo"
 
 
 def test_checked_parameters_survive_another_process_also_with_the_settings_of_a_policys_own_class() -> None:
-    checked = merged(None, {"explorer": {"policy": "eqa_nodes.core.policies.goal_policy:GoalPolicy"}})
+    checked = merged(None, {"explorer": {"policy": "eqa_nodes.core.policies.topo_policy:TopoPolicy"}})
     again = pickle.loads(pickle.dumps(checked))
     assert again == checked and again.settings.memory == checked.settings.memory
 

@@ -57,9 +57,10 @@ def test_differences_are_of_the_same_questions() -> None:
 
 
 def test_policies_are_held_against_the_baselines_and_parts_against_the_whole() -> None:
-    arms = ("frontier", "fine", "best", "best, no rooms")
+    arms = ("frontier", "fine-eqa", "best", "best, no rooms")
     assert [(p.name, p.against) for p in pairs([trial("a", arm) for arm in arms])] == [
-        ("frontier", "fine"), ("fine", "frontier"), ("best", "frontier"), ("best", "fine"), ("best, no rooms", "best")]
+        ("frontier", "fine-eqa"), ("fine-eqa", "frontier"), ("best", "frontier"), ("best", "fine-eqa"),
+        ("best, no rooms", "best")]
 
 
 def test_a_ratio_to_nothing_is_none() -> None:

@@ -13,7 +13,7 @@ import pytest
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.backup import back_up, check_backup, checksum_file, restore
-from eqa_nodes.core.memory.database import VERSION
+from eqa_nodes.core.memory.identity import VERSION
 from eqa_nodes.core.types.geometry import Pose2
 from tests.fixtures.disk import room_for
 from tests.fixtures.frames import LABELS, frame
@@ -112,7 +112,7 @@ def _sign(backup: Path) -> None:
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "a bit": (_flip, "is not what was backed up"), "cut": (_cut, "is not what was backed up"),
     "no checksum": (lambda backup: checksum_file(backup).unlink(), "has no checksum"),
-    "newer": (_newer, f"format {VERSION + 1}, of a newer version"), "missing": (Path.unlink, "no backup"),
+    "newer": (_newer, f"format {VERSION + 1}, and this version reads {VERSION}"), "missing": (Path.unlink, "no backup"),
     "damaged": (_damaged, "damaged|could not be"),
     "another program's": (lambda backup: (backup.write_text("diary"), _sign(backup)), "it is not a memory file")}
 
@@ -143,3 +143,26 @@ def test_a_full_disk_leaves_no_backup_and_no_half_memory(tmp_path: Path) -> None
     with room_for(4096), pytest.raises(StorageError, match="could not be restored .*free space"):
         restore(backup, path)
     assert held(path) == 8
+
+
+def _kill_in_a_transaction(path: Path) -> None:
+    """Leave a file as a process does that is killed while it changes it by a rollback journal."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = DELETE").fetchall()
+        db.execute("PRAGMA cache_size = 1")  # pages reach the file before the end of the transaction
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("CREATE TABLE half (what)")
+        db.executemany("INSERT INTO half VALUES (?)", [(b"half" * 1024,)] * 200)
+        left = {name: name.read_bytes() for name in (path, path.with_name(path.name + "-journal"))}
+        db.execute("ROLLBACK")
+    for name, content in left.items():
+        name.write_bytes(content)
+
+
+def test_a_restoration_that_was_killed_is_undone_before_the_next_one(tmp_path: Path) -> None:
+    path, backup = tmp_path / "home.sqlite", tmp_path / "monday.sqlite"
+    back_up(made(path, 2), backup)
+    _kill_in_a_transaction(path)
+    assert back_up(path, tmp_path / "as-it-was.sqlite").keyframes == 2
+    _kill_in_a_transaction(path)
+    assert restore(backup, path).keyframes == held(path) == 2

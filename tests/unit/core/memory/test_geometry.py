@@ -100,22 +100,6 @@ def test_a_version_that_knows_no_geometries_forgets_them_too(path: Path) -> None
     assert sql(path, "DELETE FROM keyframes WHERE id = 1; DELETE FROM images WHERE id = 1") == [(2,)]
 
 
-def test_a_file_of_an_earlier_version_has_views_without_geometry(path: Path) -> None:
-    with closing(MemoryStore(path)) as store:
-        old = remember(store, 1)
-    assert sql(path, _LIKE_BEFORE) == []
-    with closing(MemoryStore(path, write=False)) as reader:
-        found = reader.keyframe(old.id)
-        assert found is not None and found.geometry is None and found.jpeg == old.jpeg
-    with closing(MemoryStore(path)) as store:
-        new = remember(store, 2)
-        views = store.since(0)
-        assert [view.geometry for view in views] == [None, new.geometry]
-        store.forget(ForgetSelection(everything=True))
-        assert store.since(0) == []
-    assert sql(path, "") == []
-
-
 def test_the_place_of_a_pixel_follows_when_maps_are_aligned(path: Path) -> None:
     with closing(MemoryStore(path)) as store:
         store.reset("first", map_name="home")

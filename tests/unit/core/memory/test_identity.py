@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ import pytest
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.backup import back_up, check_backup
-from eqa_nodes.core.memory.database import VERSION, Database
-from eqa_nodes.core.memory.identity import APPLICATION_ID
+from eqa_nodes.core.memory.database import Database
+from eqa_nodes.core.memory.identity import APPLICATION_ID, VERSION
 from tests.fixtures.frames import LABELS, frame
 
 
@@ -51,9 +52,9 @@ def _same_version(path: Path) -> None:
     _sql(path, f"PRAGMA user_version = {VERSION}", "CREATE TABLE facts (name, value)")
 
 
-def _newer(path: Path) -> None:
+def _of_version(number: int, path: Path) -> None:
     _memory(path)
-    _sql(path, f"PRAGMA user_version = {VERSION + 1}", "PRAGMA journal_mode = DELETE")
+    _sql(path, f"PRAGMA user_version = {number}", "PRAGMA journal_mode = DELETE")
 
 
 def _text(path: Path) -> None:
@@ -69,7 +70,8 @@ FOREIGN: dict[str, tuple[Callable[[Path], None], str]] = {
     "with a log": (_in_a_log, "is a database of another program"),
     "geopackage": (_of_another, "application id 0x47504b47"),
     "of the same version": (_same_version, "is a database of another program"),
-    "newer format": (_newer, f"format {VERSION + 1}"),
+    "newer": (partial(_of_version, VERSION + 1), f"format {VERSION + 1}, and this version reads {VERSION}"),
+    "older": (partial(_of_version, VERSION - 1), f"format {VERSION - 1}, and this version reads {VERSION}"),
     "text": (_text, "it is not a memory file"), "short": (_short, "it is not a memory file"),
     "folder": (Path.mkdir, "is a folder"), "pipe": (os.mkfifo, "pipe, socket or device")}
 
@@ -96,18 +98,6 @@ def test_a_database_that_somebody_writes_stays_as_it_was(tmp_path: Path) -> None
             MemoryStore(path)
         db.execute("COMMIT")
     assert _sql(path, "SELECT count(*) FROM mails", "PRAGMA integrity_check") == [(2,), ("ok",)]
-
-
-def test_a_file_from_before_the_mark_is_opened_and_marked(tmp_path: Path) -> None:
-    path = tmp_path / "home.sqlite"
-    _memory(path)
-    _sql(path, "PRAGMA application_id = 0")
-    with closing(MemoryStore(path, write=False)) as reader:
-        assert len(reader) == 1
-    assert _sql(path, "PRAGMA application_id") == [(0,)]  # a reader marks nothing
-    with closing(MemoryStore(path)) as store:
-        assert len(store) == 1 and len(store.objects()) == 1
-    assert _sql(path, "PRAGMA application_id", "PRAGMA user_version") == [(APPLICATION_ID,), (VERSION,)]
 
 
 def test_the_mark_is_in_the_file_before_anything_else(tmp_path: Path) -> None:

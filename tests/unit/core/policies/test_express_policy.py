@@ -13,7 +13,7 @@ from eqa_nodes.config.named_agents import agent_parameters
 from eqa_nodes.core.components import AGENTS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.policies.express_policy import ExpressConfig, ExpressPolicy
-from eqa_nodes.core.policies.express_regions import RegionMap, RegionSearch, representative
+from eqa_nodes.core.policies.semantic_map import RegionMap, RegionSearch, representative
 from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment

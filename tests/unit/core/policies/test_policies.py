@@ -245,6 +245,6 @@ def test_a_robot_walled_in_has_nowhere_to_go(name: str) -> None:
 
 
 def test_unknown_policies_are_named_with_the_known_ones() -> None:
-    assert {"best", "fine", "frontier", "goal", "random", "snapshot", "topo"} <= set(POLICIES)
+    assert {"best", "express", "frontier", "random", "snapshot", "topo"} <= set(POLICIES)
     with pytest.raises(ConfigError, match=r"'greedy'.*frontier.*random"):
         make_policy("greedy")

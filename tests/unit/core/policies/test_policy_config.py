@@ -10,25 +10,23 @@ from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.mapping.frontiers import SPACING_M
 from eqa_nodes.core.perception.floor_points import PlacesConfig
 from eqa_nodes.core.policies.frontier_policy import FrontierConfig
-from eqa_nodes.core.policies.semantic_map import SemanticConfig
+from eqa_nodes.core.policies.semantic_map import LINK_M, SEEN_M, SemanticConfig
 
 C = policy_parameters()
 
 
-@pytest.mark.parametrize("policy", ["goal", "fine"])
-def test_semantic_values_and_regions_are_those_of_express_bench(policy: str) -> None:
+def test_semantic_values_and_regions_are_those_of_express_bench() -> None:
     """Discs of 1 m, sigma of 5 cells, exp(p / 0.5), regions merged within 3 m, 3 visits, discs of 0.5 m, 3 m a step."""
-    config = getattr(C, policy)
-    s: SemanticConfig = config.semantic
-    assert (s.disc_m, s.sigma_cells, s.global_scale, s.merge_m) == (1.0, 5.0, 0.5, 3.0)
-    assert (config.visits, config.visited_m, config.leg_m) == (3, 0.5, 3.0)
+    s: SemanticConfig = C.express.semantic
+    assert (s.disc_m, s.sigma_cells, s.global_scale) == (1.0, 5.0, 0.5)
+    assert (LINK_M, SEEN_M) == (3.0, 0.5) and (C.express.visits, C.express.leg_m) == (3, 3.0)
 
 
-@pytest.mark.parametrize("config", [C.frontier, C.fine.frontier])
+@pytest.mark.parametrize("config", [C.frontier, C.express.frontier])
 def test_frontier_weights_are_those_of_explore_eqa(config: FrontierConfig) -> None:
     assert (config.unexplored, config.unoccupied, config.distance_m) == (0.2, 2.0, 10.0)
     assert (config.unexplored_ray_m, config.unoccupied_ray_m, config.leg_m) == (3.0, 1.0, 3.0)
-    assert (C.fine.value, C.fine.value_ray_m, C.fine.quiet) == (0.5, 3.0, 2)
+    assert (C.express.value, C.express.value_ray_m, C.express.quiet) == (0.5, 3.0, 2)
     assert SPACING_M == 1.5
 
 
