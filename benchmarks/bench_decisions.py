@@ -15,8 +15,8 @@ from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.display import VALUE, regions_of, value_layer
 from eqa_nodes.core.driving.planning import centre_of, forbidden, index_of
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies.frontier_policy import FrontierConfig, weighed
-from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, frontier_weights
+from eqa_nodes.core.policies.steering import GoalList, ReachableArea, reachable_frontiers
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, RankedRegion, Situation, ViewAssessment
@@ -132,9 +132,9 @@ def graph_distances(grid: GridMap, pose: Pose2) -> np.ndarray:
     return found
 
 
-def _weighed(grid: GridMap, pose: Pose2) -> list[tuple[ReachablePose, float]]:
-    reach = Reach(grid, pose, RADIUS_M)
-    return weighed(grid, reachable_frontiers(reach, find_frontiers(grid), Targets()), FrontierConfig())
+def _weighed(grid: GridMap, pose: Pose2) -> list[float]:
+    found = reachable_frontiers(ReachableArea(grid, pose, RADIUS_M), find_frontiers(grid), GoalList())
+    return frontier_weights(grid, [f for f, _ in found], [place.distance_m for _, place in found], FrontierConfig())
 
 
 def _median_ms(work: Callable[[], object]) -> float:

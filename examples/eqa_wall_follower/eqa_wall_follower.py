@@ -9,7 +9,14 @@ import math
 from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import (
+    AnswersAtOnce,
+    GoalList,
+    ReachableArea,
+    ReachablePose,
+    reachable_frontiers,
+    same,
+)
 from eqa_nodes.core.ranges import Positive
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -44,11 +51,11 @@ class WallFollower(AnswersAtOnce):
 
     def reset(self, seed: int) -> None:
         """Begin a new question."""
-        self._targets = Targets()
+        self._targets = GoalList()
 
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when no frontier can be reached."""
-        reach = Reach(situation.grid, situation.pose, self._radius_m)
+        reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._targets.review(situation.pose)
         places = [place for _, place in reachable_frontiers(reach, situation.frontiers, self._targets)]
         if not places:

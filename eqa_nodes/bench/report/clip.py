@@ -17,9 +17,9 @@ from eqa_nodes.bench.report.outlines import outlines, weakness
 from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
-from eqa_nodes.core.policies.runner_up import parted
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.floor import parted
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe

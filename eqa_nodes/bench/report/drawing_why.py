@@ -28,8 +28,7 @@ from eqa_nodes.bench.report.drawing import (
 from eqa_nodes.bench.report.known import Keep, PagePicture, embedded, map_then, view_then
 from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.mapping.map_picture import palette_png
-from eqa_nodes.core.policies.runner_up import parted
-from eqa_nodes.core.types.floor import Candidate, GridMap
+from eqa_nodes.core.types.floor import Candidate, GridMap, parted
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from sim_bridge.simulator import Point

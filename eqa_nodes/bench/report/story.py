@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.core.policies.runner_up import parted
 from eqa_nodes.core.policies.steering import ENDINGS
+from eqa_nodes.core.types.floor import parted
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import NOWHERE_M
 from eqa_nodes.core.types.trace import EpisodeTrace

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 
 from eqa_nodes.core.agent.dialogue import Dialogue
-from eqa_nodes.core.policies.runner_up import joined, parted
-from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.floor import Decision, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import DRY, GO, MAY_I_DRIVE, NO_REPLY
 

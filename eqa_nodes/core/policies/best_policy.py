@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.policies.advised import Valued, advised_value, apart, pointed_at, spread
+from eqa_nodes.core.policies.advised import ScoredOption, advised_value, apart, pointed_at, spread, unvisited_floor
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.best_config import BestConfig
 from eqa_nodes.core.policies.frontier_policy import none_left
-from eqa_nodes.core.policies.runner_up import Rival, candidates_of, less_worth, ranked, with_runner_up
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, unexplored_area, viewpoint
-from eqa_nodes.core.policies.steering import Reach, ReachablePose, Targets, reachable_frontiers, same
-from eqa_nodes.core.policies.unvisited import unvisited_floor
+from eqa_nodes.core.policies.steering import (
+    GoalList,
+    OtherCandidate,
+    ReachableArea,
+    ReachablePose,
+    candidates_of,
+    less_worth,
+    ranked,
+    reachable_frontiers,
+    same,
+    with_runner_up,
+)
+from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share
+from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
 from eqa_nodes.core.types.floor import (
     CLOSER,
@@ -39,6 +50,45 @@ _STEP_M = 0.1  # a path that is shorter is no drive
 _LITTLE = 0.15  # doubt for which nothing is looked at again
 _PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
+
+
+@dataclass(frozen=True)
+class BestConfig:
+    """Parameters of our own policy, chosen on train seeds."""
+
+    leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
+    switch: Positive = setting(1.3, "Factor by which another target must score better to replace the current one.")
+    turn_m: NotNegative = setting(0.5, "Cost of a half turn, in metres of path.")
+    fixed_m: Positive = setting(1.0, "Fixed cost of each drive, in metres of path.")
+    fan_m: Positive = setting(3.0, "Radius in metres of the fan in which unexplored floor is counted.")
+    area_m2: Positive = setting(3.0, "Unexplored floor in square metres that is worth as much as a room.")
+    unknown: Share = setting(0.35, "Probability (0 to 1) assumed for a room that is not yet recognised.")
+    again: Share = setting(0.4, "Share of that probability (0 to 1) that remains when the likely rooms are known.")
+    inside: Share = setting(0.8,
+        "Probability (0 to 1) that a frontier wider than doorway_m leads on into its own room.")
+    doorway: Share = setting(0.35,
+        "Probability (0 to 1) that a frontier narrower than doorway_m leads on into its own room.")
+    doorway_m: NotNegative = setting(1.2, "Width of a doorway in metres.")
+    votes_m: Positive = setting(2.5, "Radius in metres around a frontier in which votes for its room are counted.")
+    look: NotNegative = setting(0.5, "Value of a promising spot relative to a frontier.")
+    thin: NotNegative = setting(0.6, "Value of an object seen from afar relative to a frontier.")
+    seen_m: NotNegative = setting(1.5, "Distance in metres to a view below which a spot counts as already looked at.")
+    count: Count = setting(6, "Maximum number of promising spots.")
+    remembered: Count = setting(60, "Maximum number of views that the spots are taken from.")
+    near_m: Positive = setting(1.6, "Minimum distance in metres from which an object is in full view.")
+    far_m: Positive = setting(2.8, "Maximum distance in metres from which an object is in full view.")
+    rooms: bool = setting(True, "Search the likely rooms first.")
+    looks: bool = setting(True, "Drive to promising spots.")
+    confirm: bool = setting(True, "Look again before giving an answer.")
+    listed: Counted = setting(8, "Maximum number of options that a model is shown.")
+    advised_fixed_m: Positive = setting(2.0, "Fixed cost of each drive in metres of path where a model is asked.")
+    advised_leg_m: Positive = setting(8.0, "Maximum length in metres of one drive where a model is asked.")
+    round_m: NotNegative = setting(4.0,
+        "Minimum distance in metres from earlier ones at which the robot looks round after a drive that a model thinks "
+        "promising; 0 = never.")
+    gain_m: Positive = setting(12.0,
+        "Maximum length of a drive to look again, in metres, per unit of doubt that is left (where a model is asked).")
+    straight: bool = setting(False, "Use straight-line distances instead of path lengths, for ablations.")
 
 
 class BestPolicy:
@@ -66,11 +116,11 @@ class BestPolicy:
 
     def reset(self, seed: int) -> None:
         """Begin a new question."""
-        self._targets, self._belief = Targets(), RoomBelief()
+        self._targets, self._belief = GoalList(), RoomBelief()
         self._confirmed: list[Pose2] = []
         self._visited: list[tuple[float, float]] = []
         self._turned: list[Pose2] = []
-        self._listed: list[tuple[Option, Valued]] = []
+        self._listed: list[tuple[Option, ScoredOption]] = []
 
     def options(self, situation: Situation) -> list[Option]:
         """Return where the robot could go, what the policy itself values most first; none where it cannot move.
@@ -84,7 +134,7 @@ class BestPolicy:
         self._visited.append(situation.pose[:2])
         self._listed = []
         try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
+            reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         except BadPose:
             return []
         self._targets.review(situation.pose)
@@ -104,7 +154,7 @@ class BestPolicy:
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when nothing promising is left that can be reached."""
         self._belief.update(situation.assessments)
-        reach = Reach(situation.grid, situation.pose, self._radius_m)
+        reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         ended = self._targets.review(situation.pose)
         advised = bool(situation.advice)
         options = self._advised(situation, reach) if advised else self._options(situation, reach)
@@ -115,7 +165,7 @@ class BestPolicy:
         best = max(options, key=lambda o: o.score)
         kept = self._kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
-        rivals = [Rival(o.what, o.place.pose, o.place.distance_m, o.score, o.kind, o.value) for o in options]
+        rivals = [OtherCandidate(o.what, o.place.pose, o.place.distance_m, o.score, o.kind, o.value) for o in options]
         order = ranked(rivals[options.index(chosen)], rivals)
         candidates = candidates_of(order)
         if chosen.kind == LOOK_ROUND:
@@ -144,7 +194,7 @@ class BestPolicy:
         if not hindrance or any(math.dist(best.target, (p.x, p.y)) < self._c.near_m for p in self._confirmed):
             return Decision(None, "the answer is in view")
         try:
-            reach = Reach(situation.grid, situation.pose, self._radius_m)
+            reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         except BadPose as error:
             return Decision(None, f"nowhere to go: {error}")
         self._confirmed.append(Pose2(*best.target, 0.0))
@@ -171,11 +221,11 @@ class BestPolicy:
         hidden = not clear_lines(situation.grid, pose[:2], np.array([front]))[0]
         return "something stands in between" if hidden else ""
 
-    def _kept(self, options: Sequence[Valued]) -> Valued | None:
+    def _kept(self, options: Sequence[ScoredOption]) -> ScoredOption | None:
         current = self._targets.current
         return next((o for o in options if current and same(o.place.pose, current)), None)
 
-    def _advised(self, situation: Situation, reach: Reach) -> list[Valued]:
+    def _advised(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
         """Return what the model weighed by what it says.
 
         The room that it expects somewhere is not learned: shown again with the places near there, such a guess stays
@@ -192,25 +242,25 @@ class BestPolicy:
                     what=f"where the model expects the {room}" if expects else own.what))
         return [o for o in options if o.score > 0]
 
-    def _pointed(self, reach: Reach, option: Option) -> Valued | None:
+    def _pointed(self, reach: ReachableArea, option: Option) -> ScoredOption | None:
         """Return a place that the model points at, None where the robot cannot get there or has been."""
         place = pointed_at(reach, option) if option.kind == POINTED else None
         if place is None or not self._targets.open(place.pose):
             return None
-        return Valued(place, 0.0, POINTED, POINTED, 0.0)
+        return ScoredOption(place, 0.0, POINTED, POINTED, 0.0)
 
     def _unseen_round(self, pose: Pose2, within_m: float, grid: GridMap) -> bool:
         """Say whether the robot has not looked round so near to a pose, walls between them aside; never for 0 m."""
         near = np.array([other[:2] for other in self._turned if pose.distance(other) < within_m]).reshape(-1, 2)
         return within_m > 0 and not clear_lines(grid, pose[:2], near).any()
 
-    def _look_round(self, pose: Pose2, grid: GridMap) -> list[tuple[Option, Valued]]:
+    def _look_round(self, pose: Pose2, grid: GridMap) -> list[tuple[Option, ScoredOption]]:
         """Return a look round as an option, none where the robot has turned already."""
         if not self._unseen_round(pose, self._c.seen_m, grid):
             return []
-        return [(Option(*pose, LOOK_ROUND, 0.0), Valued(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0))]
+        return [(Option(*pose, LOOK_ROUND, 0.0), ScoredOption(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0))]
 
-    def _as_option(self, situation: Situation, own: Valued, frontier: Frontier | None = None) -> Option:
+    def _as_option(self, situation: Situation, own: ScoredOption, frontier: Frontier | None = None) -> Option:
         """Return an option as a model is shown it, with the room that views have recognised there."""
         x, y, yaw = own.place.pose
         kind = own.what if own.kind == "look" else own.kind
@@ -221,26 +271,26 @@ class BestPolicy:
         room = max(sorted(votes), key=lambda name: votes[name]) if votes else ""
         return Option(x, y, yaw, kind, own.place.distance_m, room, own.value)
 
-    def _floor_option(self, situation: Situation, place: ReachablePose) -> Valued:
+    def _floor_option(self, situation: Situation, place: ReachablePose) -> ScoredOption:
         value = _FLOOR_VALUE
-        return Valued(place, value, "floor", "floor that it has only seen", self._score(situation.pose, place, value))
+        return ScoredOption(place, value, "floor", "floor that it has only seen", self._score(situation.pose, place, value))
 
-    def _frontier_options(self, situation: Situation, reach: Reach) -> list[tuple[Frontier, Valued]]:
+    def _frontier_options(self, situation: Situation, reach: ReachableArea) -> list[tuple[Frontier, ScoredOption]]:
         found = reachable_frontiers(reach, situation.frontiers, self._targets)
         return [(f, self._frontier(situation, f, place)) for f, place in found]
 
-    def _options(self, situation: Situation, reach: Reach) -> list[Valued]:
+    def _options(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
         options = [option for _, option in self._frontier_options(situation, reach)]
         if self._c.looks:
             options += self._looks(situation, reach)
         return [o for o in options if o.score > 0]
 
-    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> Valued:
+    def _frontier(self, situation: Situation, frontier: Frontier, place: ReachablePose) -> ScoredOption:
         chance, what = self._chance(situation, frontier)
         area = unexplored_area(situation.grid, frontier, self._c.fan_m)
         unseen = 1.0 - math.exp(-area / self._c.area_m2)
         value = chance * unseen
-        return Valued(place, value, "frontier", what, self._score(situation.pose, place, value), unseen)
+        return ScoredOption(place, value, "frontier", what, self._score(situation.pose, place, value), unseen)
 
     def _score(self, pose: Pose2, place: ReachablePose, value: float, fixed_m: float = 0.0) -> float:
         heading = math.atan2(place.pose.y - pose.y, place.pose.x - pose.x)
@@ -274,7 +324,7 @@ class BestPolicy:
         missing = sum(r.weight for r in regions if not any(rank_of(n, [r]) for n in names)) / total
         return self._c.unknown * (missing + self._c.again * (1.0 - missing))
 
-    def _looks(self, situation: Situation, reach: Reach) -> list[Valued]:
+    def _looks(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
         """Return the places that views hold worth going to and that were not looked at from near."""
         options = []
         stood = np.array([a.pose[:2] for a in situation.assessments]).reshape(-1, 2)
@@ -287,11 +337,11 @@ class BestPolicy:
                 spot = reach.place(place.x, place.y, yaw)
                 if spot is not None and self._targets.open(spot.pose):
                     what = f"a promising spot{' in the ' + place.label if place.label else ''}"
-                    options.append(Valued(spot, value, "look", what, self._score(situation.pose, spot, value)))
+                    options.append(ScoredOption(spot, value, "look", what, self._score(situation.pose, spot, value)))
         options += self._thin(situation, reach)
         return sorted(options, key=lambda o: -o.score)[:self._c.count]
 
-    def _thin(self, situation: Situation, reach: Reach) -> list[Valued]:
+    def _thin(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
         """Return viewpoints of what was seen, but not well enough."""
         options = []
         thin = [a for a in situation.assessments if a.target is not None and a.relevance >= 0.3]
@@ -306,7 +356,7 @@ class BestPolicy:
                 value = self._c.thin * a.relevance
                 named = self._visited and a.note  # by a model that is shown the options
                 what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"
-                options.append(Valued(spot, value, "look", what,
+                options.append(ScoredOption(spot, value, "look", what,
                                        self._score(situation.pose, spot, value)))
         return options
 

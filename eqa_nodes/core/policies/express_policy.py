@@ -26,7 +26,7 @@ from eqa_nodes.core.policies.semantic_map import (
     masked_values,
     representative,
 )
-from eqa_nodes.core.policies.steering import FAR_SNAP_M, Reach, ReachablePose, on_rays, rays
+from eqa_nodes.core.policies.steering import FAR_SNAP_M, ReachableArea, ReachablePose, on_rays, rays
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, check_ranges
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -118,7 +118,7 @@ class ExpressPolicy:
         most = self._limit(situation.grid)
         if self._decisions >= most:
             return Decision(None, with_limit("", f"{most} decisions"), marks=self._map.marks())
-        reach = Reach(situation.grid, situation.pose, self._radius_m)
+        reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._learn(situation)
         found = self._search.advance()
         decision = None if found is None else self._in_region(reach, situation, found)
@@ -143,7 +143,7 @@ class ExpressPolicy:
             self._regions.add(view.region, point)
             self._search.note(view.region, point, situation.regions)
 
-    def _in_region(self, reach: Reach, situation: Situation, rank: int) -> Decision | None:
+    def _in_region(self, reach: ReachableArea, situation: Situation, rank: int) -> Decision | None:
         """Turn, or drive to the region's most promising point; None where nothing of it can be got to."""
         pose, name = situation.pose, situation.regions[rank].name
         if self._search.turning:
@@ -164,7 +164,7 @@ class ExpressPolicy:
         return Decision(goal, f"the {name} was found: goes where it promises most, {place.distance_m:.1f} m away",
                         (Candidate(goal.x, goal.y, 1.0, "region"),))
 
-    def _reachable(self, reach: Reach, points: Sequence[Spot]) -> ReachablePose | None:
+    def _reachable(self, reach: ReachableArea, points: Sequence[Spot]) -> ReachablePose | None:
         """Return the first of the points that can be got to; none of those tried comes again."""
         for spot in points:
             self._search.go(spot)
@@ -173,10 +173,10 @@ class ExpressPolicy:
                 return place
         return None
 
-    def _coarse(self, reach: Reach, situation: Situation) -> Decision:
+    def _coarse(self, reach: ReachableArea, situation: Situation) -> Decision:
         return self._drawn(reach) if self._c.coarse == RANDOM else self._at_frontier(reach, situation)
 
-    def _drawn(self, reach: Reach) -> Decision:
+    def _drawn(self, reach: ReachableArea) -> Decision:
         """Draw a distance and a direction, and go to the nearest floor that can be got to."""
         distance_m = float(self._random.uniform(self._c.least_m, self._c.leg_m))
         heading = float(self._random.uniform(-math.pi, math.pi))
@@ -185,7 +185,7 @@ class ExpressPolicy:
         return Decision(place.pose, f"drew {distance_m:.1f} m towards {math.degrees(heading):.0f} degrees",
                         (Candidate(x, y, 1.0, "random"),))
 
-    def _at_frontier(self, reach: Reach, situation: Situation) -> Decision:
+    def _at_frontier(self, reach: ReachableArea, situation: Situation) -> Decision:
         """Keep the frontier that is under way, else draw one by weight; without any turn to a random direction."""
         kept = self._target
         place = None if kept is None else reach.place(kept.pose.x, kept.pose.y, kept.pose.yaw)
@@ -203,7 +203,7 @@ class ExpressPolicy:
         reason = f"{chosen} the frontier at ({place.pose.x:.1f}, {place.pose.y:.1f}), {place.distance_m:.1f} m away"
         return Decision(goal, *beside(reason, options, place, chosen)) if options else Decision(goal, reason)
 
-    def _weighed(self, reach: Reach, situation: Situation) -> list[tuple[ReachablePose, float]]:
+    def _weighed(self, reach: ReachableArea, situation: Situation) -> list[tuple[ReachablePose, float]]:
         """Return from where each frontier can be looked at, with its weight. EXPRESS-Bench eq. 7, 8."""
         grid, pose = situation.grid, situation.pose
         found = [(f, place) for f in situation.frontiers if (place := self._before(reach, f)) is not None]
@@ -225,7 +225,7 @@ class ExpressPolicy:
         total: np.ndarray = here + beyond.sum(axis=1) / np.maximum((beyond > 0).sum(axis=1), 1)
         return total
 
-    def _before(self, reach: Reach, frontier: Frontier) -> ReachablePose | None:
+    def _before(self, reach: ReachableArea, frontier: Frontier) -> ReachablePose | None:
         """Return where to look at a frontier from: back from it as far as the floor goes, at most `back_m`."""
         best = reach.place(frontier.x, frontier.y, frontier.heading, FAR_SNAP_M)
         step = reach.grid.resolution_m
@@ -252,7 +252,7 @@ def _rectangle_m2(grid: GridMap) -> float:
     return float((np.ptp(rows) + 1) * (np.ptp(columns) + 1)) * grid.resolution_m ** 2
 
 
-def highest(reach: Reach, values: np.ndarray, blocked: np.ndarray) -> ReachablePose | None:
+def highest(reach: ReachableArea, values: np.ndarray, blocked: np.ndarray) -> ReachablePose | None:
     """Return the reachable free place of the highest positive value, the nearer on a tie; None where there is none."""
     valued = np.where(np.isfinite(reach.field) & (reach.grid.cells == 0) & ~blocked, values, 0.0)
     best = float(valued.max(initial=0.0))

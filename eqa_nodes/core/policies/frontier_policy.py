@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lost_draw, ranked, with_runner_up
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
-    Reach,
+    GoalList,
+    OtherCandidate,
+    ReachableArea,
     ReachablePose,
-    Targets,
+    candidates_of,
+    lost_draw,
     on_rays,
+    ranked,
     rays,
     reachable_frontiers,
     same,
+    with_runner_up,
 )
 from eqa_nodes.core.ranges import Positive
 from eqa_nodes.core.settings import setting
@@ -77,12 +81,12 @@ class FrontierPolicy(AnswersAtOnce):
     def reset(self, seed: int) -> None:
         """Begin a new question."""
         self._random = np.random.default_rng(seed)
-        self._targets = Targets()
+        self._targets = GoalList()
 
     def decide(self, situation: Situation) -> Decision:
         """Return the next leg, or no goal when no frontier is left that can be reached."""
         grid, pose = situation.grid, situation.pose
-        reach = Reach(grid, pose, self._radius_m)
+        reach = ReachableArea(grid, pose, self._radius_m)
         ended = self._targets.review(pose)
         found = reachable_frontiers(reach, situation.frontiers, self._targets)
         if not found:
@@ -97,7 +101,7 @@ class FrontierPolicy(AnswersAtOnce):
         return Decision(goal, *beside(reason, options, place, chosen))
 
 
-def choose(options: Sequence[tuple[ReachablePose, float]], targets: Targets,
+def choose(options: Sequence[tuple[ReachablePose, float]], targets: GoalList,
            random: np.random.Generator) -> tuple[ReachablePose, str]:
     """Return the target, and "keeping" while it is still one of the options, else "chose" for one drawn by weight."""
     kept = targets.current and next((place for place, _ in options if same(place.pose, targets.current)), None)
@@ -110,7 +114,7 @@ def choose(options: Sequence[tuple[ReachablePose, float]], targets: Targets,
 def beside(reason: str, options: Sequence[tuple[ReachablePose, float]], place: ReachablePose,
            chosen: str) -> tuple[str, tuple[Candidate, ...]]:
     """Return the reason with its runner-up, and the candidates; place and chosen: as `choose` returned them."""
-    rivals = [Rival("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
+    rivals = [OtherCandidate("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
     order = ranked(next(r for r, (p, _) in zip(rivals, options, strict=True) if p is place), rivals)
     return with_runner_up(reason, order, lost_draw(order, chosen == KEPT)), candidates_of(order)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from eqa_nodes.core.driving.planning import centre_of
-from eqa_nodes.core.policies.steering import Reach, ReachablePose
+from eqa_nodes.core.policies.steering import ReachableArea, ReachablePose
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment
@@ -63,7 +63,7 @@ def facing(pose: Pose2, x: float, y: float) -> float:
     return abs(math.remainder(math.atan2(y - pose.y, x - pose.x) - pose.yaw, math.tau))
 
 
-def viewpoint(reach: Reach, view: ViewAssessment, near_m: float, far_m: float) -> ReachablePose | None:
+def viewpoint(reach: ReachableArea, view: ViewAssessment, near_m: float, far_m: float) -> ReachablePose | None:
     """Return the place nearest by path from which a view's target, near_m to far_m away, shows the side that was seen.
 
     None where there is no such place.

@@ -10,9 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.policies.frontier_policy import none_left
-from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lower_score, ranked, with_runner_up
 from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import (
+    AnswersAtOnce,
+    GoalList,
+    OtherCandidate,
+    ReachableArea,
+    ReachablePose,
+    candidates_of,
+    lower_score,
+    ranked,
+    reachable_frontiers,
+    same,
+    with_runner_up,
+)
 from eqa_nodes.core.ranges import Counted, NotNegative, Positive
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -64,13 +75,13 @@ class SnapshotPolicy(AnswersAtOnce):
 
     def reset(self, seed: int) -> None:
         """Begin a new question."""
-        self._targets = Targets()
+        self._targets = GoalList()
         self._views: dict[tuple[int, int, int], ViewAssessment] = {}
         self._read: set[int] = set()
 
     def decide(self, situation: Situation) -> Decision:
         """Return a leg to the picked image's place, or no goal when neither kind is left."""
-        reach = Reach(situation.grid, situation.pose, self._radius_m)
+        reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._keep(situation.assessments)
         ended = self._targets.review(situation.pose)
         choices = [*self._snapshots(reach), *self._frontiers(situation, reach)]
@@ -84,7 +95,7 @@ class SnapshotPolicy(AnswersAtOnce):
         goal = self._targets.aim(picked.place, reach, self._c.leg_m)
         reason = (f"{ended}picks {picked.what} ({picked.score:.2f}), {picked.place.distance_m:.1f} m away, "
                   f"out of {len(choices)} images")
-        rivals = [Rival(c.what, c.place.pose, c.place.distance_m, c.score, c.kind) for c in choices]
+        rivals = [OtherCandidate(c.what, c.place.pose, c.place.distance_m, c.score, c.kind) for c in choices]
         order = ranked(rivals[choices.index(picked)], rivals)
         return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order))
 
@@ -95,7 +106,7 @@ class SnapshotPolicy(AnswersAtOnce):
                 x, y, yaw = view.pose
                 self._views[math.floor(x), math.floor(y), round(yaw / _HALF_VIEW) % 8] = view
 
-    def _snapshots(self, reach: Reach) -> list[_Choice]:
+    def _snapshots(self, reach: ReachableArea) -> list[_Choice]:
         ranked = sorted((v for v in self._views.values() if v.target is not None and v.relevance > 0),
                         key=lambda v: (-v.enough, -v.relevance, v.keyframe_id))[:self._c.prefilter]
         choices: list[_Choice] = []
@@ -110,7 +121,7 @@ class SnapshotPolicy(AnswersAtOnce):
                 choices.append(_Choice(place, view.enough, "snapshot", "a snapshot of the thing asked about"))
         return choices
 
-    def _frontiers(self, situation: Situation, reach: Reach) -> list[_Choice]:
+    def _frontiers(self, situation: Situation, reach: ReachableArea) -> list[_Choice]:
         choices = []
         views = list(self._views.values())
         poses = np.array([v.pose for v in views]).reshape(-1, 3)

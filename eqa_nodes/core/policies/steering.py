@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.driving.planning import SNAP_M, along, centre_of, index_of, snap, walks
-from eqa_nodes.core.types.floor import Decision, Frontier, GridMap
+from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, joined
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation
 
@@ -24,6 +24,7 @@ LEG_M = 3.0
 # How the drive to the last target ended: a reason begins with it.
 REACHED, NOT_REACHED, GIVEN_UP = ENDINGS = (
     "reached the last target, ", "did not get to the last target, ", "gave the last target up, ")
+_SAME_M = 0.5  # a difference of paths that nobody calls farther
 
 
 class AnswersAtOnce:
@@ -50,7 +51,7 @@ class ReachablePose(NamedTuple):
     distance_m: float
 
 
-class Reach:
+class ReachableArea:
     """Where the robot can get to on one map. Raises BadPose for a pose that is not on the map."""
 
     def __init__(self, grid: GridMap, pose: Pose2, radius_m: float) -> None:
@@ -82,7 +83,7 @@ class _Begun:
     legs: int
 
 
-class Targets:
+class GoalList:
     """One target at a time, kept until it was looked at; what was looked at, or cannot be got to, is done for good.
 
     So an exploration whose targets come from a bounded map ends.
@@ -128,7 +129,7 @@ class Targets:
         """Return what no drive is worth any more: targets that are done, and goals that the robot did not get to."""
         return (*self._done, *self._failed)
 
-    def aim(self, place: ReachablePose, reach: Reach, leg_m: float = LEG_M) -> Pose2:
+    def aim(self, place: ReachablePose, reach: ReachableArea, leg_m: float = LEG_M) -> Pose2:
         """Return the goal of the next leg to a place; a leg that did not move the robot before is not tried again.
 
         A new target gets a number of legs that its distance deserves. One that is kept, or come back to, uses them up.
@@ -157,8 +158,8 @@ def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
     return a.distance(b) <= within_m and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 
-def reachable_frontiers(reach: Reach, frontiers: Sequence[Frontier],
-                        targets: Targets) -> list[tuple[Frontier, ReachablePose]]:
+def reachable_frontiers(reach: ReachableArea, frontiers: Sequence[Frontier],
+                        targets: GoalList) -> list[tuple[Frontier, ReachablePose]]:
     """Return the reachable open frontiers; those far from known floor only when there is no nearer one."""
     for within_m in (SNAP_M, FAR_SNAP_M):
         places = [(f, reach.place(f.x, f.y, f.heading, within_m)) for f in frontiers]
@@ -183,3 +184,73 @@ def on_rays(cells: np.ndarray, rays: tuple[np.ndarray, np.ndarray, np.ndarray], 
     iy, ix, inside = rays
     found: np.ndarray = np.where(inside, cells[np.where(inside, iy, 0), np.where(inside, ix, 0)], beyond)
     return found
+
+
+class OtherCandidate(NamedTuple):
+    """A place that was weighed. what: it is, in words; distance_m: of the path; chance: to see the answer there, 0..1,
+    None where the policy does not say.
+    """
+
+    what: str
+    pose: Pose2
+    distance_m: float
+    score: float
+    kind: str
+    chance: float | None = None
+
+
+def ranked(chosen: OtherCandidate, rivals: Sequence[OtherCandidate]) -> list[OtherCandidate]:
+    """Return the chosen place, then the others by score: the order of a decision's candidates."""
+    others = [rival for rival in rivals if rival is not chosen]
+    return [chosen, *sorted(others, key=lambda rival: -rival.score)]
+
+
+def candidates_of(rivals: Sequence[OtherCandidate]) -> tuple[Candidate, ...]:
+    """Return places as the candidates of a decision."""
+    return tuple(Candidate(r.pose.x, r.pose.y, r.score, r.kind) for r in rivals)
+
+
+def with_runner_up(reason: str, order: Sequence[OtherCandidate], why: Callable[[OtherCandidate, OtherCandidate], str]) -> str:
+    """Return a reason that also names the second of `ranked`, and says why it lost; none where there is no second."""
+    if len(order) < 2:
+        return reason
+    chosen, second = order[:2]
+    what = f"another place like it ({second.what})" if second.what == chosen.what else second.what
+    chance = f", {100 * second.chance:.0f} % to see the answer" if second.chance is not None else ""
+    return joined(reason, f"{what}, {second.distance_m:.1f} m away{chance}: {why(chosen, second)}")
+
+
+def less_worth(chosen: OtherCandidate, second: OtherCandidate) -> str:
+    """Say why a place lost where the chance to see the answer is weighed against the way there."""
+    if second.score > chosen.score:
+        return "it is better, but not by so much that the robot gives up the place that it is on its way to"
+    chances = [round(100 * (rival.chance or 0.0)) for rival in (chosen, second)]
+    farther, nearer = (sign * (second.distance_m - chosen.distance_m) > _SAME_M for sign in (1, -1))
+    if chances[1] < chances[0]:
+        return ("it is farther away, and the answer is less likely there" if farther else
+                "it is nearer, but the answer is less likely there" if nearer else "the answer is less likely there")
+    if chances[1] == chances[0] and not farther:
+        return "there is hardly a difference between the two"
+    likely = "the answer is more likely there" if chances[1] > chances[0] else "the answer is as likely there"
+    return f"{likely}, but it is farther away" if farther else f"{likely}, but the robot would have to turn more"
+
+
+def lower_score(chosen: OtherCandidate, second: OtherCandidate) -> str:
+    """Say why a place lost where scores are compared."""
+    if second.score > chosen.score:
+        return (f"it scores {second.score:.2f}, but not so much more than {chosen.score:.2f} that the robot gives up "
+                "the place that it is on its way to")
+    return f"it scores {second.score:.2f}, the other {chosen.score:.2f}"
+
+
+def lost_draw(order: Sequence[OtherCandidate], kept: bool) -> Callable[[OtherCandidate, OtherCandidate], str]:
+    """Return what says why a place lost where lots are drawn by weight."""
+    total = sum(rival.score for rival in order)
+
+    def why(chosen: OtherCandidate, second: OtherCandidate) -> str:
+        if kept:
+            return "the robot goes where it was going until it has arrived"
+        shares = [100 * rival.score / total for rival in (second, chosen)] if total > 0 else [0.0, 0.0]
+        return f"lots are drawn, and its chance was {shares[0]:.0f} %, that of the other {shares[1]:.0f} %"
+
+    return why

@@ -10,9 +10,20 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.runner_up import Rival, candidates_of, lower_score, ranked, with_runner_up
 from eqa_nodes.core.policies.sight import all_facing
-from eqa_nodes.core.policies.steering import AnswersAtOnce, Reach, ReachablePose, Targets, reachable_frontiers, same
+from eqa_nodes.core.policies.steering import (
+    AnswersAtOnce,
+    GoalList,
+    OtherCandidate,
+    ReachableArea,
+    ReachablePose,
+    candidates_of,
+    lower_score,
+    ranked,
+    reachable_frontiers,
+    same,
+    with_runner_up,
+)
 from eqa_nodes.core.ranges import Positive, Share
 from eqa_nodes.core.settings import setting
 from eqa_nodes.core.traits import PolicyTraits
@@ -122,13 +133,13 @@ class TopoPolicy(AnswersAtOnce):
 
     def reset(self, seed: int) -> None:
         """Begin a new question."""
-        self._targets, self._belief = Targets(), RoomBelief()
+        self._targets, self._belief = GoalList(), RoomBelief()
         self._nodes: list[VisitedNode] = []
         self._read: set[int] = set()
 
     def decide(self, situation: Situation) -> Decision:
         """Return a leg to the best node, or no goal when none is left or stopping scores higher."""
-        reach = Reach(situation.grid, situation.pose, self._radius_m)
+        reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._belief.update(situation.assessments)
         self._visit(situation)
         ended = self._targets.review(situation.pose)
@@ -150,7 +161,7 @@ class TopoPolicy(AnswersAtOnce):
         verb = "keeps going to" if kept else "chose"
         reason = (f"{ended}{verb} the unvisited node that scores {score:.2f}, {place.distance_m:.1f} m away, out of "
                   f"{len(nodes)}; {len(keyframes)} keyframes bear on the question")
-        rivals = [Rival("a node", p.pose, p.distance_m, score, "unvisited") for p, score in nodes]
+        rivals = [OtherCandidate("a node", p.pose, p.distance_m, score, "unvisited") for p, score in nodes]
         order = ranked(rivals[nodes.index((place, score))], rivals)
         return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order), marks=marks)
 
@@ -169,7 +180,7 @@ class TopoPolicy(AnswersAtOnce):
             self._nodes.append(node)
         return node
 
-    def _unvisited(self, situation: Situation, reach: Reach) -> list[ReachablePose]:
+    def _unvisited(self, situation: Situation, reach: ReachableArea) -> list[ReachablePose]:
         """Return the places of frontiers, one for every `merge_m`, the nearest to the robot first."""
         found = sorted((p for _, p in reachable_frontiers(reach, situation.frontiers, self._targets)),
                        key=lambda p: (p.distance_m, p.pose))

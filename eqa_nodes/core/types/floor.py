@@ -11,6 +11,8 @@ import numpy as np
 
 from eqa_nodes.core.types.geometry import Pose2
 
+_MARK = "; runner-up: "
+
 
 class Action(IntEnum):
     """Atomic actions; the numbers stand in eqa_interfaces/srv/Act. OBSERVE moves nothing and is not counted."""
@@ -116,7 +118,7 @@ class WeighedOption(NamedTuple):
 class Decision(NamedTuple):
     """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
 
-    candidates: what was weighed; where the reason names a runner-up (core/policies/runner_up.py), the chosen place is
+    candidates: what was weighed; where the reason names a runner-up (core/policies/steering.py), the chosen place is
     the first of them and the runner-up the second. marks: what the policy holds of places, to be shown: label "value"
     (semantic value of the floor there, 0..1) or the name of a region (weight: how much it promises). look_around: turn
     once at the goal.
@@ -176,3 +178,14 @@ class Allowance(NamedTuple):
 
 
 FREE = Allowance()
+
+
+def joined(reason: str, runner_up: str) -> str:
+    """Return a reason with its runner-up in words; the reason alone for ""."""
+    return f"{reason}{_MARK}{runner_up}" if runner_up else reason
+
+
+def parted(reason: str) -> tuple[str, str]:
+    """Return a reason without its runner-up, and the runner-up in words, "" where none is named."""
+    own, _, second = reason.partition(_MARK)
+    return own, second

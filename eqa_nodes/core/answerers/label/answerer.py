@@ -16,7 +16,7 @@ from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
-from eqa_nodes.core.policies.storey_belief import shows_stairs
+from eqa_nodes.core.policies.floor_policy import shows_stairs
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.measures import noted

@@ -9,9 +9,9 @@ import pytest
 from eqa_nodes.bench.report.story import listed, story_of
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.policies.runner_up import joined
 from eqa_nodes.core.policies.steering import ENDINGS
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.floor import joined
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace

@@ -11,8 +11,7 @@ import pytest
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
 from eqa_nodes.core.agent.dialogue import Nobody, Person, Replies
 from eqa_nodes.core.errors import ConfigError, ErrorCode
-from eqa_nodes.core.policies.runner_up import joined, parted
-from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, WeighedOption
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, WeighedOption, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, MAY_I_DRIVE, NO_REPLY, Inquiry
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment

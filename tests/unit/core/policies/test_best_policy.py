@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies.advised import Valued, pointed_at, spread
+from eqa_nodes.core.policies.advised import ScoredOption, pointed_at, spread
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
-from eqa_nodes.core.policies.best_config import BestConfig
-from eqa_nodes.core.policies.best_policy import BestPolicy
+from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, unexplored_area, viewpoint
-from eqa_nodes.core.policies.steering import Reach, ReachablePose
+from eqa_nodes.core.policies.steering import ReachableArea, ReachablePose
 from eqa_nodes.core.types.floor import (
     LOOK_ROUND,
     POINTED,
@@ -124,7 +123,7 @@ def test_a_second_look_says_why_it_is_wanted(pose: Pose2, why: str) -> None:
 
 def test_a_viewpoint_is_on_the_side_that_was_seen() -> None:
     grid = room_with_table()
-    behind = Reach(grid, Pose2(6.0, 2.3, 0.0), 0.18)  # in the other room, the table nearest through the wall
+    behind = ReachableArea(grid, Pose2(6.0, 2.3, 0.0), 0.18)  # in the other room, the table nearest through the wall
     place = viewpoint(behind, glance(), 1.6, 2.8)
     assert place is not None and place.pose.x < 4.6
     assert clear_lines(grid, in_front_of(grid, glance().pose, TABLE), np.array([place.pose[:2]]))[0]
@@ -225,7 +224,7 @@ def test_the_room_in_which_it_is_seen_to_stand_is_known_the_next_time_and_a_gues
 
 def test_a_closer_look_from_where_it_stands_is_no_option() -> None:
     grid, near = corridor(), ViewAssessment(1, 1, 1.0, 0.0, pose=HERE, target=(HERE.x, HERE.y + 0.8), note="mug")
-    found = viewpoint(Reach(grid, HERE, 0.2), near, 1.6, 2.8)
+    found = viewpoint(ReachableArea(grid, HERE, 0.2), near, 1.6, 2.8)
     assert found is not None
     policy = BestPolicy()
     assert all(option.distance_m > 0.5 for option in policy.options(situation(grid, near, pose=found.pose, regions=()))
@@ -334,7 +333,7 @@ def test_it_goes_where_the_model_points() -> None:
 
 def test_of_a_place_out_of_reach_it_goes_as_far_as_it_can_see() -> None:
     walled = grid_of("#" * 21, *["." * 12 + "#" + "." * 8] * 4, "#" * 21)
-    reach = Reach(walled, HERE, 0.2)
+    reach = ReachableArea(walled, HERE, 0.2)
     assert pointed_at(reach, pointed(9.5, 1.25, 0.0, 4.25)) is None, "not even two fifths of the way can be driven"
     for place in (pointed(6.4, 1.25, 0.0, 3.4), pointed(8.0, 1.25, 0.0, 5.0), pointed(6.2, 2.9, 0.3, 4.0)):
         found = pointed_at(reach, place)
@@ -356,9 +355,9 @@ def test_a_place_that_is_nowhere_is_not_gone_to(odd: float) -> None:
 
 
 def test_a_long_list_keeps_a_place_of_each_part_of_the_building() -> None:
-    def at(x: float, score: float) -> tuple[Option, Valued]:
+    def at(x: float, score: float) -> tuple[Option, ScoredOption]:
         place = ReachablePose(Pose2(x, 0.0, 0.0), x)
-        return Option(x, 0.0, 0.0, "doorway", x), Valued(place, 0.1, "frontier", "", score)
+        return Option(x, 0.0, 0.0, "doorway", x), ScoredOption(place, 0.1, "frontier", "", score)
 
     near, far = [at(0.9 * i, 1.0 - 0.1 * i) for i in range(4)], at(20.0, 0.01)
     assert spread([*near, far], 3) == [near[0], near[3], far]
