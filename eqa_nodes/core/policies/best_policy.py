@@ -15,9 +15,9 @@ from eqa_nodes.core.policies.frontier_policy import none_left
 from eqa_nodes.core.policies.sight import clear_lines, facing, in_front_of, unexplored_area, viewpoint
 from eqa_nodes.core.policies.steering import (
     GoalList,
-    OtherCandidate,
     ReachableArea,
     ReachablePose,
+    WeighedPlace,
     candidates_of,
     less_worth,
     ranked,
@@ -165,7 +165,7 @@ class BestPolicy:
         best = max(options, key=lambda o: o.score)
         kept = self._kept(options)
         chosen = kept if kept and best.score < self._c.switch * kept.score else best
-        rivals = [OtherCandidate(o.what, o.place.pose, o.place.distance_m, o.score, o.kind, o.value) for o in options]
+        rivals = [WeighedPlace(o.what, o.place.pose, o.place.distance_m, o.score, o.kind, o.value) for o in options]
         order = ranked(rivals[options.index(chosen)], rivals)
         candidates = candidates_of(order)
         if chosen.kind == LOOK_ROUND:
@@ -258,7 +258,8 @@ class BestPolicy:
         """Return a look round as an option, none where the robot has turned already."""
         if not self._unseen_round(pose, self._c.seen_m, grid):
             return []
-        return [(Option(*pose, LOOK_ROUND, 0.0), ScoredOption(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0))]
+        own = ScoredOption(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0)
+        return [(Option(*pose, LOOK_ROUND, 0.0), own)]
 
     def _as_option(self, situation: Situation, own: ScoredOption, frontier: Frontier | None = None) -> Option:
         """Return an option as a model is shown it, with the room that views have recognised there."""
@@ -272,8 +273,8 @@ class BestPolicy:
         return Option(x, y, yaw, kind, own.place.distance_m, room, own.value)
 
     def _floor_option(self, situation: Situation, place: ReachablePose) -> ScoredOption:
-        value = _FLOOR_VALUE
-        return ScoredOption(place, value, "floor", "floor that it has only seen", self._score(situation.pose, place, value))
+        score = self._score(situation.pose, place, _FLOOR_VALUE)
+        return ScoredOption(place, _FLOOR_VALUE, "floor", "floor that it has only seen", score)
 
     def _frontier_options(self, situation: Situation, reach: ReachableArea) -> list[tuple[Frontier, ScoredOption]]:
         found = reachable_frontiers(reach, situation.frontiers, self._targets)

@@ -10,9 +10,9 @@ import numpy as np
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
-    OtherCandidate,
     ReachableArea,
     ReachablePose,
+    WeighedPlace,
     candidates_of,
     lost_draw,
     on_rays,
@@ -114,7 +114,7 @@ def choose(options: Sequence[tuple[ReachablePose, float]], targets: GoalList,
 def beside(reason: str, options: Sequence[tuple[ReachablePose, float]], place: ReachablePose,
            chosen: str) -> tuple[str, tuple[Candidate, ...]]:
     """Return the reason with its runner-up, and the candidates; place and chosen: as `choose` returned them."""
-    rivals = [OtherCandidate("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
+    rivals = [WeighedPlace("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
     order = ranked(next(r for r, (p, _) in zip(rivals, options, strict=True) if p is place), rivals)
     return with_runner_up(reason, order, lost_draw(order, chosen == KEPT)), candidates_of(order)
 

@@ -14,9 +14,9 @@ from eqa_nodes.core.policies.sight import all_facing, clear_lines, viewpoint
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
-    OtherCandidate,
     ReachableArea,
     ReachablePose,
+    WeighedPlace,
     candidates_of,
     lower_score,
     ranked,
@@ -95,7 +95,7 @@ class SnapshotPolicy(AnswersAtOnce):
         goal = self._targets.aim(picked.place, reach, self._c.leg_m)
         reason = (f"{ended}picks {picked.what} ({picked.score:.2f}), {picked.place.distance_m:.1f} m away, "
                   f"out of {len(choices)} images")
-        rivals = [OtherCandidate(c.what, c.place.pose, c.place.distance_m, c.score, c.kind) for c in choices]
+        rivals = [WeighedPlace(c.what, c.place.pose, c.place.distance_m, c.score, c.kind) for c in choices]
         order = ranked(rivals[choices.index(picked)], rivals)
         return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order))
 

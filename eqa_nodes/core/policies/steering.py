@@ -186,7 +186,7 @@ def on_rays(cells: np.ndarray, rays: tuple[np.ndarray, np.ndarray, np.ndarray], 
     return found
 
 
-class OtherCandidate(NamedTuple):
+class WeighedPlace(NamedTuple):
     """A place that was weighed. what: it is, in words; distance_m: of the path; chance: to see the answer there, 0..1,
     None where the policy does not say.
     """
@@ -199,18 +199,18 @@ class OtherCandidate(NamedTuple):
     chance: float | None = None
 
 
-def ranked(chosen: OtherCandidate, rivals: Sequence[OtherCandidate]) -> list[OtherCandidate]:
+def ranked(chosen: WeighedPlace, rivals: Sequence[WeighedPlace]) -> list[WeighedPlace]:
     """Return the chosen place, then the others by score: the order of a decision's candidates."""
     others = [rival for rival in rivals if rival is not chosen]
     return [chosen, *sorted(others, key=lambda rival: -rival.score)]
 
 
-def candidates_of(rivals: Sequence[OtherCandidate]) -> tuple[Candidate, ...]:
+def candidates_of(rivals: Sequence[WeighedPlace]) -> tuple[Candidate, ...]:
     """Return places as the candidates of a decision."""
     return tuple(Candidate(r.pose.x, r.pose.y, r.score, r.kind) for r in rivals)
 
 
-def with_runner_up(reason: str, order: Sequence[OtherCandidate], why: Callable[[OtherCandidate, OtherCandidate], str]) -> str:
+def with_runner_up(reason: str, order: Sequence[WeighedPlace], why: Callable[[WeighedPlace, WeighedPlace], str]) -> str:
     """Return a reason that also names the second of `ranked`, and says why it lost; none where there is no second."""
     if len(order) < 2:
         return reason
@@ -220,7 +220,7 @@ def with_runner_up(reason: str, order: Sequence[OtherCandidate], why: Callable[[
     return joined(reason, f"{what}, {second.distance_m:.1f} m away{chance}: {why(chosen, second)}")
 
 
-def less_worth(chosen: OtherCandidate, second: OtherCandidate) -> str:
+def less_worth(chosen: WeighedPlace, second: WeighedPlace) -> str:
     """Say why a place lost where the chance to see the answer is weighed against the way there."""
     if second.score > chosen.score:
         return "it is better, but not by so much that the robot gives up the place that it is on its way to"
@@ -235,7 +235,7 @@ def less_worth(chosen: OtherCandidate, second: OtherCandidate) -> str:
     return f"{likely}, but it is farther away" if farther else f"{likely}, but the robot would have to turn more"
 
 
-def lower_score(chosen: OtherCandidate, second: OtherCandidate) -> str:
+def lower_score(chosen: WeighedPlace, second: WeighedPlace) -> str:
     """Say why a place lost where scores are compared."""
     if second.score > chosen.score:
         return (f"it scores {second.score:.2f}, but not so much more than {chosen.score:.2f} that the robot gives up "
@@ -243,11 +243,11 @@ def lower_score(chosen: OtherCandidate, second: OtherCandidate) -> str:
     return f"it scores {second.score:.2f}, the other {chosen.score:.2f}"
 
 
-def lost_draw(order: Sequence[OtherCandidate], kept: bool) -> Callable[[OtherCandidate, OtherCandidate], str]:
+def lost_draw(order: Sequence[WeighedPlace], kept: bool) -> Callable[[WeighedPlace, WeighedPlace], str]:
     """Return what says why a place lost where lots are drawn by weight."""
     total = sum(rival.score for rival in order)
 
-    def why(chosen: OtherCandidate, second: OtherCandidate) -> str:
+    def why(chosen: WeighedPlace, second: WeighedPlace) -> str:
         if kept:
             return "the robot goes where it was going until it has arrived"
         shares = [100 * rival.score / total for rival in (second, chosen)] if total > 0 else [0.0, 0.0]

@@ -14,9 +14,9 @@ from eqa_nodes.core.policies.sight import all_facing
 from eqa_nodes.core.policies.steering import (
     AnswersAtOnce,
     GoalList,
-    OtherCandidate,
     ReachableArea,
     ReachablePose,
+    WeighedPlace,
     candidates_of,
     lower_score,
     ranked,
@@ -161,7 +161,7 @@ class TopoPolicy(AnswersAtOnce):
         verb = "keeps going to" if kept else "chose"
         reason = (f"{ended}{verb} the unvisited node that scores {score:.2f}, {place.distance_m:.1f} m away, out of "
                   f"{len(nodes)}; {len(keyframes)} keyframes bear on the question")
-        rivals = [OtherCandidate("a node", p.pose, p.distance_m, score, "unvisited") for p, score in nodes]
+        rivals = [WeighedPlace("a node", p.pose, p.distance_m, score, "unvisited") for p, score in nodes]
         order = ranked(rivals[nodes.index((place, score))], rivals)
         return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order), marks=marks)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eqa_nodes.core.policies.steering import (
-    OtherCandidate,
+    WeighedPlace,
     candidates_of,
     less_worth,
     lost_draw,
@@ -17,8 +17,8 @@ from eqa_nodes.core.types.floor import parted
 from eqa_nodes.core.types.geometry import Pose2
 
 
-def rival(what: str, distance_m: float, score: float, chance: float | None = None) -> OtherCandidate:
-    return OtherCandidate(what, Pose2(distance_m, 0.0, 0.0), distance_m, score, "frontier", chance)
+def rival(what: str, distance_m: float, score: float, chance: float | None = None) -> WeighedPlace:
+    return WeighedPlace(what, Pose2(distance_m, 0.0, 0.0), distance_m, score, "frontier", chance)
 
 
 KITCHEN = rival("the kitchen", 3.0, 0.5, 0.6)
@@ -53,7 +53,7 @@ def test_a_reason_is_parted_again() -> None:
     (rival("a", 3.0, 0.49, 0.601), "there is hardly a difference between the two"),
     (rival("a", 1.0, 0.6, 0.6),
      "it is better, but not by so much that the robot gives up the place that it is on its way to")])
-def test_the_reason_fits_the_numbers(second: OtherCandidate, why: str) -> None:
+def test_the_reason_fits_the_numbers(second: WeighedPlace, why: str) -> None:
     assert less_worth(KITCHEN, second) == why
 
 
