@@ -1,7 +1,8 @@
 """Compiled functions (numba) whose machine code is kept on the disk: each installation compiles them once.
 
 numba finds stored code by the name and the line of a function, and unpickles it before it looks whether the source has
-changed: after an update that renames a class among the arguments this fails. So the name holds a digest of the source.
+changed: after an update that renames a class among the arguments this fails. It also compares the kernel's own file
+alone, although the code of the kernels that it calls is part of it. So the name holds a digest of all of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 MANY = 5  # kernels that one process compiles before it says so: a single one is quick
 _OURS: set[Callable[..., Any]] = set()
@@ -24,7 +26,7 @@ log = logging.getLogger(__name__)
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return numba's decorator with a cache on the disk. options: as of numba.njit."""
     def decorate(function: Callable[..., Any]) -> Any:
-        function.__qualname__ += f"_{_digest(function.__code__.co_filename)}"
+        function.__qualname__ += f"_{_digest(function)}"
         _OURS.add(function)
         return numba.njit(cache=True, **options)(function)
 
@@ -58,11 +60,22 @@ def start_compiler() -> None:
     _nothing()
 
 
+def _digest(function: Callable[..., Any]) -> str:
+    """Return what changes when the file of a kernel does, a kernel that it imports, or a number that it uses.
+
+    An imported kernel has such a digest in its own name. Files that are absent (byte code alone) never change.
+    """
+    known, code = function.__globals__, function.__code__
+    kernels = (value.py_func.__qualname__ for value in known.values() if isinstance(value, Dispatcher))
+    numbers = (f"{name}={known[name]!r}" for name in code.co_names if isinstance(known.get(name), (int, float, tuple)))
+    parts = sorted({_content(code.co_filename), *kernels, *numbers})
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
 @cache
-def _digest(source: str) -> str:
-    """Return what changes when a source file does; where it is absent (byte code alone) there is no such change."""
+def _content(source: str) -> str:
     path = Path(source)
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.is_file() else ""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 @njit()
