@@ -18,6 +18,7 @@ from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.forms import NUMBER, an_object
 from eqa_nodes.core.forms import Schema as Schema
 from eqa_nodes.core.storage.text import plain, printable
+from eqa_nodes.core.types.calls import Mark
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
@@ -32,14 +33,6 @@ _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _TRIES = 32  # braces at which an object is looked for: prose has few, and each costs a look at all that follows
 _SHOWN_AGAIN, _RESTATED = 2000, 8000  # characters of a wrong reply that is shown; that is to be restated
 _NOT_SHOWN_AGAIN = "(A picture was shown here.)"
-
-
-class Mark(NamedTuple):
-    """A number drawn on a picture, at a pixel (u, v) of the view's stored image."""
-
-    number: int
-    u: float
-    v: float
 
 
 class Picture(bytes):

@@ -13,10 +13,10 @@ from eqa_nodes.console.human.desk import Desk, ImageFile, PersonRequest, Reply
 from eqa_nodes.console.human.episodes import PersonEpisode, view_picture
 from eqa_nodes.console.pictures import map_picture
 from eqa_nodes.console.values import RequestRefused
-from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice
+from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.errors import Canceled
 from eqa_nodes.core.storage.text import storable
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer
 
 _MAX_ANSWER_CHARS = 500
 _FAREWELL_S = 3.0  # for the page to hear that it was the last question

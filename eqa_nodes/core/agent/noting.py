@@ -8,12 +8,11 @@ from typing import Protocol, TypeVar
 
 from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.errors import BadFrame, EqaError
-from eqa_nodes.core.model import Mark
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.protocols import Answerer, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.calls import CallPicture, ModelCall
+from eqa_nodes.core.types.calls import CallPicture, Mark, ModelCall
 from eqa_nodes.core.types.floor import Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import points_of, shown_note

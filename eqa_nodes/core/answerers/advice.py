@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.common import MAX_EVIDENCE, evidence_from, match_choice
+from eqa_nodes.core.answerers.common import evidence_from, match_choice
 from eqa_nodes.core.answerers.points import PointScale, number_in, point_in
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
 from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
@@ -20,7 +20,7 @@ from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, point_at
 from eqa_nodes.core.types.advice import Advice, Brief, Known
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
-from eqa_nodes.core.types.questions import Answer, Question, ViewAssessment
+from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import Intrinsics, Keyframe
 
 _PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "go_to", "rooms")

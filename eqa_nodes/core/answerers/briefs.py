@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.vlm_views import numbered_picture
-from eqa_nodes.core.model import Mark, Picture
+from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import visible_pixel
 from eqa_nodes.core.types.advice import Brief, Known
+from eqa_nodes.core.types.calls import Mark
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import TEXT, Keyframe

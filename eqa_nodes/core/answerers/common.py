@@ -11,7 +11,15 @@ from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.storage.text import storable
-from eqa_nodes.core.types.questions import Answer, Evidence, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.questions import (
+    MAX_EVIDENCE,
+    Answer,
+    Evidence,
+    Question,
+    RankedRegion,
+    Receipt,
+    ViewAssessment,
+)
 from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Keyframe
 
@@ -19,7 +27,6 @@ if TYPE_CHECKING:
     from eqa_nodes.core.protocols import Answerer
 
 MAX_QUESTION_CHARS = 2000
-MAX_EVIDENCE = 3
 _DECLINES = re.compile(
     r"unanswerable|unknown|unclear|insufficient|not (?:enough|visible|shown|sure|possible)|can ?(?:not|'t)\b|unable to|"
     r"(?:do|does|is|was|could) ?n[o']t (?:know|show|seen|visible|be)|no (?:information|evidence)", re.I)

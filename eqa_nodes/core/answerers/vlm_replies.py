@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eqa_nodes.core.answerers.common import MAX_EVIDENCE, match_choice, may_decline
+from eqa_nodes.core.answerers.common import match_choice, may_decline
 from eqa_nodes.core.answerers.letters import without_thoughts
 from eqa_nodes.core.answerers.points import PointScale, point_in
 from eqa_nodes.core.answerers.vlm_views import lettered
 from eqa_nodes.core.model import fraction
 from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.types.floor import Candidate
-from eqa_nodes.core.types.questions import Question, RankedRegion, ViewAssessment
+from eqa_nodes.core.types.questions import MAX_EVIDENCE, Question, RankedRegion, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here

@@ -10,8 +10,9 @@ from string import ascii_uppercase
 from PIL import Image, ImageDraw
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.model import Mark, Picture
+from eqa_nodes.core.model import Picture
 from eqa_nodes.core.pillow import writing_font
+from eqa_nodes.core.types.calls import Mark
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480

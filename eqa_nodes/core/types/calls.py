@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.model import Mark
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 
@@ -83,3 +82,11 @@ def _off_the_way(option: Option, goal: Pose2) -> float:
     back_m = (option.x - goal.x) * dx + (option.y - goal.y) * dy
     at_m = min(max(back_m, 0.0), option.distance_m)
     return math.dist((option.x - at_m * dx, option.y - at_m * dy), goal[:2])
+
+
+class Mark(NamedTuple):
+    """A number drawn on a picture, at a pixel (u, v) of the view's stored image."""
+
+    number: int
+    u: float
+    v: float

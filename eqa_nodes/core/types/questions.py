@@ -11,6 +11,7 @@ from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Weigh
 from eqa_nodes.core.types.geometry import Pose2
 
 NOWHERE_M = 0.05  # a robot that stands still may be measured to move so far
+MAX_EVIDENCE = 3
 
 
 class Limits(NamedTuple):

@@ -12,9 +12,10 @@ from threading import Lock
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.model import Completion, Mark, Message, Picture, Schema
+from eqa_nodes.core.model import Completion, Message, Picture, Schema
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.traits import BackendTraits
+from eqa_nodes.core.types.calls import Mark
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.openai_chat import OpenAIChat
