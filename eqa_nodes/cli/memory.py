@@ -70,7 +70,7 @@ class MemoryObjects:
 
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.memory.changes import name_of, place_of
-        from eqa_nodes.core.memory.crops import crop_of, file_name
+        from eqa_nodes.core.memory.keyframes import crop_of, file_name
         from eqa_nodes.core.memory.times import time_phrase
 
         with self.file.opened() as store:

@@ -18,8 +18,8 @@ from benchmarks.chaos.fleet import Drilled
 from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.backup import back_up, check_backup, checked, checksum_file, restore
+from eqa_nodes.core.memory.database import VERSION
 from eqa_nodes.core.memory.embedding import DIMENSIONS
-from eqa_nodes.core.memory.identity import VERSION
 from eqa_nodes.core.memory.keyframes import NoveltyView
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Keyframe

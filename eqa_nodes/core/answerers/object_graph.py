@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.english import canonical, content_words
-from eqa_nodes.core.memory.crops import crop_of
 from eqa_nodes.core.memory.embedding import Embedder
+from eqa_nodes.core.memory.keyframes import crop_of
 from eqa_nodes.core.memory.objects import Objects, ObjectsConfig
 from eqa_nodes.core.types.views import Keyframe, Sighting
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.memory.identity import WAIT_S, check_ours, format_of, locked, reading, roll_back, true_path
+from eqa_nodes.core.memory.database import WAIT_S, check_ours, format_of, locked, reading, roll_back, true_path
 
 _BLOCK = 1 << 20
 _HEX = 64  # characters of a SHA-256

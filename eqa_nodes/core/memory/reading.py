@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
+import numpy as np
+
+from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.memory import rows
 from eqa_nodes.core.memory.changes import Change, changes
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.index import Index
-from eqa_nodes.core.memory.maps import Maps, moved
+from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.recall import Recaller
-from eqa_nodes.core.memory.recollect import recollect
-from eqa_nodes.core.memory.relocalise import views_of_map
-from eqa_nodes.core.memory.trust import Trust
-from eqa_nodes.core.memory.windows import WALL_NS
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery, Recollection
+from eqa_nodes.core.memory.windows import FOR_EVER, WALL_NS
+from eqa_nodes.core.types.geometry import compose, inverse
+from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
+
+MOST_VIEWS = 240  # of a map that are compared: they bound the time
+_CELL_M, _SECTORS = 0.5, 8
 
 
 class MemoryReader:
@@ -88,11 +93,6 @@ class MemoryReader:
         """Return what has changed since a stamp in the running session's map, the surest first."""
         with self._lock, self._db.storage("read"):
             return changes(self._db, self._maps, self.objects(), since_ns)
-
-    def recollect(self, question: str) -> Recollection | None:
-        """Return memory's own answer to a question about the past, None for other questions."""
-        with self._lock, self._db.storage("read"):
-            return recollect(self, question, self.now_ns)
 
     def known_before(self, object_id: int) -> bool:
         """Return whether an earlier session has seen an object."""
@@ -167,3 +167,86 @@ class MemoryReader:
 
     def _get(self, keyframe_id: int) -> Keyframe:
         return moved(rows.keyframe(self._db, keyframe_id), self._maps.outward())
+
+
+def views_of_map(db: Database, index: np.ndarray, where: Maps, name: str, until_ns: float,
+                 whole_place: bool = False) -> list[Keyframe]:
+    """Return the views of a map that have depth, in its frame, without images: the newest of each place and direction.
+
+    whole_place: those of all maps that share its root, too. At most MOST_VIEWS. Raises StorageError for an unknown map.
+    """
+    root, root_from_map = where.place_of(name)
+    chosen = index[(index["root"] == root) & (index["stamp_ns"] <= until_ns)]
+    if not whole_place:
+        sessions = where.sessions_of(name)
+        found = db.execute(f"SELECT id FROM keyframes WHERE session IN ({','.join('?' * len(sessions))})", sessions)
+        chosen = chosen[np.isin(chosen["id"], [i for i, in found])]
+    map_from_root = inverse(root_from_map)
+    views = []
+    for i in spread(chosen):
+        geometry = rows.geometry(db, i)
+        if geometry is not None:
+            pose, = db.execute("SELECT map_from_base FROM keyframes WHERE id = ?", (i,)).fetchone()
+            views.append(Keyframe(i, 0, compose(map_from_root, unpack(pose)), b"", geometry=geometry))
+    return views
+
+
+def spread(index: np.ndarray, most: int = MOST_VIEWS) -> list[int]:
+    """Return the ids, rising, of at most so many rows of an index: the newest of each cell and direction."""
+    edge_m = _CELL_M
+    while len(index) > most:
+        sector = np.floor((index["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
+        x, y, z = (np.floor(index[axis] / edge).astype(np.int64)
+                   for axis, edge in (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0))))
+        key = np.stack((x, y, z, sector))
+        newest = np.lexsort((-index["id"], -index["stamp_ns"]))
+        _, first = np.unique(key[:, newest], axis=1, return_index=True)
+        index = index[np.sort(newest[first])]
+        if edge_m > 1e4:
+            index = index[np.sort(np.argsort(-index["stamp_ns"], kind="stable")[:most])]
+        edge_m *= 1.3
+    return [int(i) for i in np.sort(index["id"])]
+
+
+class Trust:
+    """until_ns: the latest stamp that is believed, FOR_EVER while the time is unknown."""
+
+    def __init__(self) -> None:
+        self.now_ns, self.until_ns = 0, FOR_EVER
+
+    def set_now(self, now_ns: int, ahead_s: float) -> None:
+        """Return what time it is, 0 = unknown. ahead_s: by which clocks may differ, 0 = every stamp is believed."""
+        self.now_ns = now_ns
+        self.until_ns = now_ns + round(ahead_s * 1e9) if now_ns and ahead_s else FOR_EVER
+
+    def check(self, stamp_ns: int) -> None:
+        """Raise BadFrame for a stamp from the future."""
+        if stamp_ns > self.until_ns:
+            raise BadFrame("camera frame from the future, which is not remembered: it is stamped over "
+                           f"{_rounded((stamp_ns - self.now_ns) / 1e9)} after now; synchronise the clocks of camera "
+                           "and computer (chrony), or raise memory.ahead_s")
+
+    def objects(self, db: Database, found: list[MemoryObject]) -> list[MemoryObject]:
+        """Return the objects as known from trusted looks, in their order."""
+        until = self.until_ns
+        believed = (o if max(o.last_ns, o.gone_ns) <= until else _as_believed(db, o, until) for o in found)
+        return [o for o in believed if o is not None]
+
+
+def _as_believed(db: Database, o: MemoryObject, until: int) -> MemoryObject | None:
+    """Return an object as its views up to a stamp show it, None where none of them does."""
+    views = db.execute("SELECT stamp_ns, pixels, keyframe, bbox, attributes FROM seen JOIN keyframes "
+                       "ON keyframes.id = keyframe WHERE object = ? AND stamp_ns <= ?", (o.id, until)).fetchall()
+    if not views:
+        return None
+    newest, best = max(views), max(views, key=lambda view: view[1:3])
+    return o._replace(attributes=json.loads(newest[4]), first_ns=min(o.first_ns, min(views)[0]),
+                      last_ns=newest[0] if o.last_ns > until else o.last_ns,
+                      gone_ns=o.gone_ns if o.gone_ns <= until else 0, keyframe_id=best[2],
+                      bbox=tuple(json.loads(best[3])))
+
+
+def _rounded(seconds: float) -> str:
+    """Return a span in one of few words, so that counting by reason counts."""
+    return next((words for least, words in ((365 * 86400, "a year"), (86400, "a day"), (3600, "an hour"),
+                                            (60, "a minute")) if seconds >= least), "a second")

@@ -25,9 +25,19 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.memory.index import Index
 from eqa_nodes.core.memory.maps import Maps
-from eqa_nodes.core.memory.names import NameIndex, by_name
 from eqa_nodes.core.memory.rows import TIERS, tier
-from eqa_nodes.core.memory.scoring import WEIGHTS, Match, any_of, bm25, fits, likeness, newest_first, spread
+from eqa_nodes.core.memory.scoring import (
+    WEIGHTS,
+    Match,
+    NameIndex,
+    any_of,
+    bm25,
+    by_name,
+    fits,
+    likeness,
+    newest_first,
+    spread,
+)
 from eqa_nodes.core.memory.windows import FOR_EVER, TimeWindow, unclear_time, window_of
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from eqa_nodes.core.language.english import COLOURS, canonical, content_words, normalise
 from eqa_nodes.core.language.naming import in_group
 from eqa_nodes.core.language.politeness import direct
 from eqa_nodes.core.language.spelling import spelled
 from eqa_nodes.core.memory.changes import Change, name_of, place_of
+from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.times import time_phrase
 from eqa_nodes.core.memory.windows import WALL_NS, window_of
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Evidence
 from eqa_nodes.core.types.remembered import MemoryObject, Recollection
-
-if TYPE_CHECKING:
-    from eqa_nodes.core.memory.reading import MemoryReader
 
 _THING = r"(?:the |my |our |your |a |an )?(?P<thing>.+?)"
 _WHEN = tuple(re.compile(form) for form in (

@@ -4,65 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from eqa_nodes.core.errors import BadFrame, EqaError, StorageError
-from eqa_nodes.core.memory import rows
-from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.maps import Maps, unpack
+from eqa_nodes.core.memory.store import MemoryStore
 from eqa_nodes.core.relocalisation.place import Place, places_of
 from eqa_nodes.core.relocalisation.registration import Registration, register
-from eqa_nodes.core.types.geometry import compose, inverse
 from eqa_nodes.core.types.views import Keyframe
 
-if TYPE_CHECKING:
-    from eqa_nodes.core.memory.store import MemoryStore
-
-MOST_VIEWS = 240  # of a map that are compared: they bound the time
 EVERY = 6  # keyframes of the running session from one attempt to the next
 AFTER_NS = 2_000_000_000  # by the stamps: when the result of an attempt is taken in
-_CELL_M, _SECTORS = 0.5, 8
-
-
-def views_of_map(db: Database, index: np.ndarray, where: Maps, name: str, until_ns: float,
-                 whole_place: bool = False) -> list[Keyframe]:
-    """Return the views of a map that have depth, in its frame, without images: the newest of each place and direction.
-
-    whole_place: those of all maps that share its root, too. At most MOST_VIEWS. Raises StorageError for an unknown map.
-    """
-    root, root_from_map = where.place_of(name)
-    chosen = index[(index["root"] == root) & (index["stamp_ns"] <= until_ns)]
-    if not whole_place:
-        sessions = where.sessions_of(name)
-        found = db.execute(f"SELECT id FROM keyframes WHERE session IN ({','.join('?' * len(sessions))})", sessions)
-        chosen = chosen[np.isin(chosen["id"], [i for i, in found])]
-    map_from_root = inverse(root_from_map)
-    views = []
-    for i in spread(chosen):
-        geometry = rows.geometry(db, i)
-        if geometry is not None:
-            pose, = db.execute("SELECT map_from_base FROM keyframes WHERE id = ?", (i,)).fetchone()
-            views.append(Keyframe(i, 0, compose(map_from_root, unpack(pose)), b"", geometry=geometry))
-    return views
-
-
-def spread(index: np.ndarray, most: int = MOST_VIEWS) -> list[int]:
-    """Return the ids, rising, of at most so many rows of an index: the newest of each cell and direction."""
-    edge_m = _CELL_M
-    while len(index) > most:
-        sector = np.floor((index["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
-        x, y, z = (np.floor(index[axis] / edge).astype(np.int64)
-                   for axis, edge in (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0))))
-        key = np.stack((x, y, z, sector))
-        newest = np.lexsort((-index["id"], -index["stamp_ns"]))
-        _, first = np.unique(key[:, newest], axis=1, return_index=True)
-        index = index[np.sort(newest[first])]
-        if edge_m > 1e4:
-            index = index[np.sort(np.argsort(-index["stamp_ns"], kind="stable")[:most])]
-        edge_m *= 1.3
-    return [int(i) for i in np.sort(index["id"])]
 
 
 def register_maps(store: MemoryStore, name: str, known: str) -> Registration:

@@ -20,15 +20,17 @@ from eqa_nodes.core.memory.forgetting import ForgetSelection, Forgotten, forget,
 from eqa_nodes.core.memory.index import Index, row_of
 from eqa_nodes.core.memory.keyframes import Cell, KeyframeCandidate, Novelty, NoveltyView, jpeg_of
 from eqa_nodes.core.memory.maps import moved
-from eqa_nodes.core.memory.names import NameIndex
 from eqa_nodes.core.memory.objects import Objects, ObjectUpdate
 from eqa_nodes.core.memory.reading import MemoryReader
 from eqa_nodes.core.memory.recall import Recaller
+from eqa_nodes.core.memory.recollect import recollect
+from eqa_nodes.core.memory.scoring import NameIndex
 from eqa_nodes.core.memory.texts import Texts, unread
 from eqa_nodes.core.perception.floor_points import places_of
 from eqa_nodes.core.perception.instances import caption_of, instances, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.geometry import Transform, compose
+from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_frame
 
 
@@ -154,6 +156,11 @@ class MemoryStore(MemoryReader):
                 self._index.settle(self._db)
             finally:
                 self._load()
+
+    def recollect(self, question: str) -> Recollection | None:
+        """Return memory's own answer to a question about the past, None for other questions."""
+        with self._lock, self._db.storage("read"):
+            return recollect(self, question, self.now_ns)
 
     def forget(self, selection: ForgetSelection) -> Forgotten:
         """Delete the selection and what is known from it alone, for good: no file contains its bytes afterwards."""

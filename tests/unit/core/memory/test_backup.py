@@ -13,7 +13,7 @@ import pytest
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.backup import back_up, check_backup, checksum_file, restore
-from eqa_nodes.core.memory.identity import VERSION
+from eqa_nodes.core.memory.database import VERSION
 from eqa_nodes.core.types.geometry import Pose2
 from tests.fixtures.disk import room_for
 from tests.fixtures.frames import LABELS, frame

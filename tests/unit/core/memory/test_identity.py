@@ -15,8 +15,7 @@ import pytest
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.backup import back_up, check_backup
-from eqa_nodes.core.memory.database import Database
-from eqa_nodes.core.memory.identity import APPLICATION_ID, VERSION
+from eqa_nodes.core.memory.database import APPLICATION_ID, VERSION, Database
 from tests.fixtures.frames import LABELS, frame
 
 

@@ -14,7 +14,8 @@ from eqa_nodes.cli import main
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.index import ROW
-from eqa_nodes.core.memory.relocalise import EVERY, register_maps, spread
+from eqa_nodes.core.memory.reading import spread
+from eqa_nodes.core.memory.relocalise import EVERY, register_maps
 from eqa_nodes.core.observing import Remembering
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
