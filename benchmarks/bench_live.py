@@ -43,9 +43,9 @@ def rows() -> list[dict[str, object]]:
 
 def _alone_ms(views: Path) -> float:
     """Return the median time in ms of the core alone: a picture taken in, and its map."""
-    from eqa_nodes.core.mapping.storeys import Storeys
+    from eqa_nodes.core.mapping.floors import MultiFloorMapper
 
-    mapper, times = Storeys(), []
+    mapper, times = MultiFloorMapper(), []
     for frame, _ in zip(frames_of(views), range(ALONE)):
         begin = time.perf_counter()
         mapper.integrate(frame)

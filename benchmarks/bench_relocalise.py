@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import relocalise_sessions as sessions
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.relocalisation.place import Place, places_of
+from eqa_nodes.core.relocalisation.place import KnownStorey, places_of
 from eqa_nodes.core.relocalisation.registration import Registration, register
 from eqa_nodes.core.types.geometry import Pose2, compose, inverse, pose2_of
 from eqa_nodes.core.types.views import Keyframe
@@ -110,7 +110,7 @@ def _same_row(houses: list[House], kind: str) -> dict[str, object]:
 def _pairs_row(houses: list[House]) -> dict[str, object]:
     """Look for what was seen later in one house in the tour of another: every pair once, half of them noisy."""
     before = [places_of(h.before) for h in houses]
-    later: list[dict[str, list[Place]]] = [{k: places_of(v) for k, v in h.later.items()} for h in houses]
+    later: list[dict[str, list[KnownStorey]]] = [{k: places_of(v) for k, v in h.later.items()} for h in houses]
     accepted, times, pairs = [], [], list(combinations(range(len(houses)), 2))
     for i, j in pairs:
         a, b = (i, j) if (i + j) % 2 else (j, i)

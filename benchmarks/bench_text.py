@@ -21,7 +21,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.texts import READING, Texts
-from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.detector_config import DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver
@@ -78,7 +78,7 @@ def _answered(sample: Sample, frame: Frame, simulator: HouseSimulator, reader: _
               folder: Path) -> str:
     texts = None if reader is None else Texts(Perceiver(reader, READING))
     with closing(MemoryStore(folder / "memory.sqlite", texts=texts)) as store:
-        memory = Remembering(store, labels)
+        memory = EpisodicMemory(store, labels)
         memory.begin(sample.id)
         view = memory.take(frame, simulator.labels())
         assert view is not None

@@ -40,7 +40,7 @@ class LocaliseHistory:
 
     def run(self) -> int:
         """Read, write, and print the report; 1 where a stretch of the recording has no poses."""
-        from eqa_nodes.core.reconstruction.config import LocalisationConfig
+        from eqa_nodes.core.reconstruction.config import PoseSearchConfig
         from eqa_nodes.scanning.localise import REPORT, localise
         from eqa_nodes.scanning.unposed import open_unposed
 
@@ -48,7 +48,7 @@ class LocaliseHistory:
         for note in recording.notes:
             _print(note)
         with _bars(len(recording)) as show:
-            report = localise(recording, self.out, LocalisationConfig(range_m=self.range, loops=self.loops), show)
+            report = localise(recording, self.out, PoseSearchConfig(range_m=self.range, loops=self.loops), show)
         for line in lines(report):
             _print(line)
         _print(f"written: {self.out}, with {REPORT}")

@@ -14,7 +14,7 @@ def boot_ns() -> int:
     return time.clock_gettime_ns(_BOOT)
 
 
-class WallWatch:
+class WallClockMonitor:
     """Notices that the wall clock was set: it went otherwise than the time since the machine was started."""
 
     def __init__(self, threshold_s: float, wall: Callable[[], int] = lambda: time.time_ns(),

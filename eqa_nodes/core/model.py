@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from PIL import Image
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.forms import NUMBER, an_object
-from eqa_nodes.core.forms import Schema as Schema
+from eqa_nodes.core.json_schema import NUMBER, an_object
+from eqa_nodes.core.json_schema import Schema as Schema
 from eqa_nodes.core.storage.text import plain, printable
 from eqa_nodes.core.types.calls import Mark
 from eqa_nodes.core.types.views import Keyframe

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.relocalise import Relocaliser
 from eqa_nodes.core.perception.tracking import Perceiver
@@ -15,7 +15,7 @@ from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 
 
-class Remembering:
+class EpisodicMemory:
     """Takes observations into a memory, and looks things up there. Implements Memory.
 
     A view that could not be written fails every later look-up, so that the question ends with a named error.
@@ -83,10 +83,10 @@ class Remembering:
         return self.store
 
 
-class Observing:
+class MapAndMemory:
     """The map and the memory of one robot, as mapper, perception and memory nodes keep them."""
 
-    def __init__(self, floors: Storeys, memory: Remembering) -> None:
+    def __init__(self, floors: MultiFloorMapper, memory: EpisodicMemory) -> None:
         self.floors, self.memory = floors, memory
 
     def begin(self, episode_id: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqa_nodes.config.nodes import KEEP, MapperSettings
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
@@ -20,10 +20,10 @@ class MapperNode(ObserverNode[MapperSettings]):
 
     def configure(self) -> None:
         super().configure()
-        self.mapper = Storeys(self.config.map, self.config.robot)
+        self.mapper = MultiFloorMapper(self.config.map, self.config.robot)
 
     def begin(self, episode: Any, late: bool) -> None:
-        self.mapper = Storeys(self.config.map, self.config.robot)
+        self.mapper = MultiFloorMapper(self.config.map, self.config.robot)
 
     def set_back(self, stamp_ns: int) -> None:
         self.mapper.set_back(stamp_ns)

@@ -12,7 +12,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.windows import WALL_NS
-from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
@@ -35,7 +35,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         super().configure()
         self.store: MemoryStore | None = None
         self.texts = open_texts(self.config.text)
-        self.memory: Remembering | None = None  # of the episode, over the store
+        self.memory: EpisodicMemory | None = None  # of the episode, over the store
         self._believed_ns = -1  # the stamp of the newest frame that was taken in
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
@@ -56,7 +56,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self._open(episode.episode_id)
         self.memory = None
         if self.store is not None:
-            self.memory = Remembering(self.store, tell=self._tell)
+            self.memory = EpisodicMemory(self.store, tell=self._tell)
             self.memory.stored = lambda keyframe: self.send("keyframes", convert.keyframe_msg(keyframe))
             later = self.store.set_now(self._clock_ns())
             if later:
@@ -173,7 +173,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
             return max(now_ns, self.starts_ns, self._believed_ns) if now_ns else 0
         return 0 if self.count_publishers(TOPICS["clock"].name) else time.time_ns()
 
-    def _remembering(self) -> Remembering:
+    def _remembering(self) -> EpisodicMemory:
         """Return the episode's memory, which is told what time it is."""
         if self.memory is None:
             raise StorageError("the memory has no episode: it has just been started, perhaps again after it "

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eqa_nodes.config.nodes import Nav2NavigatorSettings
-from eqa_nodes.core.driving.driver import MAY_DRIVE, Driver, Interrupt
+from eqa_nodes.core.driving.driver import MAY_DRIVE, GoalDriver, Interrupt
 from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
@@ -36,7 +36,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         driving = self.config.driving
         self.gates, self._commander = Gates(driving.gates), commander_of(self)
         robot = RobotPlace(self, driving.gates.place_s, driving.gates.odom_s)
-        self._driver = Driver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
+        self._driver = GoalDriver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
                               self.config.node.drive)
         self._allowances = Allowances(self, "allow_drive")
         self._busy, self._turn, self._halting = threading.Lock(), threading.Lock(), threading.Lock()

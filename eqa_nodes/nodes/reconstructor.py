@@ -9,7 +9,7 @@ from typing import Any
 
 from eqa_nodes.config.nodes import ReconstructorSettings
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.reconstruction.live import Changed, LivePoints
+from eqa_nodes.core.reconstruction.live import ChangedBlocks, LivePoints
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.views import Frame, Label
@@ -83,7 +83,7 @@ class ReconstructorNode(ObserverNode[ReconstructorSettings]):
             self._task.join()
             self._task = None
 
-    def _publish(self, changed: Changed, points: LivePoints, stamp_ns: int) -> None:
+    def _publish(self, changed: ChangedBlocks, points: LivePoints, stamp_ns: int) -> None:
         try:
             points.update(changed)
             self._send(points.cloud(self.config.max_points), stamp_ns)

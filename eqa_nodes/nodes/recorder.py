@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eqa_nodes.config.nodes import RecorderSettings
-from eqa_nodes.core.camera.jumps import ClockWatch
+from eqa_nodes.core.camera.jumps import ClockJumpDetector
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.recordings.bags.recording import BagRecording
@@ -55,7 +55,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         self._new_bag()
         self.diagnostics.add("recording", self._report)
         self.diagnostics.gauge("waits to be written [MB]", self._waiting_mb, self.config.bag.buffer_mb)
-        self._clock_watch = ClockWatch(self.config.node.tf.time_jump_s)
+        self._clock_watch = ClockJumpDetector(self.config.node.tf.time_jump_s)
         self._topics = self._subscribed_topics()
         detected = source == "detector"
         self._masking = Masking(privacy, self._keep, self._refuse, detected,

@@ -26,7 +26,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import evenly, jpeg_of, spread
-from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.perception.floor_points import places_of
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of
@@ -158,7 +158,7 @@ class _Remembered:
         along, spots, refused = _Along(history, tick), {}, Counter[str]()
         labels = history.labels if selection.labels else {}
         store = MemoryStore(folder / _MEMORY, selection.memory)
-        memory = Remembering(store, selection.labels)
+        memory = EpisodicMemory(store, selection.labels)
         try:
             memory.begin(history.name)
             for recorded in along:

@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import Any
 
-from eqa_nodes.core.camera.jumps import ClockWatch
+from eqa_nodes.core.camera.jumps import ClockJumpDetector
 from eqa_nodes.core.errors import BadFrame, EqaError, StaleData
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.ros.node import EqaNode
@@ -49,7 +49,7 @@ class BasePoseListener:
         self._tf = TfBuffer(corrected={names.odom_frame: (names.relocated_m or math.inf,
                                                           names.relocated_rad or math.inf)},
                             now=node.wall, ahead_s=names.time_jump_s)
-        self._clock_watch = ClockWatch(names.time_jump_s)
+        self._clock_watch = ClockJumpDetector(names.time_jump_s)
         self._unplaced = OdometryTime(), OdometryTime()  # by transforms, by topic: since the newest pose
         self.newest: tuple[int, Transform] | None = None
         self._newest_ns = 0  # of the transforms of odometry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from eqa_nodes.core.clocks import ALARM_S, WallWatch
+from eqa_nodes.core.clocks import ALARM_S, WallClockMonitor
 from eqa_nodes.ros.rates import ERROR, OK, WARN, FlowStatus, StatusReport
 
 SET = ("let chrony step the clock at boot only and slew it later (makestep 1 3), and start the robot with a clock that "
@@ -18,7 +18,7 @@ class ClockAlarm:
     """The clocks of one node. `report` is read once a second and looks at the wall clock itself."""
 
     def __init__(self, threshold_s: float) -> None:
-        self._wall = WallWatch(threshold_s)
+        self._wall = WallClockMonitor(threshold_s)
         self._back_s = self._back_at = 0.0
         self._backs = self._strays = 0
         self._stray_at = 0.0

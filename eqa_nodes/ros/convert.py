@@ -319,7 +319,7 @@ def weighed_fields(options: Sequence[floor.WeighedOption]) -> dict[str, Any]:
             "weights": [float(each.weight) for each in options], "rooms": [stored(each.room) for each in options]}
 
 
-def _targets(targets: Sequence[advice.Known]) -> dict[str, Any]:
+def _targets(targets: Sequence[advice.TargetNote]) -> dict[str, Any]:
     return {"targets": [stored(target.what) for target in targets],
             "known": [stored(target.known) for target in targets]}
 

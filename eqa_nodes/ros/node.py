@@ -23,7 +23,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
 from eqa_nodes.config.nodes import Settings
-from eqa_nodes.core.camera.jumps import FutureWatch
+from eqa_nodes.core.camera.jumps import FutureStampFilter
 from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
@@ -112,7 +112,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
 
     def future_watch(self, what: str = "a message") -> Callable[[int], bool]:
         """Return what tells of each stamp of one sender whether it is a stray from the future. what: it sends."""
-        watch, wall = FutureWatch(self.config.node.tf.time_jump_s), self.wall
+        watch, wall = FutureStampFilter(self.config.node.tf.time_jump_s), self.wall
         if wall is None:
             return lambda stamp_ns: False
 

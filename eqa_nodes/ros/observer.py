@@ -11,7 +11,7 @@ from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 
 from eqa_nodes.core.camera.config import CameraConfig
-from eqa_nodes.core.camera.jumps import ClockWatch, PlaceWatch
+from eqa_nodes.core.camera.jumps import ClockJumpDetector, RelocalisationDetector
 from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.views import Frame, Label
@@ -101,7 +101,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
         detected = labels and source == "detector"  # then every observation has a table of its own
         limits = (node.tf.relocated_m or math.inf, node.tf.relocated_rad or math.inf)
         self.tf = TfBuffer(corrected={node.tf.odom_frame: limits}, now=self.wall, ahead_s=node.tf.time_jump_s)
-        self._place, self._clock_watch = PlaceWatch(*limits), ClockWatch(node.tf.time_jump_s)
+        self._place, self._clock_watch = RelocalisationDetector(*limits), ClockJumpDetector(node.tf.time_jump_s)
         parts = self.spec.frames + ("labels",) * labels + ("label_table",) * detected
         both = node.second_camera.present and self.two_cameras
         self._order = FrameOrdering(2, self._frame, self._rejected) if both else None

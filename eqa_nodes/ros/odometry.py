@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from geometry_msgs.msg import PoseStamped
 from std_msgs.msg import Header
 
-from eqa_nodes.core.camera.jumps import ClockWatch
+from eqa_nodes.core.camera.jumps import ClockJumpDetector
 from eqa_nodes.core.driving.odometer import Odometer
 from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import Travelled
@@ -88,7 +88,7 @@ class TopicOdometry:
     def __init__(self, node: EqaNode) -> None:
         self._node = node
         self._odometer = Odometer(node.config.node.tf.relocated_m or math.inf)
-        self._clock_watch = ClockWatch(node.config.node.tf.time_jump_s)
+        self._clock_watch = ClockJumpDetector(node.config.node.tf.time_jump_s)
         self._stray = node.future_watch()
         self._changed = threading.Condition()
         node.subscribe("odom", self._on_odom)

@@ -15,11 +15,11 @@ from eqa_nodes.core.agent.agent import Agent, Ports, Progress
 from eqa_nodes.core.agent.dialogue import NOBODY, Person, Replies
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import ConfigError, StaleData
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.mapping.map_picture import picture_of
-from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import jpeg_of_pixels, small_jpeg
-from eqa_nodes.core.observing import Observing, Remembering
+from eqa_nodes.core.observing import EpisodicMemory, MapAndMemory
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.protocols import Policy
@@ -56,9 +56,9 @@ class Body:
 
     step: Step  # the last observation; there from `begin` on
 
-    def __init__(self, simulator: Simulator, floors: Storeys, memory: Remembering) -> None:
+    def __init__(self, simulator: Simulator, floors: MultiFloorMapper, memory: EpisodicMemory) -> None:
         self._simulator, self.floors, self.memory = simulator, floors, memory
-        self._observing = Observing(floors, memory)
+        self._observing = MapAndMemory(floors, memory)
         memory.stored = self._stored
         self.trace = EpisodeTrace()
 
@@ -186,8 +186,8 @@ class InProcessRunner:
         memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory,
                              texts=self._texts)
         try:
-            body = Body(simulator, Storeys(own.mapper.map, own.mapper.robot),
-                        Remembering(memory, own.memory.labels, self._perceiver))
+            body = Body(simulator, MultiFloorMapper(own.mapper.map, own.mapper.robot),
+                        EpisodicMemory(memory, own.memory.labels, self._perceiver))
             body.begin(sample.episode(own.bridge.robot))
             if own.memory.reads_simulator and body.step.frame.labels is None:
                 raise ConfigError(f"the scene {sample.scene!r} has no labels, and answers are to be made from them: "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.config import PoseSearchConfig
 from eqa_nodes.core.reconstruction.localisation import localised
 from eqa_nodes.core.reconstruction.quality import LocalisationReport, report_of
 from eqa_nodes.core.reconstruction.tracking import CameraTracker
@@ -26,7 +26,7 @@ REPORT = "localisation.json"
 Progress = Callable[[str, int], None]  # the step, and how much of it is done
 
 
-def localise(recording: Unposed, out: Path, config: LocalisationConfig = LocalisationConfig(),
+def localise(recording: Unposed, out: Path, config: PoseSearchConfig = PoseSearchConfig(),
              progress: Progress = lambda step, done: None) -> LocalisationReport:
     """Write the frames whose poses were found as a folder of OpenEQA's format, and the report beside them.
 

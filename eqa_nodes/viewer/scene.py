@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, MapFull
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
-from eqa_nodes.core.reconstruction.rendering import Viewpoint
+from eqa_nodes.core.reconstruction.rendering import RenderView
 from eqa_nodes.core.reconstruction.simplify import simplified
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.surfaces import Mesh
@@ -63,7 +63,7 @@ class Scene:
     path: np.ndarray
     boxes: Sequence[Box]
     frustums: Sequence[Frustum]
-    view: Viewpoint
+    view: RenderView
     seconds: float
     frames: int
 
@@ -118,7 +118,7 @@ def frustums_of(views: Sequence[Keyframe], proofs: dict[int, str], begin_ns: int
     return [_frustum(view, proofs.get(view.id), begin_ns) for view in chosen]
 
 
-def first_view(points: np.ndarray) -> Viewpoint:
+def first_view(points: np.ndarray) -> RenderView:
     """Return where a house is seen whole from: above, at an angle, its longer side across the picture."""
     points = points[::max(len(points) // 5000, 1)].astype(np.float64)
     wide, deep, _ = np.ptp(points, axis=0)
@@ -136,7 +136,7 @@ def first_view(points: np.ndarray) -> Viewpoint:
         needed = offsets @ back + np.maximum(np.abs(offsets @ right) / (half * ASPECT), np.abs(offsets @ up) / half)
         distance_m = max(float(np.percentile(needed, 99.8)) * 1.05, 1.0)
     eye = target + back * distance_m
-    return Viewpoint(tuple(map(float, eye)), tuple(map(float, target)), FOV_DEG)  # type: ignore[arg-type]
+    return RenderView(tuple(map(float, eye)), tuple(map(float, target)), FOV_DEG)  # type: ignore[arg-type]
 
 
 def _middle(values: np.ndarray) -> float:

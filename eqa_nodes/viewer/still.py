@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image, ImageDraw
 
-from eqa_nodes.core.reconstruction.rendering import Viewpoint, rendered
+from eqa_nodes.core.reconstruction.rendering import RenderView, rendered
 from eqa_nodes.viewer.scene import ASPECT, Scene
 
 SIZE = (960, round(960 / ASPECT))
@@ -41,7 +41,7 @@ def still_png(scene: Scene) -> bytes:
     return buffer.getvalue()
 
 
-def _line(draw: ImageDraw.ImageDraw, view: Viewpoint, a: Iterable[float], b: Iterable[float],
+def _line(draw: ImageDraw.ImageDraw, view: RenderView, a: Iterable[float], b: Iterable[float],
           ink: int, width: int) -> None:
     """Draw a line between two map points in a colour of the palette; one that reaches behind the eye is left out."""
     matrix = view.camera_from_map()

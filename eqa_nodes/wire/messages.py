@@ -17,7 +17,7 @@ from eqa_nodes.core.agent.limits import limit_in
 from eqa_nodes.core.camera.depth import metres
 from eqa_nodes.core.camera.rectify import calibration_of
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
-from eqa_nodes.core.types.advice import Advice, Brief, Known
+from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of
 from eqa_nodes.core.types.questions import (
@@ -260,8 +260,8 @@ def advice_of(response: Any) -> Advice:
                   str(response.room))
 
 
-def _targets_of(message: Any) -> tuple[Known, ...]:
-    return tuple(Known(str(what), str(known)) for what, known in zip(message.targets, message.known))
+def _targets_of(message: Any) -> tuple[TargetNote, ...]:
+    return tuple(TargetNote(str(what), str(known)) for what, known in zip(message.targets, message.known))
 
 
 def ranked_region_of(m: Any) -> RankedRegion:

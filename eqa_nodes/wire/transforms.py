@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from eqa_nodes.core.camera.jumps import FutureWatch, angle_between
+from eqa_nodes.core.camera.jumps import FutureStampFilter, angle_between
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
 
@@ -38,7 +38,7 @@ class TfBuffer:
     def __init__(self, keep_ns: int = KEEP_NS, corrected: Mapping[str, tuple[float, float]] | None = None,
                  now: Callable[[], int] | None = None, ahead_s: float = 0.0) -> None:
         self._keep_ns, self._corrected = keep_ns, dict(corrected or {})
-        self._now, self._watches = now, defaultdict[str, FutureWatch](lambda: FutureWatch(ahead_s))
+        self._now, self._watches = now, defaultdict[str, FutureStampFilter](lambda: FutureStampFilter(ahead_s))
         self._behind: dict[str, list[tuple[int, Transform]]] = {}
         self._parents: dict[str, str] = {}
         self._disputed: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.forms import TEXT, an_object
+from eqa_nodes.core.json_schema import TEXT, an_object
 from eqa_nodes.core.model import Backend, Choice, Message, Usage, ask_json, generate_many, images_in
 from eqa_nodes.models import open_model
 from eqa_nodes.models.cassette import Cassette

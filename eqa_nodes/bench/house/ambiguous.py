@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.language.ambiguity import Known, ambiguity, known_of
+from eqa_nodes.core.language.ambiguity import KnownPlaces, ambiguity, known_of
 from sim_bridge.house.world import PREFIX, world_of
 
 
@@ -19,7 +19,7 @@ def house_marks(samples: Iterable[Sample]) -> list[bool]:
 
 
 @lru_cache(maxsize=4)
-def _known(scene: str) -> Known:
+def _known(scene: str) -> KnownPlaces:
     house = world_of(scene).side_by_side()
     rooms = {room.id: room.name for room in house.rooms}
     return known_of(rooms.values(), ((thing.kind, rooms.get(thing.room, "")) for thing in house.objects))

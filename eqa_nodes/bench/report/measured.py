@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.quantities import said_length
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.pillow import writing_font
-from eqa_nodes.core.types.measures import Measure, measures_of
+from eqa_nodes.core.types.measures import MeasuredLine, measures_of
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.wire.image_files import decode_image
@@ -50,7 +50,7 @@ class _Part:
         self.ends, self.whole = ends, whole
 
 
-def _part(view: Keyframe, measure: Measure) -> _Part | None:
+def _part(view: Keyframe, measure: MeasuredLine) -> _Part | None:
     a, b = np.array(measure.start), np.array(measure.end)
     along = [pixel_of(view, *(a + (b - a) * k / _PIECES)) for k in range(_PIECES + 1)]
     shown = [k for k, pixel in enumerate(along) if pixel is not None]
@@ -61,7 +61,7 @@ def _part(view: Keyframe, measure: Measure) -> _Part | None:
     return _Part((first[:2], last[:2]), (shown[0] == 0, shown[-1] == _PIECES))
 
 
-def _draw(image: Image.Image, measure: Measure, part: _Part) -> None:
+def _draw(image: Image.Image, measure: MeasuredLine, part: _Part) -> None:
     """Draw a line with bars across its ends, and its length beside its middle."""
     draw, width = ImageDraw.Draw(image), max(2, round(min(image.size) / 160))
     (u0, v0), (u1, v1) = part.ends
@@ -97,7 +97,7 @@ def measures_svg(evidence: Sequence[Evidence]) -> str:
     return "".join(_line_svg(measure) for measure in found)
 
 
-def _line_svg(measure: Measure) -> str:
+def _line_svg(measure: MeasuredLine) -> str:
     (x0, y0, _), (x1, y1, _) = measure
     return (f'<g class="measure"><title>measured for the answer</title><line x1="{x0:.2f}" y1="{-y0:.2f}" '
             f'x2="{x1:.2f}" y2="{-y1:.2f}"/><text x="{(x0 + x1) / 2:.2f}" y="{-(y0 + y1) / 2 - 0.15:.2f}">'

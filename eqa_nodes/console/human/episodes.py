@@ -9,7 +9,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.human.desk import ImageFile, PersonRequest
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Evidence, Receipt
@@ -102,7 +102,7 @@ class DriveEpisode:
     def __init__(self, simulator: Simulator, sample: Sample, robot: RobotModel, max_steps: int) -> None:
         """max_steps: 0 = no limit."""
         self._simulator, self._sample, self._max_steps = simulator, sample, max_steps
-        self._mapper = Storeys(robot=robot)
+        self._mapper = MultiFloorMapper(robot=robot)
         self._poses: list[tuple[int, Pose2]] = []
         self._unmapped = 0
         self._kept: list[Keyframe] = []

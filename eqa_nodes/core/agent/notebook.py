@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from eqa_nodes.core.language.targets import targets
-from eqa_nodes.core.types.advice import Advice, Known
+from eqa_nodes.core.types.advice import Advice, TargetNote
 from eqa_nodes.core.types.calls import option_at
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Decision, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
@@ -22,7 +22,7 @@ _PICTURES = re.compile(r"\b(?:pictures?|images?)\s+#?\d+(?:\s*(?:,|and|to|-)\s*#
 class Notebook:
     """Notes of one question. visited: kinds of the rooms in which the model saw the robot stand."""
 
-    def __init__(self, targets: tuple[Known, ...] = ()) -> None:
+    def __init__(self, targets: tuple[TargetNote, ...] = ()) -> None:
         self.visited: list[str] = []
         self.targets = targets
         self._notes: list[str] = []
@@ -69,9 +69,9 @@ def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
     return next((number for place in places if (number := option_at(advice, place))), 0)
 
 
-def targets_of(question: Question) -> tuple[Known, ...]:
+def targets_of(question: Question) -> tuple[TargetNote, ...]:
     """Return the things that a question over several places or things is about, as its words tell; () for one."""
-    return tuple(Known(f"{target.what} ({target.where})" if target.what and target.where else
+    return tuple(TargetNote(f"{target.what} ({target.where})" if target.what and target.where else
                        target.what or target.where) for target in targets(question.text))
 
 

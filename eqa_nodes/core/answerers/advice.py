@@ -15,10 +15,10 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.common import evidence_from, match_choice
 from eqa_nodes.core.answerers.points import PointScale, number_in, point_in
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
-from eqa_nodes.core.forms import NUMBER, TEXT, WHOLE, an_object, list_of
+from eqa_nodes.core.json_schema import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, point_at
-from eqa_nodes.core.types.advice import Advice, Brief, Known
+from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import Intrinsics, Keyframe
@@ -205,14 +205,14 @@ def _chance(entry: Mapping[str, object]) -> float:
     return _share(entry.get("chance", entry.get("weight")), 0.0)
 
 
-def _targets(value: object) -> tuple[Known, ...]:
+def _targets(value: object) -> tuple[TargetNote, ...]:
     """Return the things that the question is about, each with what is known of it."""
     said: dict[str, str] = {}
     for entry in _entries(value):
         what, known = (_words(entry.get(key)) for key in ("what", "known")) if isinstance(entry, dict) else ("", "")
         if what:
             said[what] = said.get(what) or ("" if _NOT_KNOWN.fullmatch(known) else known)
-    return tuple(islice((Known(what, known) for what, known in said.items()), _MOST_TARGETS))
+    return tuple(islice((TargetNote(what, known) for what, known in said.items()), _MOST_TARGETS))
 
 
 def _room(value: object) -> str:

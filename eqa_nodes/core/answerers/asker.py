@@ -11,7 +11,7 @@ from typing import TypeVar
 from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModels, role_of
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_abstention, read_answer, read_prose
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_abstention, read_answer, read_prose
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.model import Backend, Choice, Message, Schema, ask_json
 from eqa_nodes.core.types.measures import with_point
@@ -33,7 +33,7 @@ class MeteredModel:
         self.models, self._max_tokens = RoleModels.of(backend), max_tokens
         self._budgeted = {name: BudgetedBackend(self.models.role(name).backend) for name in ROLES}
         self._before = self.models.spent()
-        self._guessed: dict[tuple[object, ...], Reply] = {}  # the last one
+        self._guessed: dict[tuple[object, ...], ReadReply] = {}  # the last one
         self._own = self.models.privileged  # of a model that is none but in name
         self._privileged = self._own
 
@@ -54,7 +54,7 @@ class MeteredModel:
             schema: Schema | None = None, prose: Callable[[str], T] | None = None) -> T:
         """Ask by a prompt of eqa_nodes/prompts and return what `read` makes of the reply. views: what parts tell of.
 
-        schema: of the reply (core.forms), for servers that hold a model to one. prose: reads what is not in that form
+        schema: of the reply (json_schema.py), for servers that hold a model to one. prose: reads what is not in that form
         (read_prose), after it was asked for twice.
         """
         messages = self._messages(prompt, question, parts, views)
@@ -74,7 +74,7 @@ class MeteredModel:
         return Message("system", (text,)), Message("user", (_as_data(question), *parts))
 
     def settle(self, question: Question, views: Sequence[Keyframe],
-               look: Callable[[], tuple[Reply, Sequence[Keyframe]]]) -> Answer:
+               look: Callable[[], tuple[ReadReply, Sequence[Keyframe]]]) -> Answer:
         """Return the answer from the views; without views, or to force a guess after an abstention, a blind guess.
 
         look: returns a reply and the views that the numbers in it mean, from 1. Where a guess is forced, a model also
@@ -99,7 +99,7 @@ class MeteredModel:
                       replace(self.models.spent().model_since(before), privileged=self._own or labelled(views)),
                       message="; ".join(filter(None, (message, reply.note))))
 
-    def _guess(self, question: Question) -> Reply:
+    def _guess(self, question: Question) -> ReadReply:
         """Return a guess without views. The next guess at the same question is the same one: it is not paid twice."""
         key = question.text, question.choices, question.seed
         if (guessed := self._guessed.pop(key, None)) is None:
@@ -107,7 +107,7 @@ class MeteredModel:
                 read_answer, question=question, views=0), prose=partial(read_prose, question=question, views=0))
         return guessed
 
-    def _checked(self, question: Question, reply: Reply) -> tuple[Reply, str]:
+    def _checked(self, question: Question, reply: ReadReply) -> tuple[ReadReply, str]:
         """Return an answer as an abstention where a model says that it is none, and the message that says so.
 
         One of given options is an answer: no model is asked. Where the limits allow no call, the answer stands.
@@ -122,7 +122,7 @@ class MeteredModel:
         return (reply, "") if answers else (NOTHING_SEEN, f"{reply.answer!r} is no answer")
 
 
-def _pointed(evidence: tuple[Evidence, ...], reply: Reply, shown: Sequence[Keyframe]) -> tuple[Evidence, ...]:
+def _pointed(evidence: tuple[Evidence, ...], reply: ReadReply, shown: Sequence[Keyframe]) -> tuple[Evidence, ...]:
     """Return evidence whose notes also hold the places in the pictures at which the model pointed."""
     points = {shown[i - 1].id: point for i, point in zip(reply.images, reply.points, strict=False) if point}
     return tuple(e._replace(note=with_point(e.note, points[e.keyframe_id])) if e.keyframe_id in points else e

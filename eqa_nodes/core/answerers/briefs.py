@@ -9,7 +9,7 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.vlm_views import numbered_picture
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import visible_pixel
-from eqa_nodes.core.types.advice import Brief, Known
+from eqa_nodes.core.types.advice import Brief, TargetNote
 from eqa_nodes.core.types.calls import Mark
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from eqa_nodes.core.types.geometry import wrap
@@ -114,7 +114,7 @@ def _hidden(number: int, option: Option, brief: Brief) -> str:
     return f"{_option(number, option)} {_direction(option, brief)}"
 
 
-def _targets_known(targets: Sequence[Known]) -> str:
+def _targets_known(targets: Sequence[TargetNote]) -> str:
     """Return what is known of the several things that the question is about."""
     known = "; ".join(f"{target.what}: {target.known or NOT_KNOWN}" for target in targets)
     return f"The question is about {known}." if known else ""

@@ -15,7 +15,7 @@ from eqa_nodes.core.answerers.object_graph import Crop, GraphObject
 _KEPT = 20_000  # vectors, 512 to 1,152 numbers each: questions about one place share its crops
 
 
-class PictureEmbedder(Protocol):
+class CropEmbedder(Protocol):
     """Vectors of pictures and texts in one space, of length 1 (perception/embedder.py)."""
 
     def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
@@ -28,7 +28,7 @@ class PictureEmbedder(Protocol):
 class CropRanker:
     """Keeps the vectors of crops. Raises BadFrame for a view without a usable image."""
 
-    def __init__(self, embedder: PictureEmbedder) -> None:
+    def __init__(self, embedder: CropEmbedder) -> None:
         self._embedder = embedder
         self._vectors: dict[bytes, np.ndarray] = {}
 

@@ -15,7 +15,7 @@ from eqa_nodes.core.answerers.object_graph import MAX_OBJECTS, GraphObject, desc
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer, read_prose
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_answer, read_prose
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
@@ -77,7 +77,7 @@ class SceneGraphAnswerer(JudgesNoView):
         views = [item.keyframe for item in items]
         return self._asker.settle(question, views, lambda: self._look(question, views))
 
-    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[ReadReply, Sequence[Keyframe]]:
         c = self._config
         every = objects_in(views, self._embedder)
         objects = (likest(question.text, every, self._embedder, c.objects) if self._ranker is None

@@ -14,7 +14,7 @@ from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
-from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, Reply, read_answer, read_prose
+from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import heading, picture
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
@@ -80,7 +80,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         views = [item.keyframe for item in items]
         return self._asker.settle(question, views, lambda: self._look(question, views))
 
-    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[Reply, Sequence[Keyframe]]:
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[ReadReply, Sequence[Keyframe]]:
         c = self._config
         every = snapshots(objects_in(views, self._embedder, c.within_m), c.within_m)
         kept = self._filtered(question, every, views)[:c.max_images]

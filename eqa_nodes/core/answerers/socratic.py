@@ -12,7 +12,7 @@ from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
-from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_prose
+from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
@@ -55,7 +55,7 @@ class CaptionAnswerer(JudgesNoView):
         views = sorted((item.keyframe for item in items), key=lambda view: (view.stamp_ns, view.id))
         return self._asker.settle(question, views, lambda: (self._look(question, views), views))
 
-    def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> ReadReply:
         hint = self._hint(question)
         asks = (partial(self._captioner.caption, self.prompt,
                         picture(view, {}, self._captioner.side_px), hint) for view in views)

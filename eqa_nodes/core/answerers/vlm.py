@@ -13,7 +13,7 @@ from eqa_nodes.core.answerers.briefs import shown
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.points import PointScale
-from eqa_nodes.core.answerers.vlm_replies import Reply, read_answer, read_assessments, read_prose, read_regions
+from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_assessments, read_prose, read_regions
 from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
 from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
@@ -124,7 +124,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
         shown = picture(view, letters, self._asker.side(prompt, self._config.max_side_px))
         return self._asker.choose(prompt, question, (heading(1, view, letters), shown), options, (view,))
 
-    def _look(self, question: Question, views: Sequence[Keyframe]) -> Reply:
+    def _look(self, question: Question, views: Sequence[Keyframe]) -> ReadReply:
         shown: list[Lettered] = [(view, {}) for view in views]
         pictures = self._pictures("answer", shown)
         read = partial(read_answer, question=question, views=len(views), pictures=pictures,

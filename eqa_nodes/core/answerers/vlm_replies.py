@@ -36,7 +36,7 @@ _ANSWER_STATED = re.compile(
 MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few words
 
 
-class Reply(NamedTuple):
+class ReadReply(NamedTuple):
     """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how.
 
     points: for each of them, where in it, as shares of width and height, None where it is not said; () for none.
@@ -52,11 +52,11 @@ class Reply(NamedTuple):
     note: str = ""
 
 
-NOTHING_SEEN = Reply("", 0.0, (), True)
+NOTHING_SEEN = ReadReply("", 0.0, (), True)
 
 
 def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images",
-                pictures: Sequence[bytes] = (), scale: PointScale | None = None) -> Reply:
+                pictures: Sequence[bytes] = (), scale: PointScale | None = None) -> ReadReply:
     """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it.
 
     pictures, scale: the images as they were sent and in which scale the model points, where the prompt asks for points.
@@ -66,11 +66,11 @@ def read_answer(reply: Mapping[str, object], question: Question, views: int, pro
         return NOTHING_SEEN._replace(why=why.strip()[:MAX_TEXT] if isinstance(why, str) else "")
     images = _numbers(reply, views, proof) if views else ()
     why = _words(reply, "why", "of the reply") if "why" in reply else ""
-    return Reply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why,
+    return ReadReply(_text(reply, question), fraction(reply.get("confidence"), '"confidence"'), images, False, why,
                  _points(reply.get("points"), images, pictures, scale or PointScale()))
 
 
-def read_prose(text: str, question: Question, views: int) -> Reply:
+def read_prose(text: str, question: Question, views: int) -> ReadReply:
     """Return the answer of a reply that is no JSON object: what it calls its answer, or all of a few words.
 
     Where it declines, that is an abstention, or of a guess without views a ValueError, as for anything else.
@@ -79,7 +79,7 @@ def read_prose(text: str, question: Question, views: int) -> Reply:
     if len(said) > MAX_TEXT:
         raise ValueError(f"{len(said)} characters are no short answer")
     if question.choices and "{" not in said and len(said) <= _LONGEST_CHOICE:
-        return Reply(_text({"answer": said}, question), _UNSTATED, (), False, note=IN_PROSE)
+        return ReadReply(_text({"answer": said}, question), _UNSTATED, (), False, note=IN_PROSE)
     found = None if "{" in said else _ANSWER_QUOTED.search(said) or _ANSWER_STATED.search(said)
     if found is None and (len(said.split()) > _FEW_WORDS or not _WORDS_ALONE.fullmatch(said)):
         raise ValueError(f"no short answer in the reply {text[:80]!r}")
@@ -88,7 +88,7 @@ def read_prose(text: str, question: Question, views: int) -> Reply:
         if not views:
             raise ValueError(f"no answer in the reply {text[:80]!r}")
         return NOTHING_SEEN._replace(why=answer, note=IN_PROSE)
-    return Reply(_text({"answer": answer}, question), _UNSTATED, (), False, note=IN_PROSE)
+    return ReadReply(_text({"answer": answer}, question), _UNSTATED, (), False, note=IN_PROSE)
 
 
 def read_abstention(reply: Mapping[str, object]) -> bool:

@@ -17,7 +17,7 @@ _PAUSE_S, _PAUSE_PERIODS = 10.0, 5.0  # longer than both is no loss of messages:
 _BACK_S = 1.0  # less than this is a message that came late
 
 
-class ClockWatch:
+class ClockJumpDetector:
     """Distinguishes a clock that was set back from a late message: several stamps in a row continue from the past."""
 
     def __init__(self, threshold_s: float) -> None:
@@ -44,7 +44,7 @@ class ClockWatch:
         return True
 
 
-class FutureWatch:
+class FutureStampFilter:
     """Tells a message that is stamped in the future from a sender whose clock is ahead: that sends several in a row.
 
     One such message that were believed would make all that is older look late until its time has come.
@@ -129,7 +129,7 @@ class SteadyClock:
 
 def _time_lines(stamps_ns: Iterable[int]) -> list[list[int]]:
     """Begin a new list of stamps wherever the clock was set back."""
-    watch, lines, newest_ns = ClockWatch(_BACK_S), [list[int]()], 0
+    watch, lines, newest_ns = ClockJumpDetector(_BACK_S), [list[int]()], 0
     for stamp in stamps_ns:
         lines[-1].append(stamp)
         if watch.set_back(stamp, newest_ns):
@@ -146,7 +146,7 @@ class Relocation(NamedTuple):
     radians: float
 
 
-class PlaceWatch:
+class RelocalisationDetector:
     """Detects that the robot was carried away or relocalised: map_from_odom jumps.
 
     Localisation corrects odometry by little at a time; more than the limits between two looks is no driving.

@@ -35,9 +35,9 @@ class ActOutcome(NamedTuple):
     collided: bool
 
 
-def steps_of(robot: RobotModel) -> motion.Steps:
+def steps_of(robot: RobotModel) -> motion.ActionSizes:
     """Return the sizes of the actions in the units of the search."""
-    return motion.Steps(robot.move_m, math.radians(robot.turn_deg), round(360.0 / robot.turn_deg))
+    return motion.ActionSizes(robot.move_m, math.radians(robot.turn_deg), round(360.0 / robot.turn_deg))
 
 
 class AtomicNavigator:

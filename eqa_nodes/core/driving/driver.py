@@ -41,7 +41,7 @@ class Interrupt:
         self.reason = self.reason or reason
 
 
-class Driver:
+class GoalDriver:
     """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
 
     def __init__(self, commander: Commander, robot: RobotState, gates: Gates, config: DrivingConfig,
@@ -88,7 +88,7 @@ class Driver:
 class _GoalDrive:
     """One drive: its limits, and what was tried."""
 
-    def __init__(self, driver: Driver, deadline_s: float, interrupt: Interrupt, allowance: Allowance,
+    def __init__(self, driver: GoalDriver, deadline_s: float, interrupt: Interrupt, allowance: Allowance,
                  least_m: float) -> None:
         """least_m: the shortest path that this may take."""
         self._commander, self._robot, self._gates = driver.commander, driver.robot, driver.gates

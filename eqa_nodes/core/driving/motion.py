@@ -19,7 +19,7 @@ HORIZON_M = 3.0  # plan in detail so far ahead; beyond, the cost-to-go stands in
 _MARGIN_M = 1.5  # detours that leave the horizon by more are not looked at
 
 
-class Steps(NamedTuple):
+class ActionSizes(NamedTuple):
     """Size of the atomic actions: metres and radians; headings: number of turns in a full circle."""
 
     move_m: float
@@ -38,7 +38,7 @@ class CostField(NamedTuple):
 
 
 @njit()
-def search(field: CostField, steps: Steps, x: float, y: float, yaw: float, goal_x: float, goal_y: float,
+def search(field: CostField, steps: ActionSizes, x: float, y: float, yaw: float, goal_x: float, goal_y: float,
            tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return actions (n,) int8 and the positions after each (n, 2), metres, map frame.
 

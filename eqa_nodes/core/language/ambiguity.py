@@ -24,7 +24,7 @@ _PLACED = re.compile(r"\b(?:in|inside|of|from|near|on|under|behind|beside|by|nex
 _MANY = re.compile(r"^\W*(?:where|how many)\b", re.IGNORECASE)  # the answer tells of all of them
 
 
-class Known(NamedTuple):
+class KnownPlaces(NamedTuple):
     """What memory knows: names of rooms, and objects by kind with the room that each is in."""
 
     rooms: tuple[str, ...] = ()
@@ -46,12 +46,12 @@ class Ambiguity(NamedTuple):
     meanings: tuple[Meaning, ...]
 
 
-def ambiguity(question: str, known: Known) -> Ambiguity | None:
+def ambiguity(question: str, known: KnownPlaces) -> Ambiguity | None:
     """Return what is not clear of a question, None where it is clear, or where nothing is known to choose from."""
     return _of_name(question, known) or _of_room(question, known) or _of_thing(question, known)
 
 
-def _of_name(question: str, known: Known) -> Ambiguity | None:
+def _of_name(question: str, known: KnownPlaces) -> Ambiguity | None:
     """Return the meanings of a name that is neither a word nor known: "Where is Pia?", "Pia's bedroom"."""
     for found in _NAME.finditer(question):
         name, what = found["name"], found["what"] or ""
@@ -69,7 +69,7 @@ def _of_name(question: str, known: Known) -> Ambiguity | None:
     return None
 
 
-def _of_owned(question: str, phrase: str, name: str, what: str, known: Known) -> Ambiguity | None:
+def _of_owned(question: str, phrase: str, name: str, what: str, known: KnownPlaces) -> Ambiguity | None:
     """Return the meanings of "Pia's bedroom" or "Pia's desk"; None where there are not several to choose from."""
     head = what.split(" ")[-1]
     owned = _rooms(known) if head == "room" else [room for room in _rooms(known) if _is_kind(room, what)] or [
@@ -79,7 +79,7 @@ def _of_owned(question: str, phrase: str, name: str, what: str, known: Known) ->
     return _several(question, phrase, f"Which {what} is {name}'s?", owned) if what else None
 
 
-def _of_room(question: str, known: Known) -> Ambiguity | None:
+def _of_room(question: str, known: KnownPlaces) -> Ambiguity | None:
     """Return the meanings of "the bedroom" where several rooms are bedrooms, and none is just called so."""
     for head in dict.fromkeys(canonical(room).split()[-1] for room in _rooms(known)):
         named = [room for room in _rooms(known) if canonical(room).split()[-1] == head]
@@ -92,7 +92,7 @@ def _of_room(question: str, known: Known) -> Ambiguity | None:
     return None
 
 
-def _of_thing(question: str, known: Known) -> Ambiguity | None:
+def _of_thing(question: str, known: KnownPlaces) -> Ambiguity | None:
     """Return the meanings of "the lamp" where lamps are known in several rooms and the question names no place."""
     if _MANY.match(question) or _PLACED.search(question):
         return None
@@ -113,7 +113,7 @@ def _several(question: str, phrase: str, text: str, names: Sequence[str]) -> Amb
     return Ambiguity(phrase, text, tuple(meanings))
 
 
-def _is_name(word: str, question: str, known: Known) -> bool:
+def _is_name(word: str, question: str, known: KnownPlaces) -> bool:
     """Say whether a capitalised word is a name that nothing known has: no word, no title of a question in capitals."""
     lower = word.lower()
     plain = any(other[:1].islower() for other in question.split()[1:])
@@ -129,12 +129,12 @@ def _is_kind(room: str, kind: str) -> bool:
     return f" {canonical(room)}".endswith(f" {canonical(kind)}")
 
 
-def _rooms(known: Known) -> list[str]:
+def _rooms(known: KnownPlaces) -> list[str]:
     """Return the rooms, each once, without those that lead to others."""
     return sorted({room for room in known.rooms if room and canonical(room) not in ("hallway", "entryway")})
 
 
-def _things(kind: str, known: Known) -> Iterator[tuple[str, str]]:
+def _things(kind: str, known: KnownPlaces) -> Iterator[tuple[str, str]]:
     """Yield the objects of a kind, and of its special cases, one for each room and name: a floor lamp is a lamp."""
     seen: set[tuple[str, str]] = set()
     for name, room in sorted(known.things):
@@ -144,6 +144,6 @@ def _things(kind: str, known: Known) -> Iterator[tuple[str, str]]:
             yield said, room
 
 
-def known_of(rooms: Iterable[str], things: Iterable[tuple[str, str]]) -> Known:
+def known_of(rooms: Iterable[str], things: Iterable[tuple[str, str]]) -> KnownPlaces:
     """Return what is known, each once and in order."""
-    return Known(tuple(sorted({*rooms} - {""})), tuple(sorted({*things})))
+    return KnownPlaces(tuple(sorted({*rooms} - {""})), tuple(sorted({*things})))

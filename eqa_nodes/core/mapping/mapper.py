@@ -10,7 +10,7 @@ from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.mapping import voxels
 from eqa_nodes.core.mapping.config import HEAD_ROOM_M, MapperConfig, blind_m, check_body
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.mapping.stairs import Sheet, body_of, laid_over, sheet_of
+from eqa_nodes.core.mapping.stairs import StairLayer, body_of, laid_over, sheet_of
 from eqa_nodes.core.types.floor import Frontier, GridMap, Staircase
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
@@ -48,7 +48,7 @@ class Mapper:
         self._layout: voxels.VoxelLayout | None = None
         c = self.config
         self._aloft: tuple[float, float, float] | None = None  # where the base is, when it stands on stairs
-        self._sheet: Sheet | None = None  # of the present map, computed when it is asked for
+        self._sheet: StairLayer | None = None  # of the present map, computed when it is asked for
         up_m = max(c.ceiling_m, _STAIRS_M + self.robot.height_m + HEAD_ROOM_M) if self.robot.stairs else c.ceiling_m
         layers = self._below + math.ceil((up_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
         self._voxels = np.zeros((0, 0, layers), np.int8)
@@ -135,7 +135,7 @@ class Mapper:
             found.append(Staircase(foot, end) if climb.rise_m > 0 else Staircase(end, foot))
         return found
 
-    def _stairs(self) -> Sheet:
+    def _stairs(self) -> StairLayer:
         if self._sheet is None:
             layout, voxel, aloft = self._require_layout(), self.config.voxel_m, None
             if self._aloft is not None:

@@ -37,7 +37,7 @@ class Climb(NamedTuple):
     rise_m: float
 
 
-class Sheet(NamedTuple):
+class StairLayer(NamedTuple):
     """A floor with its stairs. level: (rows, columns) int16, voxels above the floor, NONE = neither; stairs: bool.
 
     seen: bool, where a surface was seen, and is not inferred from what is around; holes: bool, where the plan says free
@@ -51,7 +51,7 @@ class Sheet(NamedTuple):
     climbs: tuple[Climb, ...]
 
 
-class Body(NamedTuple):
+class VoxelBody(NamedTuple):
     """The robot in voxels: the highest step, its height, and its radius in cells."""
 
     step: int
@@ -59,8 +59,8 @@ class Body(NamedTuple):
     radius: float
 
 
-def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, body: Body,
-             aloft: tuple[int, int, int] | None) -> Sheet:
+def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, body: VoxelBody,
+             aloft: tuple[int, int, int] | None) -> StairLayer:
     """Return the floor and the stairs that are joined to it.
 
     voxels: (rows, columns, layers) int8, above 0 = solid; cells: (rows, columns) int8, the floor's plan; floor: its
@@ -85,7 +85,7 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
             elif sign < 0 or not _may_go_on(np.where(here & seen, level, 0), unknown, body.step, voxel_m):
                 continue
             climbs.append(_climb(level, here, seen, sign, voxel_m))
-    return Sheet(level, seen, stairs, holes & ~stairs, tuple(climbs))
+    return StairLayer(level, seen, stairs, holes & ~stairs, tuple(climbs))
 
 
 def _is_stairs(measured: np.ndarray, cells: int, up: bool, step: int, voxel_m: float) -> bool:
@@ -147,7 +147,7 @@ def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, vox
     return Climb(foot, (int(rows[middle]), int(columns[middle])), sign * int(risen.max()) * voxel_m)
 
 
-def laid_over(sheet: Sheet, voxels: np.ndarray, cells: np.ndarray, floor: int, body: Body) -> np.ndarray:
+def laid_over(sheet: StairLayer, voxels: np.ndarray, cells: np.ndarray, floor: int, body: VoxelBody) -> np.ndarray:
     """Return the plan with its stairs free, and beside them occupied what stands in the way up there."""
     laid = cells.copy()
     laid[sheet.stairs], laid[sheet.holes] = 0, -1
@@ -155,6 +155,6 @@ def laid_over(sheet: Sheet, voxels: np.ndarray, cells: np.ndarray, floor: int, b
     return laid
 
 
-def body_of(climb_m: float, height_m: float, radius_m: float, voxel_m: float) -> Body:
+def body_of(climb_m: float, height_m: float, radius_m: float, voxel_m: float) -> VoxelBody:
     """Return a robot in voxels."""
-    return Body(math.ceil(climb_m / voxel_m - 1e-9), math.ceil(height_m / voxel_m - 1e-9), radius_m / voxel_m)
+    return VoxelBody(math.ceil(climb_m / voxel_m - 1e-9), math.ceil(height_m / voxel_m - 1e-9), radius_m / voxel_m)

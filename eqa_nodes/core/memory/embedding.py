@@ -13,7 +13,7 @@ import numpy as np
 
 from eqa_nodes.core.components import EMBEDDERS
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.garbage import exempt_loaded
+from eqa_nodes.core.gc_freeze import exempt_loaded
 from eqa_nodes.core.traits import Traits
 
 DEFAULT = "wordllama"

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from eqa_nodes.core.garbage import exempt_loaded
+from eqa_nodes.core.gc_freeze import exempt_loaded
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import signature
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from eqa_nodes.core.errors import BadFrame, EqaError, StorageError
 from eqa_nodes.core.memory.store import MemoryStore
-from eqa_nodes.core.relocalisation.place import Place, places_of
+from eqa_nodes.core.relocalisation.place import KnownStorey, places_of
 from eqa_nodes.core.relocalisation.registration import Registration, register
 from eqa_nodes.core.types.views import Keyframe
 
@@ -23,7 +23,7 @@ def register_maps(store: MemoryStore, name: str, known: str) -> Registration:
     return register(_places(store.views_of_map(name), name), _places(store.views_of_map(known), known))
 
 
-def _places(views: list[Keyframe], name: str) -> list[Place]:
+def _places(views: list[Keyframe], name: str) -> list[KnownStorey]:
     try:
         return places_of(views)
     except BadFrame as error:
@@ -51,7 +51,7 @@ class Relocaliser:
         """tell: gets one line when a map is found, and when a comparison could not be made."""
         self._store, self._tell = store, tell
         self._running: Attempt | None = None
-        self._places: dict[str, tuple[list[int], list[Place]]] = {}
+        self._places: dict[str, tuple[list[int], list[KnownStorey]]] = {}
         self.begin()
 
     def begin(self) -> None:

@@ -41,7 +41,7 @@ class TrackingConfig:
 
 
 @dataclass
-class Track:
+class TrackedInstance:
     """One instance. votes: sum of scores by name; low, high: corners of its box, map frame, metres; vector: the sum."""
 
     id: int
@@ -61,7 +61,7 @@ class Tracker:
 
     def __init__(self, config: TrackingConfig | None = None) -> None:
         self.config = config or TrackingConfig()
-        self.tracks: list[Track] = []
+        self.tracks: list[TrackedInstance] = []
         self._next = 1
 
     def reset(self, first: int = 0) -> None:
@@ -69,12 +69,12 @@ class Tracker:
         self.tracks.clear()
         self._next = first or self._next
 
-    def update(self, found: Sequence[tuple[Detection, Sighting]]) -> list[Track]:
+    def update(self, found: Sequence[tuple[Detection, Sighting]]) -> list[TrackedInstance]:
         """Return the instance of each detection of one frame, new ones included; two detections are two instances."""
         pairs = self._pairs(found)
         return [self._merged(pairs[i], d, s) if i in pairs else self._begun(d, s) for i, (d, s) in enumerate(found)]
 
-    def _pairs(self, found: Sequence[tuple[Detection, Sighting]]) -> dict[int, Track]:
+    def _pairs(self, found: Sequence[tuple[Detection, Sighting]]) -> dict[int, TrackedInstance]:
         if not self.tracks:
             return {}
         low, high = (np.array([getattr(t, end) for t in self.tracks]) for end in ("low", "high"))
@@ -85,7 +85,7 @@ class Tracker:
                 alike = self._alike(self.tracks[j], detection)
                 if alike is not None:
                     scored.append((-(float(share[j]) + alike), i, j))
-        pairs: dict[int, Track] = {}
+        pairs: dict[int, TrackedInstance] = {}
         matched: set[int] = set()
         for _, i, j in sorted(scored):
             if i not in pairs and j not in matched:
@@ -93,7 +93,7 @@ class Tracker:
                 matched.add(j)
         return pairs
 
-    def _alike(self, track: Track, d: Detection) -> float | None:
+    def _alike(self, track: TrackedInstance, d: Detection) -> float | None:
         """Return how much a detection resembles a track, None where it is another object."""
         same = canonical(track.kind) == canonical(d.name)
         if d.vector is None or track.vector is None:
@@ -102,17 +102,17 @@ class Tracker:
         cosine = float((track.vector * d.vector).sum()) / length if length else 0.0
         return cosine if same or cosine >= self.config.alike else None
 
-    def _begun(self, d: Detection, s: Sighting) -> Track:
+    def _begun(self, d: Detection, s: Sighting) -> TrackedInstance:
         if self._next >= _IDS:
             raise ModelError(f"more than {_IDS - 1} objects were detected: begin a new episode")
         low, high = box_of(s)
-        track = Track(self._next, {d.name: d.score}, low, high, d.vector)
+        track = TrackedInstance(self._next, {d.name: d.score}, low, high, d.vector)
         self._next += 1
         self.tracks.append(track)
         return track
 
     @staticmethod
-    def _merged(track: Track, d: Detection, s: Sighting) -> Track:
+    def _merged(track: TrackedInstance, d: Detection, s: Sighting) -> TrackedInstance:
         low, high = box_of(s)
         track.low, track.high = least(track.low, low), most(track.high, high)
         track.votes[d.name] = track.votes.get(d.name, 0.0) + d.score

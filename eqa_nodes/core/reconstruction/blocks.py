@@ -21,7 +21,7 @@ _BITS = 21
 _AHEAD = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.int32)
 
 
-class Shot(NamedTuple):
+class RgbdShot(NamedTuple):
     """One pair of images as Open3D takes it: depth and colour, and what follows them in its calls."""
 
     depth: Any
@@ -73,13 +73,13 @@ class Blocks:
         return np.sort(keys_of(table.key_tensor().numpy()[table.active_buf_indices().numpy()]))
 
     def shot(self, depth_m: np.ndarray, colour: np.ndarray, matrix: np.ndarray, camera_from_map: np.ndarray,
-             range_m: float, truncation: float) -> Shot:
+             range_m: float, truncation: float) -> RgbdShot:
         """Return images for `near` and `integrate`. colour: float32, 0 to 1; truncation: in voxels."""
         core, image = self._o3d.core, self._o3d.t.geometry.Image
-        return Shot(image(core.Tensor.from_numpy(depth_m)), image(core.Tensor.from_numpy(colour)),
+        return RgbdShot(image(core.Tensor.from_numpy(depth_m)), image(core.Tensor.from_numpy(colour)),
                     (core.Tensor(matrix), core.Tensor(camera_from_map), 1.0, range_m, truncation))
 
-    def near(self, shot: Shot) -> np.ndarray:
+    def near(self, shot: RgbdShot) -> np.ndarray:
         """Return the keys of the blocks near the surfaces that a shot shows, sorted."""
         return np.sort(keys_of(self._grid.compute_unique_block_coordinates(shot.depth, *shot.camera).numpy()))
 
@@ -116,7 +116,7 @@ class Blocks:
         """Remove blocks."""
         self._grid.hashmap().erase(self._tensor(keys))
 
-    def integrate(self, keys: np.ndarray, shot: Shot) -> None:
+    def integrate(self, keys: np.ndarray, shot: RgbdShot) -> None:
         """Update blocks by a shot; those that are not here begin empty."""
         self._grid.integrate(self._tensor(keys), shot.depth, shot.colour, *shot.camera)
 

@@ -14,7 +14,7 @@ from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.surfaces import Mesh
 
 
-class Closed(NamedTuple):
+class ClosedSurface(NamedTuple):
     """A closed surface, and what was done: triangles in small holes, removed pieces, area of the floor added."""
 
     mesh: Mesh
@@ -24,7 +24,7 @@ class Closed(NamedTuple):
     storeys_m: tuple[float, ...]  # heights of the floors that were found, map frame
 
 
-def closed(mesh: Mesh, bases: np.ndarray, config: ClosingConfig = ClosingConfig()) -> Closed:
+def closed(mesh: Mesh, bases: np.ndarray, config: ClosingConfig = ClosingConfig()) -> ClosedSurface:
     """Return the surface without crumbs, with small holes filled and the floor closed.
 
     bases: (n, 3) metres, map frame: where the base was, in order. Vertices that were measured stay as they are.
@@ -33,8 +33,9 @@ def closed(mesh: Mesh, bases: np.ndarray, config: ClosingConfig = ClosingConfig(
     patches = floor_patches(mesh, bases, config)  # first: a mesh without a floor costs nothing more
     cleaned, crumbs = without_crumbs(mesh, config.crumb_m)
     filled = holes_filled(cleaned, config.hole_m)
-    return Closed(joined(filled, *(patch.mesh for patch in patches)), len(filled.triangles) - len(cleaned.triangles),
-                  crumbs, sum(patch.area_m2 for patch in patches), tuple(patch.height_m for patch in patches))
+    added = len(filled.triangles) - len(cleaned.triangles)
+    return ClosedSurface(joined(filled, *(patch.mesh for patch in patches)), added, crumbs,
+                         sum(patch.area_m2 for patch in patches), tuple(patch.height_m for patch in patches))
 
 
 def without_crumbs(mesh: Mesh, crumb_m: float) -> tuple[Mesh, int]:

@@ -40,7 +40,7 @@ class ReconstructionConfig:
 
 
 @dataclass(frozen=True)
-class LocalisationConfig:
+class PoseSearchConfig:
     """Settings of the poses that are found from colour and depth images alone."""
 
     range_m: Positive = setting(5.0, "Maximum depth along the optical axis in metres at which a pixel is used.")

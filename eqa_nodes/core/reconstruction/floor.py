@@ -27,7 +27,7 @@ _LEAST_M2 = 0.25  # less that faces up is no floor
 _FEW = 0.02  # a height where the base was in fewer of the frames is part of a staircase
 
 
-class Patch(NamedTuple):
+class FloorPatch(NamedTuple):
     """What closes the floor of one storey. height_m: of that floor, map frame."""
 
     mesh: Mesh
@@ -44,7 +44,7 @@ class _Faces(NamedTuple):
     vertex: np.ndarray
 
 
-def floor_patches(mesh: Mesh, bases: np.ndarray, config: ClosingConfig) -> list[Patch]:
+def floor_patches(mesh: Mesh, bases: np.ndarray, config: ClosingConfig) -> list[FloorPatch]:
     """Return what closes the floor of each storey that the base was on. bases: (n, 3) metres, map frame.
 
     Raises NoFloor where nothing that faces up is near the height of the base.
@@ -94,7 +94,7 @@ def _floor_height(faces: _Faces, base_m: float) -> float | None:
     return float(np.average(z[near], weights=area[near]))
 
 
-def _patch(mesh: Mesh, faces: _Faces, bases: np.ndarray, height_m: float, config: ClosingConfig) -> Patch:
+def _patch(mesh: Mesh, faces: _Faces, bases: np.ndarray, height_m: float, config: ClosingConfig) -> FloorPatch:
     """Return the patch of one storey."""
     grid = _Grid(mesh.vertices, height_m, round(config.gap_m / CELL_M) + 2)
     z, row, column = faces.middles[:, 2] - height_m, *grid.cells(faces.middles)
@@ -104,7 +104,7 @@ def _patch(mesh: Mesh, faces: _Faces, bases: np.ndarray, height_m: float, config
     solid, drop = grid.mask(row[above], column[above]), grid.mask(row[below], column[below])
     driven = grid.driven(bases[np.abs(bases[:, 2] - height_m) < STOREY_M / 2], config.footprint_m)
     new = _to_close(seen, solid, driven, ndimage.binary_dilation(ndimage.binary_opening(drop)), config)
-    return Patch(grid.quads(new, seen, mesh, faces, floor, row, column), height_m, float(new.sum()) * CELL_M ** 2)
+    return FloorPatch(grid.quads(new, seen, mesh, faces, floor, row, column), height_m, float(new.sum()) * CELL_M ** 2)
 
 
 def _to_close(seen: np.ndarray, solid: np.ndarray, driven: np.ndarray, drop: np.ndarray, config: ClosingConfig

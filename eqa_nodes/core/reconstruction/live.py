@@ -13,7 +13,7 @@ from eqa_nodes.core.types.surfaces import Cloud
 _COARSER = 1.2
 
 
-class Changed(NamedTuple):
+class ChangedBlocks(NamedTuple):
     """A copy of what has changed since the last one. owners: sorted keys of the blocks whose points are new.
 
     blocks: those, and the next ones that their points need; weight: a surface's minimum.
@@ -32,7 +32,7 @@ class LivePoints:
         self._owners = np.empty(0, np.int64)
         self._all = Cloud(np.empty((0, 3), np.float32), np.empty((0, 3), np.uint8))
 
-    def update(self, changed: Changed) -> None:
+    def update(self, changed: ChangedBlocks) -> None:
         """Replace the points of the changed blocks. It takes about a second for a hundred thousand points."""
         found, owners = own_cloud(changed.blocks, changed.owners, changed.weight)
         kept = ~np.isin(self._owners, changed.owners)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.config import PoseSearchConfig
 from eqa_nodes.core.reconstruction.levelling import Ground, levelled
 from eqa_nodes.core.reconstruction.loops import Tried, close_loops, join_pieces
 from eqa_nodes.core.reconstruction.odometry import moved
 from eqa_nodes.core.reconstruction.pose_graph import optimised
-from eqa_nodes.core.reconstruction.tracking import Link, Track
+from eqa_nodes.core.reconstruction.tracking import CameraTrack, PoseLink
 
 _ROUNDS = 2  # of closing loops: better poses show more of them
 _TRIED_FRAMES = 3  # fewest of a piece that is compared with the others
@@ -42,7 +42,7 @@ class Localisation(NamedTuple):
     drift: tuple[Closure, ...]
 
 
-def localised(track: Track, config: LocalisationConfig = LocalisationConfig(),
+def localised(track: CameraTrack, config: PoseSearchConfig = PoseSearchConfig(),
               progress: Callable[[int], None] = lambda done: None) -> Localisation:
     """Return the poses of the frames that hang together, of the largest such group.
 
@@ -80,19 +80,19 @@ def _further(progress: Callable[[int], None], offset: int, done: int) -> None:
     progress(offset + done)
 
 
-def _missed(link: Link, poses: Sequence[np.ndarray]) -> tuple[float, float]:
+def _missed(link: PoseLink, poses: Sequence[np.ndarray]) -> tuple[float, float]:
     """Return metres and degrees between what a link measures and what poses say."""
     said = np.linalg.inv(poses[link.target]) @ poses[link.source]
     return moved(np.linalg.inv(link.target_from_source) @ said)
 
 
-def _worth_joining(track: Track) -> list[int]:
+def _worth_joining(track: CameraTrack) -> list[int]:
     """Return the numbers of the longest pieces."""
     lengths = Counter(track.anchors[frame.anchor].piece for frame in track.frames)
     return [piece for piece, n in lengths.most_common(_MOST_PIECES) if n >= _TRIED_FRAMES]
 
 
-def _largest(track: Track, links: Sequence[Link]) -> list[int]:
+def _largest(track: CameraTrack, links: Sequence[PoseLink]) -> list[int]:
     """Return the anchors, in order, of the linked group that most frames belong to."""
     near = _neighbours(len(track.anchors), links)
     count = Counter(frame.anchor for frame in track.frames)
@@ -111,7 +111,7 @@ def _largest(track: Track, links: Sequence[Link]) -> list[int]:
     return best
 
 
-def _chained(count: int, links: Sequence[Link]) -> list[np.ndarray]:
+def _chained(count: int, links: Sequence[PoseLink]) -> list[np.ndarray]:
     """Return the poses of linked anchors, each by the fewest links from the first."""
     near, poses = _neighbours(count, links), {0: np.eye(4)}
     open_ = deque([0])
@@ -124,7 +124,7 @@ def _chained(count: int, links: Sequence[Link]) -> list[np.ndarray]:
     return [poses[k] for k in range(count)]
 
 
-def _neighbours(count: int, links: Sequence[Link]) -> list[list[tuple[int, np.ndarray]]]:
+def _neighbours(count: int, links: Sequence[PoseLink]) -> list[list[tuple[int, np.ndarray]]]:
     """Return of each anchor those that it is linked to, with here_from_there."""
     near: list[list[tuple[int, np.ndarray]]] = [[] for _ in range(count)]
     for link in links:
@@ -133,7 +133,7 @@ def _neighbours(count: int, links: Sequence[Link]) -> list[list[tuple[int, np.nd
     return near
 
 
-def _nothing(track: Track) -> str:
+def _nothing(track: CameraTrack) -> str:
     """Say why there are no poses."""
     if not track.images:
         return "the recording has no image"

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import zoom
 
-from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.config import PoseSearchConfig
 from eqa_nodes.core.reconstruction.odometry import information, moved, register
-from eqa_nodes.core.reconstruction.rgbd import View
-from eqa_nodes.core.reconstruction.tracking import Anchor, Link
+from eqa_nodes.core.reconstruction.rgbd import RgbdView
+from eqa_nodes.core.reconstruction.tracking import PoseAnchor, PoseLink
 
 _NEAR_M, _NEAR_DEG = 1.2, 40.0  # farther apart, two views share too little
 _APART = 4  # anchors in succession between two that are compared with one
@@ -24,13 +24,13 @@ _JOINTS = 12  # most pairs of anchors that are tried for two pieces
 Tried = set[tuple[int, int]]
 
 
-def close_loops(anchors: Sequence[Anchor], poses: Sequence[np.ndarray], config: LocalisationConfig, tried: Tried,
-                progress: Callable[[int], None] = lambda done: None) -> list[Link]:
+def close_loops(anchors: Sequence[PoseAnchor], poses: Sequence[np.ndarray], config: PoseSearchConfig, tried: Tried,
+                progress: Callable[[int], None] = lambda done: None) -> list[PoseLink]:
     """Return links between anchors of one piece that are near each other, by `poses`, or look alike.
 
     poses: common_from_camera (4, 4) of each anchor; tried: pairs that are left out; what is compared is added.
     """
-    alike, found = likeness([anchor.view for anchor in anchors]), list[Link]()
+    alike, found = likeness([anchor.view for anchor in anchors]), list[PoseLink]()
     for j in range(len(anchors)):
         for i in _candidates(j, anchors, poses, alike, config.loops):
             if (j, i) in tried:
@@ -43,12 +43,12 @@ def close_loops(anchors: Sequence[Anchor], poses: Sequence[np.ndarray], config: 
     return found
 
 
-def join_pieces(anchors: Sequence[Anchor], pieces: Sequence[int], config: LocalisationConfig) -> list[Link]:
+def join_pieces(anchors: Sequence[PoseAnchor], pieces: Sequence[int], config: PoseSearchConfig) -> list[PoseLink]:
     """Return links between pieces that show the same place; two that say the same are wanted for each pair.
 
     pieces: numbers of those that are tried.
     """
-    links = list[Link]()
+    links = list[PoseLink]()
     if len(pieces) < 2:
         return links
     alike, surer = likeness([anchor.view for anchor in anchors]), replace(config, min_agreement=_SURER)
@@ -63,7 +63,7 @@ def join_pieces(anchors: Sequence[Anchor], pieces: Sequence[int], config: Locali
     return links
 
 
-def likeness(views: Sequence[View]) -> np.ndarray:
+def likeness(views: Sequence[RgbdView]) -> np.ndarray:
     """Return (n, n) how much the small images of views look alike: correlation of brightness and of inverse depth."""
     def described(image: np.ndarray) -> np.ndarray:
         small: np.ndarray = zoom(image, (_SIZE[0] / image.shape[0], _SIZE[1] / image.shape[1]), order=1).ravel()
@@ -76,7 +76,7 @@ def likeness(views: Sequence[View]) -> np.ndarray:
     return alike
 
 
-def _candidates(j: int, anchors: Sequence[Anchor], poses: Sequence[np.ndarray], alike: np.ndarray,
+def _candidates(j: int, anchors: Sequence[PoseAnchor], poses: Sequence[np.ndarray], alike: np.ndarray,
                 most: int) -> Iterator[int]:
     """Yield earlier anchors of the same piece to compare with anchor j, at most so many, spread in time."""
     ranked = list[tuple[float, int]]()
@@ -93,18 +93,18 @@ def _candidates(j: int, anchors: Sequence[Anchor], poses: Sequence[np.ndarray], 
             yield i
 
 
-def _link(anchors: Sequence[Anchor], j: int, i: int, guess: np.ndarray, config: LocalisationConfig,
-          wide: bool = False) -> list[Link]:
+def _link(anchors: Sequence[PoseAnchor], j: int, i: int, guess: np.ndarray, config: PoseSearchConfig,
+          wide: bool = False) -> list[PoseLink]:
     """Return the link of two anchors, none where they do not fit."""
     source, target = anchors[j].view, anchors[i].view
     motion = register(source, target, guess, config, wide)
     if motion.refused:
         return []
     weight = information(source, target, motion.target_from_source, config.range_m)
-    return [Link(j, i, motion.target_from_source, weight, True)]
+    return [PoseLink(j, i, motion.target_from_source, weight, True)]
 
 
-def _consistent(anchors: Sequence[Anchor], joints: Sequence[Link]) -> list[Link]:
+def _consistent(anchors: Sequence[PoseAnchor], joints: Sequence[PoseLink]) -> list[PoseLink]:
     """Return the largest group of links that say the same of where a piece lies in the other; none of fewer than two.
     """
     poses = [anchors[k.target].piece_from_camera @ k.target_from_source

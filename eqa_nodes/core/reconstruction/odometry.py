@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.config import PoseSearchConfig
 from eqa_nodes.core.reconstruction.library import open3d
-from eqa_nodes.core.reconstruction.rgbd import View
+from eqa_nodes.core.reconstruction.rgbd import RgbdView
 
 NO_OVERLAP = "no overlap with the frames before it (the camera moved too fast, or the recording was cut)"
 DISAGREE = "the images disagree with those before (something moved, or the exposure changed)"
@@ -26,7 +26,7 @@ _SAME_TONE = 8.0  # sigmas: edges fall on other pixels
 _CLIP = 9.0  # squared residual, in sigmas, of what does not fit at all
 
 
-class Fit(NamedTuple):
+class MotionFit(NamedTuple):
     """How well two views fit under a motion.
 
     overlap: share of the source's pixels that the target shows too; agreement: share of those whose depth and
@@ -43,17 +43,18 @@ class Motion(NamedTuple):
 
     target_from_source: np.ndarray
     refused: str
-    fit: Fit
+    fit: MotionFit
 
 
-def register(source: View, target: View, guess: np.ndarray, config: LocalisationConfig, wide: bool = False) -> Motion:
+def register(source: RgbdView, target: RgbdView, guess: np.ndarray, config: PoseSearchConfig,
+             wide: bool = False) -> Motion:
     """Return the motion between two views. guess: (4, 4), target_from_source, to begin with; wide: it may be far off.
     """
     found: np.ndarray | None = guess
     for step in (_WIDE, _FINE) if wide else (_FINE,):
         found = found if found is None else _aligned(source, target, found, config.range_m, *step)
     if found is None:
-        return Motion(guess, NO_OVERLAP, Fit(0.0, 0.0, 1.0))
+        return Motion(guess, NO_OVERLAP, MotionFit(0.0, 0.0, 1.0))
     fit = compared(source, target, found)
     refused = ""
     if fit.overlap < config.min_overlap:
@@ -65,7 +66,7 @@ def register(source: View, target: View, guess: np.ndarray, config: Localisation
     return Motion(found, refused, fit)
 
 
-def information(source: View, target: View, motion: np.ndarray, range_m: float) -> np.ndarray:
+def information(source: RgbdView, target: RgbdView, motion: np.ndarray, range_m: float) -> np.ndarray:
     """Return the (6, 6) information matrix of a motion for the pose graph."""
     library = open3d()
     tensor = library.core.Tensor
@@ -80,17 +81,17 @@ def moved(motion: np.ndarray) -> tuple[float, float]:
     return float(np.linalg.norm(motion[:3, 3])), math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
 
 
-def compared(source: View, target: View, motion: np.ndarray) -> Fit:
+def compared(source: RgbdView, target: RgbdView, motion: np.ndarray) -> MotionFit:
     """Return how well two views fit. motion: (4, 4), target_from_source."""
     depth, tone, seen = _residuals(source, target, motion)
     overlap = float(seen.mean()) if len(seen) else 0.0
     if not seen.any():
-        return Fit(0.0, 0.0, 1.0)
+        return MotionFit(0.0, 0.0, 1.0)
     agreement = float(((abs(depth) < 3) & (abs(tone) < _SAME_TONE))[seen].mean())
-    return Fit(overlap, agreement, _response(source, target, motion))
+    return MotionFit(overlap, agreement, _response(source, target, motion))
 
 
-def _aligned(source: View, target: View, guess: np.ndarray, range_m: float, iterations: tuple[int, ...],
+def _aligned(source: RgbdView, target: RgbdView, guess: np.ndarray, range_m: float, iterations: tuple[int, ...],
              outlier_m: float) -> np.ndarray | None:
     """Return Open3D's motion, None where it finds no equation to solve or leaves the rigid motions."""
     library = open3d()
@@ -106,7 +107,7 @@ def _aligned(source: View, target: View, guess: np.ndarray, range_m: float, iter
     return found if rigid else None
 
 
-def _residuals(source: View, target: View, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _residuals(source: RgbdView, target: RgbdView, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each point of the source (n,): its residuals in depth and brightness in sigmas, and whether the
     target shows where it is."""
     points = source.points @ motion[:3, :3].T.astype(np.float32) + motion[:3, 3].astype(np.float32)
@@ -122,13 +123,13 @@ def _residuals(source: View, target: View, motion: np.ndarray) -> tuple[np.ndarr
     return depth, (source.tones - target.grey[v, u]) / _TONE, seen
 
 
-def _cost(source: View, target: View, motion: np.ndarray) -> np.ndarray:
+def _cost(source: RgbdView, target: RgbdView, motion: np.ndarray) -> np.ndarray:
     """Return the clipped squared residuals (n,), nan where the target shows nothing."""
     depth, tone, seen = _residuals(source, target, motion)
     return np.where(seen, np.minimum(depth ** 2, _CLIP) + np.minimum(tone ** 2, _CLIP), np.nan)
 
 
-def _response(source: View, target: View, motion: np.ndarray) -> float:
+def _response(source: RgbdView, target: RgbdView, motion: np.ndarray) -> float:
     """Return the factor by which the difference grows under the shift of 5 cm that changes it least.
 
     The least noticeable direction is that of the smallest eigenvalue of the matrix of the residuals' derivatives.

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from eqa_nodes.core.reconstruction.library import open3d
-from eqa_nodes.core.reconstruction.tracking import Link
+from eqa_nodes.core.reconstruction.tracking import PoseLink
 
 _LOOP_M = 0.05  # a loop that is off by much more than this after optimisation is left out
 
 
-def optimised(poses: Sequence[np.ndarray], links: Sequence[Link]) -> tuple[list[np.ndarray], set[tuple[int, int]]]:
+def optimised(poses: Sequence[np.ndarray], links: Sequence[PoseLink]) -> tuple[list[np.ndarray], set[tuple[int, int]]]:
     """Return the poses (4, 4) that fit the links best, the first one held, and the pairs of the loops that were kept.
 
     poses: common_from_camera of each anchor, connected by the links; those of links name them by place.

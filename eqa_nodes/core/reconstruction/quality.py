@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.reconstruction.localisation import Localisation
-from eqa_nodes.core.reconstruction.tracking import Track
+from eqa_nodes.core.reconstruction.tracking import CameraTrack
 
 SEPARATE = "its frames fit each other, but not the rest"
 
@@ -61,7 +61,7 @@ class LocalisationReport:
     walls_deg: float
 
 
-def report_of(track: Track, found: Localisation, unread: Mapping[str, int]) -> LocalisationReport:
+def report_of(track: CameraTrack, found: Localisation, unread: Mapping[str, int]) -> LocalisationReport:
     """Return the report. unread: images that could not even be read, by reason."""
     stamps = {frame.number: frame.stamp_ns for frame in track.frames}
     placed = sorted(found.poses)
@@ -91,7 +91,7 @@ def _drift(missed: Sequence[tuple[float, float]]) -> Drift:
     return Drift(float(np.median(metres)), float(metres.max()), float(np.median(degrees)), float(degrees.max()))
 
 
-def _stretches(track: Track, missing: Sequence[int]) -> tuple[Stretch, ...]:
+def _stretches(track: CameraTrack, missing: Sequence[int]) -> tuple[Stretch, ...]:
     """Return the runs of frames without poses."""
     began = {gap.next: gap.reason for gap in track.breaks}
     ended = {gap.last: gap.reason for gap in track.breaks}

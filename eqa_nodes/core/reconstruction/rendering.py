@@ -10,7 +10,7 @@ from eqa_nodes.core.reconstruction.library import open3d
 from eqa_nodes.core.types.surfaces import Mesh
 
 
-class Viewpoint(NamedTuple):
+class RenderView(NamedTuple):
     """Where a picture is taken from: eye and target in metres, map frame, z up; fov_deg: vertical field of view."""
 
     eye: tuple[float, float, float]
@@ -29,7 +29,7 @@ class Viewpoint(NamedTuple):
         return matrix
 
 
-def rendered(mesh: Mesh, view: Viewpoint, size: tuple[int, int], background: tuple[int, int, int]) -> np.ndarray:
+def rendered(mesh: Mesh, view: RenderView, size: tuple[int, int], background: tuple[int, int, int]) -> np.ndarray:
     """Return a picture (height, width, 3) uint8 of the fronts of the surfaces; backs are not drawn, so that a ceiling
     hides nothing from above. size: width and height in pixels. Raises MissingExtra without Open3D.
     """

@@ -36,7 +36,7 @@ class RgbdImage(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class RgbdView:
     """An image prepared for registration. index: its number; images: Open3D's RGBDImage.
 
     grey, depth_m: (h, w) float32, small, brightness 0 to 1 and metres;
@@ -55,7 +55,7 @@ class View:
     tones: np.ndarray
 
 
-def prepared(image: RgbdImage, range_m: float) -> View:
+def prepared(image: RgbdImage, range_m: float) -> RgbdView:
     """Return an image prepared for registration. Raises BadFrame naming why it cannot be used."""
     _check(image)
     depth_m = clean_depth(image.depth_m, range_m)[0]
@@ -74,7 +74,7 @@ def prepared(image: RgbdImage, range_m: float) -> View:
     tensor, picture = library.core.Tensor, library.t.geometry.Image
     images = library.t.geometry.RGBDImage(picture(tensor(np.ascontiguousarray(rgb))), picture(tensor(depth_m)))
     matrix = np.array([[k.fx, 0.0, k.cx - 0.5], [0.0, k.fy, k.cy - 0.5], [0.0, 0.0, 1.0]])
-    return View(image.number, image.stamp_ns, images, matrix, grey, small_m, small, points, tones)
+    return RgbdView(image.number, image.stamp_ns, images, matrix, grey, small_m, small, points, tones)
 
 
 def _check(image: RgbdImage) -> None:

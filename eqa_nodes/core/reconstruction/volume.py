@@ -9,7 +9,7 @@ from eqa_nodes.core.reconstruction.blocks import BLOCK, LARGEST, around, spread
 from eqa_nodes.core.reconstruction.carving import seen_through
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.reconstruction.labels import LabelVotes
-from eqa_nodes.core.reconstruction.live import Changed
+from eqa_nodes.core.reconstruction.live import ChangedBlocks
 from eqa_nodes.core.reconstruction.store import BlockStore
 from eqa_nodes.core.reconstruction.tiles import joined, own_cloud, own_mesh
 from eqa_nodes.core.types.surfaces import Cloud, Mesh
@@ -77,13 +77,13 @@ class Reconstruction:
         return Cloud(np.concatenate([cloud.points for cloud in clouds]),
                      np.concatenate([cloud.colours for cloud in clouds]))
 
-    def changed(self) -> Changed:
+    def changed(self) -> ChangedBlocks:
         """Return a copy of what has changed since the last call, for `LivePoints`; frames may be added meanwhile."""
         touched = np.unique(np.concatenate(self._changed)) if self._changed else np.empty(0, np.int64)
         owners = self._store.known(spread(touched, -1))  # a point on an edge into a block is the block's before it
         part = self._store.part(self._store.known(around(owners)))
         self._changed = []
-        return Changed(owners, part, self._weight)
+        return ChangedBlocks(owners, part, self._weight)
 
     @property
     def _at_once(self) -> bool:

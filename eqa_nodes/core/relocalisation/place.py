@@ -35,7 +35,7 @@ class Views(NamedTuple):
     shape: np.ndarray
 
 
-class Place(NamedTuple):
+class KnownStorey(NamedTuple):
     """What is known of one storey of a map. Heights are above its floor.
 
     points, normals: (n, 3) float32, metres, map frame; one of each voxel that a view shows between LOW_M and HIGH_M;
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     floor_m: float
 
 
-def places_of(keyframes: Sequence[Keyframe]) -> list[Place]:
+def places_of(keyframes: Sequence[Keyframe]) -> list[KnownStorey]:
     """Return the storeys of a map, the one with the most views first.
 
     Views without geometry are left out. Raises BadFrame where none has one, and for a broken depth image; BadPose for a
@@ -73,7 +73,7 @@ def _storeys(keyframes: Sequence[Keyframe]) -> list[list[Keyframe]]:
     return found
 
 
-def _place(keyframes: Sequence[Keyframe]) -> Place:
+def _place(keyframes: Sequence[Keyframe]) -> KnownStorey:
     floor_m = float(np.median([k.map_from_base.xyz[2] for k in keyframes]))
     poses, lenses, images, points, normals = [], [], [], [], []
     for k in keyframes:
@@ -91,7 +91,7 @@ def _place(keyframes: Sequence[Keyframe]) -> Place:
     stacked = np.stack(poses)
     views = Views(np.ascontiguousarray(stacked[:, :3, :3]), np.ascontiguousarray(stacked[:, :3, 3]),
                   np.array(lenses), *_stack(images))
-    return Place(*_thinned(np.concatenate(points), np.concatenate(normals)), views, floor_m)
+    return KnownStorey(*_thinned(np.concatenate(points), np.concatenate(normals)), views, floor_m)
 
 
 def _lens(k: Keyframe, image: np.ndarray) -> tuple[float, float, float, float]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.relocalisation.place import Place, at, turn
+from eqa_nodes.core.relocalisation.place import KnownStorey, at, turn
 from eqa_nodes.core.relocalisation.refine import Walls, refined
 from eqa_nodes.core.relocalisation.search import candidates
 from eqa_nodes.core.relocalisation.verify import CONFIRMED, THROUGH, counts, fit
@@ -70,7 +70,8 @@ class _Hypothesis(NamedTuple):
     score: float
 
 
-def register(seen: Sequence[Place], known: Sequence[Place], rules: Acceptance | None = None) -> Registration:
+def register(seen: Sequence[KnownStorey], known: Sequence[KnownStorey],
+             rules: Acceptance | None = None) -> Registration:
     """Return the pose of the storey seen most of one map in the storey of the other that it fits best.
 
     seen, known: storeys, as `places_of` returns them, those with the most views first.
@@ -79,7 +80,7 @@ def register(seen: Sequence[Place], known: Sequence[Place], rules: Acceptance | 
     return max(found, key=lambda r: (not r.refused, r.points * r.agreement))
 
 
-def register_storey(seen: Place, known: Place, rules: Acceptance | None = None) -> Registration:
+def register_storey(seen: KnownStorey, known: KnownStorey, rules: Acceptance | None = None) -> Registration:
     """Return the pose of one storey in another."""
     rules = rules or Acceptance()
     too_little = _too_little(seen, known, rules)
@@ -97,7 +98,7 @@ def register_storey(seen: Place, known: Place, rules: Acceptance | None = None) 
     return judged._replace(refused=_refusal(judged, rules))
 
 
-def _too_little(seen: Place, known: Place, rules: Acceptance) -> str:
+def _too_little(seen: KnownStorey, known: KnownStorey, rules: Acceptance) -> str:
     for name, place in (("now", seen), ("before", known)):
         if len(place.points) < rules.min_points or len(place.views.position) < rules.min_views:
             return (f"too little was seen {name}: {len(place.views.position)} views with {len(place.points)} points of "
@@ -105,7 +106,7 @@ def _too_little(seen: Place, known: Place, rules: Acceptance) -> str:
     return ""
 
 
-def _hypotheses(seen: Place, known: Place, walls: Walls) -> list[_Hypothesis]:
+def _hypotheses(seen: KnownStorey, known: KnownStorey, walls: Walls) -> list[_Hypothesis]:
     """Return settled poses with their scores, the best first."""
     upright = Walls(seen.points, seen.normals)
     few = slice(None, None, max(1, len(upright.points) // _FEW))
@@ -116,7 +117,7 @@ def _hypotheses(seen: Place, known: Place, walls: Walls) -> list[_Hypothesis]:
     return sorted(found, key=lambda h: -h.score)
 
 
-def _score(seen: Place, known: Place, pose: Pose2) -> float:
+def _score(seen: KnownStorey, known: KnownStorey, pose: Pose2) -> float:
     """Return how many points are confirmed, less those that are seen through, of both maps."""
     score = 0.0
     for one, other, there in ((seen, known, pose), (known, seen, inverse_of(pose))):
@@ -126,7 +127,7 @@ def _score(seen: Place, known: Place, pose: Pose2) -> float:
     return score
 
 
-def _judged(seen: Place, known: Place, walls: Walls, pose: Pose2) -> Registration:
+def _judged(seen: KnownStorey, known: KnownStorey, walls: Walls, pose: Pose2) -> Registration:
     """Settle the best pose with all points, and measure how it fits."""
     upright = Walls(seen.points, seen.normals)
     few = slice(None, None, max(1, len(upright.points) // _SOME))
@@ -143,7 +144,7 @@ def _agreement(states: np.ndarray) -> float:
     return float((states == CONFIRMED).sum() / max(1, (states == CONFIRMED).sum() + (states == THROUGH).sum()))
 
 
-def _lying(seen: Place, states: np.ndarray, walls: Walls, pose: Pose2) -> float:
+def _lying(seen: KnownStorey, states: np.ndarray, walls: Walls, pose: Pose2) -> float:
     """Return the share of the upright points that both maps saw which lie on a known surface that faces their way."""
     kept = (np.abs(seen.normals[:, 2]) < 0.5) & ((states == CONFIRMED) | (states == THROUGH))
     if not kept.any():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import fft, ndimage
 
-from eqa_nodes.core.relocalisation.place import Place, turn
+from eqa_nodes.core.relocalisation.place import KnownStorey, turn
 from eqa_nodes.core.types.geometry import Pose2
 
 CELL_M = 0.2
@@ -22,7 +22,7 @@ _BLUR = 0.7  # cells: deviation of the Gauss that lets walls meet that lie in ne
 _YAWS = np.arange(HEADINGS) * (2 * math.pi / HEADINGS)
 
 
-class Candidate(NamedTuple):
+class PoseCandidate(NamedTuple):
     """A pose of one map in the other, and its correlation."""
 
     pose: Pose2
@@ -42,7 +42,7 @@ class _Lattice(NamedTuple):
     middle: np.ndarray
 
 
-def candidates(seen: Place, known: Place, most: int) -> list[Candidate]:
+def candidates(seen: KnownStorey, known: KnownStorey, most: int) -> list[PoseCandidate]:
     """Return the poses at which walls lie on walls that face the same way, the best first, no two beside each other."""
     lattice = _lattice(seen.points, known.points)
     side, middle = lattice.side, np.array((*lattice.middle, 0.0), np.float32)
@@ -69,7 +69,7 @@ def _lattice(seen: np.ndarray, known: np.ndarray) -> _Lattice:
     return _Lattice(cell_m, side, farthest, low, middle)
 
 
-def _upright(place: Place) -> tuple[np.ndarray, np.ndarray]:
+def _upright(place: KnownStorey) -> tuple[np.ndarray, np.ndarray]:
     kept = np.abs(place.normals[:, 2]) < _UPRIGHT
     return place.points[kept], place.normals[kept]
 
@@ -96,7 +96,7 @@ def _peaks(scores: np.ndarray, cell_m: float, most: int) -> list[tuple[int, int,
     return [tuple(int(i) for i in np.unravel_index(one, scores.shape)) for one in best]  # type: ignore[misc]
 
 
-def _candidate(score: float, index: tuple[int, int, int], lattice: _Lattice) -> Candidate:
+def _candidate(score: float, index: tuple[int, int, int], lattice: _Lattice) -> PoseCandidate:
     """Return the pose that an index of the correlation stands for: heading, row and column of the shift."""
     heading, row, column = index
     x, y = (lattice.low + [(v - lattice.side if v > lattice.negative else v) * lattice.cell_m for v in (column, row)]
@@ -104,4 +104,4 @@ def _candidate(score: float, index: tuple[int, int, int], lattice: _Lattice) -> 
     yaw = math.remainder(float(_YAWS[heading]), 2 * math.pi)
     c, s = math.cos(yaw), math.sin(yaw)
     u, v = lattice.middle.tolist()
-    return Candidate(Pose2(x - (c * u - s * v), y - (s * u + c * v), yaw), score)
+    return PoseCandidate(Pose2(x - (c * u - s * v), y - (s * u + c * v), yaw), score)

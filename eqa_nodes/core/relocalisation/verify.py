@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.kernels import njit
-from eqa_nodes.core.relocalisation.place import Place, at, turn
+from eqa_nodes.core.relocalisation.place import KnownStorey, at, turn
 from eqa_nodes.core.types.geometry import Pose2
 
 TOLERANCE_M = 0.1  # a view confirms a surface that is as near to what it sees as this
@@ -16,20 +16,20 @@ CONFIRMED, THROUGH = 1, 2
 _FARTHEST_M = 7.0  # a view says nothing about what is farther away
 
 
-class Fit(NamedTuple):
+class SurfaceFit(NamedTuple):
     """How many surface points (of `place.VOXEL_M`) views of the other map confirm, and see through."""
 
     confirmed: int
     through: int
 
 
-def fit(points: np.ndarray, normals: np.ndarray, known: Place, known_from_seen: Pose2) -> Fit:
+def fit(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_from_seen: Pose2) -> SurfaceFit:
     """Return how surface points and normals (n, 3) float32 of one map fit what the views of another saw."""
     states = counts(points, normals, known, known_from_seen)
-    return Fit(int((states == CONFIRMED).sum()), int((states == THROUGH).sum()))
+    return SurfaceFit(int((states == CONFIRMED).sum()), int((states == THROUGH).sum()))
 
 
-def counts(points: np.ndarray, normals: np.ndarray, known: Place, known_from_seen: Pose2) -> np.ndarray:
+def counts(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_from_seen: Pose2) -> np.ndarray:
     """Return (n,) for surface points and normals (n, 3) of one map: CONFIRMED, THROUGH or 0 = not seen by the other."""
     states: np.ndarray = look(at(known_from_seen, points), turn(known_from_seen.yaw, normals), *known.views)
     return states

@@ -9,7 +9,7 @@ from eqa_nodes.core.types.questions import Answer, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 
-class Known(NamedTuple):
+class TargetNote(NamedTuple):
     """One of several things or places that a question is about, and what is known of it, "" for nothing yet."""
 
     what: str
@@ -32,7 +32,7 @@ class Brief(NamedTuple):
     notes: tuple[str, ...] = ()
     legs_left: int = -1
     calls_left: int = -1
-    targets: tuple[Known, ...] = ()
+    targets: tuple[TargetNote, ...] = ()
 
 
 class Advice(NamedTuple):
@@ -50,5 +50,5 @@ class Advice(NamedTuple):
     missing: str = ""
     options: tuple[WeighedOption, ...] = ()
     assessments: tuple[ViewAssessment, ...] = ()
-    targets: tuple[Known, ...] = ()
+    targets: tuple[TargetNote, ...] = ()
     room: str = ""

@@ -13,7 +13,7 @@ _NOTED = re.compile(rf"measured from \((?P<a>{_AT})\) to \((?P<b>{_AT})\)")
 _POINTED = re.compile(r"(?:; )?pointed at \((?P<x>[01]\.\d{3}) (?P<y>[01]\.\d{3})\)")
 
 
-class Measure(NamedTuple):
+class MeasuredLine(NamedTuple):
     """A straight line between two points, map frame, metres."""
 
     start: Point3
@@ -25,15 +25,15 @@ class Measure(NamedTuple):
         return math.dist(self.start, self.end)
 
 
-def noted(measure: Measure) -> str:
+def noted(measure: MeasuredLine) -> str:
     """Return a measure as a part of a note: evidence goes through messages and files as text."""
     a, b = (" ".join(f"{value:.3f}" for value in point) for point in measure)
     return f"measured from ({a}) to ({b})"
 
 
-def measures_of(note: str) -> list[Measure]:
+def measures_of(note: str) -> list[MeasuredLine]:
     """Return the measures that a note holds, to a millimetre; none where it holds none."""
-    return [Measure(_point(hit["a"]), _point(hit["b"])) for hit in _NOTED.finditer(note)]
+    return [MeasuredLine(_point(hit["a"]), _point(hit["b"])) for hit in _NOTED.finditer(note)]
 
 
 def _point(text: str) -> Point3:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from eqa_nodes.core.answerers.common import match_choice
-from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
-from eqa_nodes.core.answerers.label.scene import Scene, in_region
+from eqa_nodes.core.answerers.label.scene import LabelScene, in_region
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.types.questions import Question, RankedRegion
 from eqa_nodes.core.types.views import Keyframe
@@ -45,9 +45,9 @@ def listed(room: str) -> str:
     return room if room in REGIONS else next((known for known in REGIONS if in_region(room, known)), "")
 
 
-def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits) -> Found | None:
+def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits) -> RuleAnswer | None:
     """Return the answer that pictures give, as sure as the model says it is; None where they give none."""
-    scene = Scene(views)
+    scene = LabelScene(views)
     found, share = look_up(scene, parse(question.text)), 1.0
     plain = in_plain_rooms(question.text)
     if found is None and plain != question.text:
@@ -65,7 +65,7 @@ def cautious(confidence: float, limits: SightLimits) -> float:
     return round(min(1.0, confidence / _RULES_SUREST) * limits.surest, 2)
 
 
-def _chosen(found: Found, question: Question) -> Found | None:
+def _chosen(found: RuleAnswer, question: Question) -> RuleAnswer | None:
     if not question.choices:
         return found
     index = match_choice(found.text, question.choices)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.naming import by_head
 from eqa_nodes.core.perception.projection import point_at
@@ -51,7 +51,7 @@ class _Aim(NamedTuple):
 def decide(request: Request, limits: SightLimits) -> Reply:
     """Return the reply to a brief."""
     sight = Sight([shown.picture for shown in request.pictures], limits, request.question.seed)
-    scene, notes = Scene(sight.views), noted(request.text)
+    scene, notes = LabelScene(sight.views), noted(request.text)
     found = _found(request, sight, notes, limits)
     aim = _aim(request, scene)
     least = limits.least_said if request.options else 0.0
@@ -66,7 +66,7 @@ def decide(request: Request, limits: SightLimits) -> Reply:
             "missing": "" if settled else _missing(aim, answer is not None), "go_to": go_to}
 
 
-def _found(request: Request, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> Found | None:
+def _found(request: Request, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> RuleAnswer | None:
     """Return what the pictures answer, and together with the notes where they alone do not."""
     found = found_in(sight.views, request.question, limits)
     asked = asked_in(request.question)
@@ -79,10 +79,10 @@ def _found(request: Request, sight: Sight, notes: Sequence[Noted], limits: Sight
     return found_in([earlier, *sight.views], request.question, limits) or found
 
 
-def _summed(found: Found | None, sight: Sight, notes: Sequence[Noted], asked: ParsedQuestion) -> Found | None:
+def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], asked: ParsedQuestion) -> RuleAnswer | None:
     """Return a count over rooms: of each the most that was seen of it at once."""
     ref = asked.refs[0]._replace(room=asked.room)
-    scene = Scene(sight.views)
+    scene = LabelScene(sight.views)
     most: dict[str, int] = {}
     for thing in scene.find(ref):
         most[thing.room] = most.get(thing.room, 0) + 1
@@ -94,10 +94,10 @@ def _summed(found: Found | None, sight: Sight, notes: Sequence[Noted], asked: Pa
     total = sum(most.values())
     if found is not None and total <= now:
         return found
-    return Found(str(total), _COUNTED, tuple(scene.find(ref))) if total else None
+    return RuleAnswer(str(total), _COUNTED, tuple(scene.find(ref))) if total else None
 
 
-def _aim(request: Request, scene: Scene) -> _Aim:
+def _aim(request: Request, scene: LabelScene) -> _Aim:
     asked = asked_in(request.question)
     meant = {t.instance for ref in asked.refs for t in scene.find(ref)}
     below = {t.instance for t in scene.objects for ref in asked.refs
@@ -248,7 +248,7 @@ def _room_at(there: Sequence[tuple[float, Sighting]], sight: Sight) -> str:
     return next((kind for _, s in sorted(there, key=lambda one: one[0]) if (kind := sight.kind_of(s.label.room))), "")
 
 
-def _targets(request: Request, scene: Scene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
+def _targets(request: Request, scene: LabelScene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
     """Return the things that a question about several names, each with what was seen of it now or before."""
     refs = {f"{ref.kind}{f' in the {ref.room}' if ref.room else ''}": ref for ref in aim.asked.refs if ref.kind}
     if len(refs) < 2:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase
 
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.rooms import rooms_of
 from eqa_nodes.core.answerers.label.scene import room_of
 from eqa_nodes.core.language.english import canonical
@@ -89,7 +89,7 @@ def answer(request: Request, limits: SightLimits) -> Reply:
             "why": ", ".join(dict.fromkeys(t.kind for t in found.objects[:_MOST_PROOF])), "abstain": False}
 
 
-def proofs(found: Found, sight: Sight, numbers: Sequence[int]) -> list[int]:
+def proofs(found: RuleAnswer, sight: Sight, numbers: Sequence[int]) -> list[int]:
     """Return the numbers of the pictures that prove an answer: the best of each thing, else the first one."""
     by_view = {view.id: number for view, number in zip(sight.views, numbers, strict=True)}
     named = [by_view[t.view.id] for t in found.objects if t.view.id in by_view]

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from eqa_nodes.core.camera.jumps import ClockWatch
+from eqa_nodes.core.camera.jumps import ClockJumpDetector
 from eqa_nodes.core.driving.odometer import Odometer
 from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.types.floor import Travelled
@@ -30,7 +30,7 @@ class RobotPlace:
     def __init__(self, node: EqaNode, lost_s: float, silent_s: float = 0.0) -> None:
         self._node, self._lost_s, self._silent_s, self._changed = node, lost_s, silent_s, threading.Condition()
         self._place = BasePoseListener(node, self._changed)
-        self._odometer, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockWatch(
+        self._odometer, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockJumpDetector(
             node.config.node.tf.time_jump_s)
         self._odom_received_s: float | None = None  # a place that odometry gave
         node.subscribe("odom", self._on_odom)

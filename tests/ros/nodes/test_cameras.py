@@ -17,7 +17,7 @@ import pytest
 from eqa_interfaces.msg import Episode
 
 from eqa_nodes.core.camera.config import CameraConfig
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import compose
 from eqa_nodes.core.types.views import Frame
@@ -85,7 +85,7 @@ class Walk:
 
 
 def of_core(frames: list[Frame]) -> GridMap:
-    mapper = Storeys()
+    mapper = MultiFloorMapper()
     for frame in frames:
         mapper.integrate(frame)
     return mapper.grid()

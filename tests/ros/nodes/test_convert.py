@@ -159,7 +159,7 @@ def test_a_question_keeps_all_its_options(question: questions.Question) -> None:
 unit = st.floats(0, 1)
 options = st.builds(floor.Option, number, number, number, texts | st.sampled_from((floor.LOOK_ROUND, floor.POINTED)),
                     number, texts, unit)
-several = st.lists(st.builds(advice.Known, texts, texts), max_size=3).map(tuple)
+several = st.lists(st.builds(advice.TargetNote, texts, texts), max_size=3).map(tuple)
 some_texts = st.lists(texts, max_size=3).map(tuple)
 
 
@@ -176,7 +176,7 @@ def test_a_brief_keeps_its_options_and_targets(brief: advice.Brief) -> None:
 @given(st.lists(st.builds(floor.WeighedOption, options, unit, texts), max_size=4).map(tuple),
        several, texts)
 def test_advice_keeps_its_options_and_those_that_were_pointed_at(
-        weighed: tuple[floor.WeighedOption, ...], targets: tuple[advice.Known, ...], words: str) -> None:
+        weighed: tuple[floor.WeighedOption, ...], targets: tuple[advice.TargetNote, ...], words: str) -> None:
     from eqa_interfaces.srv import Advise
 
     seen = questions.ViewAssessment(3, 4, 1.0, 0.5, pose=Pose2(1.0, 2.0, 0.0), target=(1.0, 2.0))

@@ -19,7 +19,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from eqa_nodes.core.camera.config import CameraConfig, TfConfig
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
 from eqa_nodes.ros import convert
@@ -191,7 +191,7 @@ def test_whatever_a_camera_sends_is_a_frame_or_is_counted(data: Any) -> None:
     assert len(bench.frames) + len(bench.refused) == 1
     for frame, _ in bench.frames:
         with suppress(BadFrame):  # what does not fit together is refused by who takes it in
-            Storeys().integrate(frame)
+            MultiFloorMapper().integrate(frame)
     bench.move(2 * SECOND)
     for part, message in bench.whole(2 * SECOND).items():
         bench.assembler.put(part, message)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from eqa_interfaces.msg import Episode
 
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.types.floor import Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
@@ -87,7 +87,7 @@ class Camera:
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
     """Compile what a first observation would wait for, longer than a camera here does."""
-    Storeys().integrate(frame(SECOND))
+    MultiFloorMapper().integrate(frame(SECOND))
 
 
 @pytest.fixture

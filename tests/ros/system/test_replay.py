@@ -15,7 +15,7 @@ from eqa_nodes.cli import main
 from eqa_nodes.cli.replaying import Watch
 from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
 from eqa_nodes.core.errors import ErrorCode
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.bags.trace import trace_of
@@ -55,7 +55,7 @@ def test_a_real_sequence_goes_through_the_graph_and_back(tmp_path: Path) -> None
     assert trace.grid is not None
     assert np.count_nonzero(trace.grid.cells == 0) > 100 and np.count_nonzero(trace.grid.cells == 100) > 40
     mapper = parameters.settings.mapper
-    alone = Storeys(mapper.map, mapper.robot)
+    alone = MultiFloorMapper(mapper.map, mapper.robot)
     for one in sequence:
         alone.integrate(one)
     assert np.array_equal(trace.grid.cells, alone.grid().cells)  # lock-step: no frame was lost on the way

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eqa_nodes.core.clocks import ALARM_S, WallWatch
+from eqa_nodes.core.clocks import ALARM_S, WallClockMonitor
 
 S = 10**9
 
@@ -10,7 +10,7 @@ S = 10**9
 class Clocks:
     def __init__(self) -> None:
         self.wall, self.boot = 1_700_000_000 * S, 1000 * S
-        self.watch = WallWatch(5.0, lambda: self.wall, lambda: self.boot)
+        self.watch = WallClockMonitor(5.0, lambda: self.wall, lambda: self.boot)
 
     def after(self, boot_s: float, wall_s: float) -> float | None:
         self.boot, self.wall = self.boot + round(boot_s * S), self.wall + round(wall_s * S)
@@ -30,5 +30,5 @@ def test_a_step_is_told_for_a_while() -> None:
 def test_less_than_the_threshold_and_none_is_no_step() -> None:
     clocks = Clocks()
     assert clocks.after(1.0, 5.9) is None and clocks.watch.jumps == 0
-    clocks.watch = WallWatch(0.0, lambda: clocks.wall, lambda: clocks.boot)
+    clocks.watch = WallClockMonitor(0.0, lambda: clocks.wall, lambda: clocks.boot)
     assert clocks.after(1.0, 9999.0) is None

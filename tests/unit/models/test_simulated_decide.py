@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from eqa_nodes.core.answerers.label.scene import Scene
+from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
@@ -85,11 +85,11 @@ def test_every_kind_of_question_passes_the_reader_without_numbers_of_rooms(text:
 
 
 def test_notes_come_back_as_they_were_told() -> None:
-    things = Scene([view(1, *SOFA[:1], *LIVING_ROOM, *KITCHEN)]).objects
+    things = LabelScene([view(1, *SOFA[:1], *LIVING_ROOM, *KITCHEN)]).objects
     by_kind = {(one.kind, one.attributes.get("support")): one for one in noted(f"Hm. Seen: {told(things[5:13])}. So.")}
     assert by_kind["vase", "coffee table"].attributes == {
         "relation": "on", "support": "coffee table", "colour": "blue", "material": "ceramic"}
-    assert told(Scene([remembered_view(list(by_kind.values()), Pose2(0, 0, 0))]).objects)
+    assert told(LabelScene([remembered_view(list(by_kind.values()), Pose2(0, 0, 0))]).objects)
     four = noted("Seen: 4 x red wood chair in the kitchen; television (on).")
     assert [(one.kind, one.room, one.times) for one in four] == [("chair", "kitchen", 4), ("television", "", 1)]
     assert four[1].attributes["state"] == "on"

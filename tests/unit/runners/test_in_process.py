@@ -9,9 +9,9 @@ import pytest
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.mapping.storeys import Storeys
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.runners.in_process import Body, InProcessRunner
@@ -53,7 +53,7 @@ def test_a_world_without_labels_ends_an_episode_that_reads_them(tmp_path: Path) 
 def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> None:
     memory = MemoryStore(tmp_path / "m.sqlite")
     simulator: Any = Stuttering()
-    body = Body(simulator, Storeys(), Remembering(memory, labels=False))
+    body = Body(simulator, MultiFloorMapper(), EpisodicMemory(memory, labels=False))
     body.begin(EpisodeSetup("toy", "e", Pose2(0.0, 0.0, 0.0)))
     assert body.refused() == {}
     for _ in range(3):

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from eqa_nodes.core.answerers.common import check_question, evidence_from, match_choice
-from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, not_understood, parse
 from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, room_of
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
 from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.language.english import canonical, content_words
@@ -73,7 +73,7 @@ class LabelAnswerer:
         """Answer from what the items' views sighted; without items, or to force a guess, by what is usual in homes."""
         asked = parse(check_question(question.text))
         self._note([item.keyframe for item in items])
-        found = look_up(Scene([item.keyframe for item in items]), asked) if items else None
+        found = look_up(LabelScene([item.keyframe for item in items]), asked) if items else None
         if found is not None and found.open and not question.force_guess:
             return Answer(abstained=True, receipt=self.spent(), message=found.says)
         if found is not None:
@@ -94,7 +94,7 @@ class LabelAnswerer:
         self._shown |= {s.label.detected for view in views for s in view.sightings}
 
 
-def _note_of(found: Found) -> str:
+def _note_of(found: RuleAnswer) -> str:
     kinds = dict.fromkeys(t.kind for t in found.objects[:3])
     return ", ".join((*kinds, *([noted(found.measure)] if found.measure is not None else [])))
 
@@ -106,7 +106,7 @@ def _not_understood(question: Question) -> str:
 
 
 def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedRegion]) -> ViewAssessment:
-    scene = Scene([view])
+    scene = LabelScene([view])
     found = look_up(scene, asked)
     meant = [t for ref in asked.refs for t in scene.find(ref)]
     clear = [t.clarity for t in found.objects] if found else []
@@ -123,7 +123,7 @@ def _assessed(view: Keyframe, asked: ParsedQuestion, regions: Sequence[RankedReg
                           aims[0].middle if aims else None, _said(found), view.map_from_base.xyz[2])
 
 
-def _said(found: Found | None) -> str:
+def _said(found: RuleAnswer | None) -> str:
     """Return what a view alone answers; of several targets what it tells of those that it shows."""
     if found is None or found.open:
         return found.text if found else ""
@@ -140,7 +140,7 @@ def _worth(obj: Seen, asked: ParsedQuestion, regions: Sequence[RankedRegion], me
     return max((_RIGHT_ROOM * r.weight / top for r in regions if in_region(obj.room, r.name)), default=0.0)
 
 
-def _values(view: Keyframe, scene: Scene, worth: Mapping[int, float]) -> tuple[Candidate, ...]:
+def _values(view: Keyframe, scene: LabelScene, worth: Mapping[int, float]) -> tuple[Candidate, ...]:
     """Return the view's places, each worth what stands near to it, in shares of 1."""
     def near(place: FloorPixel) -> list[Seen]:
         off = {t.instance: math.dist(t.middle, (place.x, place.y)) for t in scene.objects}
@@ -158,7 +158,7 @@ def _name(beside: Sequence[Seen]) -> str:
     return next((t.kind for t in beside if shows_stairs(t.kind)), beside[0].room if beside else "")
 
 
-def _in_choices(found: Found, question: Question) -> Found | None:
+def _in_choices(found: RuleAnswer, question: Question) -> RuleAnswer | None:
     """Return the choice that says the same, None when none does."""
     if not question.choices:
         return found

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from eqa_nodes.core.answerers.label.found import Found, yes
+from eqa_nodes.core.answerers.label.found import RuleAnswer, yes
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref, phrase, reference
-from eqa_nodes.core.answerers.label.scene import Scene, Seen
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen
 from eqa_nodes.core.language.english import canonical, plural
 from eqa_nodes.core.language.targets import Compared, Target, standing
 
@@ -26,7 +26,7 @@ _LOOKS = ("state", "colour", "material")
 _LENGTHS = {"taller": 2, "higher": 2, "lower": 2, "tallest": 2}
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """What is known of one target: its value, in words, how sure that is, and by which objects."""
 
     value: str | float
@@ -35,7 +35,7 @@ class Known(NamedTuple):
     objects: tuple[Seen, ...]
 
 
-def compare(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def compare(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Return the answer once all targets are known; before that what is known, without an answer; None for nothing."""
     question = asked.compared
     if question is None:
@@ -51,12 +51,12 @@ def compare(scene: Scene, asked: ParsedQuestion) -> Found | None:
     says = standing([one.says for one in have if one.sure >= _ENOUGH], missing)
     promise = _PART * max(obj.clarity for obj in objects)
     if missing:
-        return Found(standing([one.says for one in have]), 0.0, objects, promise, says, bool(missing))
+        return RuleAnswer(standing([one.says for one in have]), 0.0, objects, promise, says, bool(missing))
     text, clear = _VERDICTS[question.form](question, have)
-    return Found(text, clear * min(one.sure for one in have), objects, promise, says)
+    return RuleAnswer(text, clear * min(one.sure for one in have), objects, promise, says)
 
 
-def _places(scene: Scene, targets: Sequence[Target]) -> list[Ref]:
+def _places(scene: LabelScene, targets: Sequence[Target]) -> list[Ref]:
     """Return what each target may be found by: of rooms that share a name each target has one of its own."""
     taken: dict[str, int] = {}
     places = []
@@ -70,7 +70,7 @@ def _places(scene: Scene, targets: Sequence[Target]) -> list[Ref]:
     return places
 
 
-def _known(scene: Scene, question: Compared, target: Target, ref: Ref) -> Known | None:
+def _known(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> KnownValue | None:
     if question.form == "size":
         return _size(scene, question, target, ref)
     if question.form in ("more", "count") or question.aspect == "number":
@@ -79,7 +79,7 @@ def _known(scene: Scene, question: Compared, target: Target, ref: Ref) -> Known 
     return _state(scene, question, ref, found) if question.form in ("both", "either") else _look(question, found)
 
 
-def _meant(scene: Scene, question: Compared, target: Target, ref: Ref) -> list[Seen]:
+def _meant(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> list[Seen]:
     """Return the objects that a target means; of "one sofa" and the "other sofa" one each."""
     found = scene.find(ref)
     alike = [t for t in question.targets if t.kind == target.kind and t.where == target.where]
@@ -89,7 +89,7 @@ def _meant(scene: Scene, question: Compared, target: Target, ref: Ref) -> list[S
     return found[nth:nth + 1]
 
 
-def _look(question: Compared, found: Sequence[Seen]) -> Known | None:
+def _look(question: Compared, found: Sequence[Seen]) -> KnownValue | None:
     """Return colour or material of a target; nothing while several objects that differ could be meant."""
     name = {"color": "colour", "material": "material", "state": "state"}.get(canonical(question.aspect or "color"), "")
     having = [t for t in found if t.attributes.get(name)]
@@ -98,42 +98,42 @@ def _look(question: Compared, found: Sequence[Seen]) -> Known | None:
         return None
     best = max(having, key=lambda t: (t.clarity, -t.instance))
     says = f"the {best.kind}{_in(best.room)} {_is(best.kind)} {best.attributes[name]}"
-    return Known(values.pop(), says, best.clarity * (1.0 if len(having) == 1 else 0.9), (best,))
+    return KnownValue(values.pop(), says, best.clarity * (1.0 if len(having) == 1 else 0.9), (best,))
 
 
-def _state(scene: Scene, question: Compared, ref: Ref, found: Sequence[Seen]) -> Known | None:
+def _state(scene: LabelScene, question: Compared, ref: Ref, found: Sequence[Seen]) -> KnownValue | None:
     """Return whether a place has such an object, in such a state where one is named; a no needs a look round."""
     wanted = canonical(question.aspect)
     fits = [t for t in found if not wanted or wanted in (canonical(t.attributes.get(name, "")) for name in _LOOKS)]
     if fits:
         best = max(fits, key=lambda t: (t.clarity, -t.instance))
         said = f"{_is(best.kind)} {question.aspect}" if wanted else _is(best.kind) + " there"
-        return Known("yes", f"the {best.kind}{_in(best.room)} {said}", best.clarity, (best,))
+        return KnownValue("yes", f"the {best.kind}{_in(best.room)} {said}", best.clarity, (best,))
     covered = scene.coverage(ref.room) if ref.room else 0.0
     if covered < (_COUNTED if found else _LOOKED):
         return None
     says = f"no {ref.kind}{_in(ref.room)} is {question.aspect or 'there'}"
-    return Known("no", says, 0.95 * covered, tuple(found or scene.in_room(ref.room))[:1])
+    return KnownValue("no", says, 0.95 * covered, tuple(found or scene.in_room(ref.room))[:1])
 
 
-def _number(scene: Scene, target: Target, ref: Ref) -> Known | None:
+def _number(scene: LabelScene, target: Target, ref: Ref) -> KnownValue | None:
     found = scene.find(ref)
     covered = scene.coverage(ref.room) if ref.room else 0.5
     if not found and covered < _LOOKED:
         return None
     kind = ref.kind if len(found) == 1 else plural(ref.kind)
     says = f"{len(found)} {kind}{_in(ref.room)}"
-    return Known(float(len(found)), says, 0.95 * covered, tuple(found or scene.in_room(ref.room)[:1]))
+    return KnownValue(float(len(found)), says, 0.95 * covered, tuple(found or scene.in_room(ref.room)[:1]))
 
 
-def _size(scene: Scene, question: Compared, target: Target, ref: Ref) -> Known | None:
+def _size(scene: LabelScene, question: Compared, target: Target, ref: Ref) -> KnownValue | None:
     """Return the size of an object (its largest side or volume) or of a room: of what was seen in it, m2."""
     if not target.what:
         box, covered = scene.bounds(ref.room), scene.coverage(ref.room)
         if box is None:
             return None
         area = (box[2] - box[0]) * (box[3] - box[1])
-        return Known(area, f"the {ref.room} has {area:.0f} m2", 0.95 * covered, tuple(scene.in_room(ref.room)[:1]))
+        return KnownValue(area, f"the {ref.room} has {area:.0f} m2", 0.95 * covered, tuple(scene.in_room(ref.room)[:1]))
     found = _meant(scene, question, target, ref)
     if not found:
         return None
@@ -143,14 +143,14 @@ def _size(scene: Scene, question: Compared, target: Target, ref: Ref) -> Known |
     if question.aspect in ("wider", "longer", "shorter"):
         size = max(sides[:2])
     says = f"the {best.kind}{_in(best.room)} is {' x '.join(f'{s:.1f}' for s in sides)} m"
-    return Known(size, says, best.clarity * (1.0 if len(found) == 1 else 0.6), (best,))
+    return KnownValue(size, says, best.clarity * (1.0 if len(found) == 1 else 0.6), (best,))
 
 
-def _same(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+def _same(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
     return yes((len({one.value for one in known}) == 1) != question.denied), 1.0
 
 
-def _most(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+def _most(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
     """Return which target has most, or whether the first one has; of two that are equal neither."""
     least = question.aspect in (*_SMALLER, *_FEWER)
     values = [float(one.value) for one in known]
@@ -165,16 +165,16 @@ def _most(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
     return f"the {best.room if question.form == 'more' or not best.what else best.name}", clear
 
 
-def _sum(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+def _sum(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
     return f"{sum(float(one.value) for one in known):.0f}", 1.0
 
 
-def _all(question: Compared, known: Sequence[Known]) -> tuple[str, float]:
+def _all(question: Compared, known: Sequence[KnownValue]) -> tuple[str, float]:
     told = (any if question.form == "either" else all)(one.value == "yes" for one in known)
     return yes(told), 1.0
 
 
-_VERDICTS: dict[str, Callable[[Compared, Sequence[Known]], tuple[str, float]]] = {
+_VERDICTS: dict[str, Callable[[Compared, Sequence[KnownValue]], tuple[str, float]]] = {
     "same": _same, "more": _most, "size": _most, "count": _sum, "both": _all, "either": _all}
 FORMS = frozenset(_VERDICTS)
 

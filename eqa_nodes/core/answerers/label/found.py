@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.label.parse import Ref
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, whole
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, whole
 from eqa_nodes.core.language.english import join_list, number_word, plural, with_article
-from eqa_nodes.core.types.measures import Measure
+from eqa_nodes.core.types.measures import MeasuredLine
 
 _NEAR_M = 3.2  # from here a surface can be looked over
 
 
-class Found(NamedTuple):
+class RuleAnswer(NamedTuple):
     """An answer, its certainty given these views (0..1), and its evidence.
 
     promise: that some view here contributes, for answers which only several views together can settle. says: what is
@@ -28,10 +28,10 @@ class Found(NamedTuple):
     promise: float = 0.0
     says: str = ""
     open: bool = False
-    measure: Measure | None = None
+    measure: MeasuredLine | None = None
 
 
-def the_one(scene: Scene, ref: Ref) -> tuple[Seen, float] | None:
+def the_one(scene: LabelScene, ref: Ref) -> tuple[Seen, float] | None:
     """Return the clearest object that fits a phrase, and the certainty that it is meant."""
     if ref.kind == "door" and ref.room:
         return scene.door(ref)
@@ -46,7 +46,7 @@ def yes(truth: bool) -> str:
     return "yes" if truth else "no"
 
 
-def both(scene: Scene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
+def both(scene: LabelScene, refs: Sequence[Ref]) -> tuple[list[Seen], float] | None:
     """Return the objects that several phrases mean, and how sure they all are right."""
     found = [the_one(scene, ref) for ref in refs]
     objects = [one for one in found if one is not None]
@@ -63,15 +63,15 @@ def surveyed(base: Seen | None) -> float:
     return 0.9 if any(whole(view, s) for view, s in near) else 0.85 if len(near) > 2 else 0.6
 
 
-def clearest(objects: Sequence[Seen]) -> Found | None:
+def clearest(objects: Sequence[Seen]) -> RuleAnswer | None:
     """Return the one object that is meant; less sure when several could be."""
     if not objects:
         return None
     best = max(objects, key=lambda t: (t.clarity, -t.instance))
-    return Found(with_article(best.kind), best.clarity * (1.0 if len(objects) == 1 else 0.6), (best,))
+    return RuleAnswer(with_article(best.kind), best.clarity * (1.0 if len(objects) == 1 else 0.6), (best,))
 
 
-def listed(objects: Sequence[Seen], base: Seen | None) -> Found | None:
+def listed(objects: Sequence[Seen], base: Seen | None) -> RuleAnswer | None:
     if not objects:
         return None
     kinds = [t.kind for t in objects]
@@ -79,4 +79,4 @@ def listed(objects: Sequence[Seen], base: Seen | None) -> Found | None:
              for kind in sorted(set(kinds))]
     clear = min(t.clarity for t in objects)
     evidence = (*objects, base) if base else tuple(objects)
-    return Found(join_list(words), clear * surveyed(base), evidence, 0.75 * clear)
+    return RuleAnswer(join_list(words), clear * surveyed(base), evidence, 0.75 * clear)

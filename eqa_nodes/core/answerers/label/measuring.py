@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.answerers.label.found import Found, the_one, yes
+from eqa_nodes.core.answerers.label.found import RuleAnswer, the_one, yes
 from eqa_nodes.core.answerers.label.measure_phrasings import SIDES
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, reference
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, clarity, evidence_views, facing
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clarity, evidence_views, facing
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.quantities import lengths, said_length, tolerance
 from eqa_nodes.core.memory.extents import ObjectBox, box_of_sightings, wall_yaw, whole_edges
 from eqa_nodes.core.perception.projection import pixel_of, visible_pixel
-from eqa_nodes.core.types.measures import Measure, Point3
+from eqa_nodes.core.types.measures import MeasuredLine, Point3
 from eqa_nodes.core.types.views import Keyframe
 
 _LONG_WAYS = frozenset(("bed", "table", "rug", "bench", "mat"))  # last words of kinds whose width is the shorter side
@@ -35,7 +35,7 @@ class _Measured(NamedTuple):
     promise: float
 
 
-def _measured(scene: Scene, asked: ParsedQuestion, which: int) -> _Measured | None:
+def _measured(scene: LabelScene, asked: ParsedQuestion, which: int) -> _Measured | None:
     one = the_one(scene, asked.refs[which])
     if one is None:
         return None
@@ -51,7 +51,7 @@ def _certain(doubt_m: float, within_m: float) -> float:
     return min(max(1.2 - 0.6 * doubt_m / max(within_m, 1e-3), 0.3), 1.0)
 
 
-def _size(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _size(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     one = _measured(scene, asked, 0)
     if one is None:
         return None
@@ -67,9 +67,10 @@ def _size(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _found(said_length(measure.metres), (one,), measure, one.box.doubt_m(axis), tolerance(measure.metres))
 
 
-def _found(text: str, ones: tuple[_Measured, ...], measure: Measure, doubt_m: float, within_m: float) -> Found:
+def _found(text: str, ones: tuple[_Measured, ...], measure: MeasuredLine, doubt_m: float,
+           within_m: float) -> RuleAnswer:
     sure = min(one.sure for one in ones) * _certain(doubt_m, within_m)
-    return Found(text, sure, tuple(one.seen for one in ones), min(one.promise for one in ones), measure=measure)
+    return RuleAnswer(text, sure, tuple(one.seen for one in ones), min(one.promise for one in ones), measure=measure)
 
 
 def _across(one: _Measured, side: str) -> int:
@@ -93,7 +94,7 @@ def _across(one: _Measured, side: str) -> int:
     return across if side == "wide" else 1 - across
 
 
-def _side(one: _Measured, axis: int) -> Measure:
+def _side(one: _Measured, axis: int) -> MeasuredLine:
     """Return a side of an object's box as a line that its best view sees, along the box's own axis 0, 1 or 2.
 
     On the edge of its top that is nearest to the camera; half-way up a box that is taller than the camera, and of a
@@ -110,7 +111,7 @@ def _side(one: _Measured, axis: int) -> Measure:
         at[2] = middle[2]
     start, end = at.copy(), at.copy()
     start[axis], end[axis] = middle[axis] - half[axis], middle[axis] + half[axis]
-    return Measure(_point(turn.T @ start), _point(turn.T @ end))
+    return MeasuredLine(_point(turn.T @ start), _point(turn.T @ end))
 
 
 def _eye(one: _Measured) -> tuple[float, float, float]:
@@ -126,7 +127,7 @@ def _point(at: np.ndarray) -> Point3:
     return x, y, z
 
 
-def _between(one: _Measured, other: _Measured, level: bool) -> Measure:
+def _between(one: _Measured, other: _Measured, level: bool) -> MeasuredLine:
     """Return the shortest line between two boxes, which are turned alike; level: within the floor plane."""
     turn = one.box.axes()
     a, b = (np.array(box.size) / 2 for box in (one.box, other.box))
@@ -136,10 +137,10 @@ def _between(one: _Measured, other: _Measured, level: bool) -> Measure:
     end = np.where(low <= high, (low + high) / 2, np.where(p < q, low, high))
     if level and start[2] != end[2]:
         start[2] = end[2] = min(start[2], end[2])
-    return Measure(_point(turn.T @ start), _point(turn.T @ end))
+    return MeasuredLine(_point(turn.T @ start), _point(turn.T @ end))
 
 
-def _pair(scene: Scene, asked: ParsedQuestion) -> tuple[_Measured, _Measured] | Found | None:
+def _pair(scene: LabelScene, asked: ParsedQuestion) -> tuple[_Measured, _Measured] | RuleAnswer | None:
     """Return the two objects; where only one was seen, that there is no answer yet, and None where none was."""
     found = [_measured(scene, asked, which) for which in (0, 1)]
     a, b = found
@@ -150,12 +151,12 @@ def _pair(scene: Scene, asked: ParsedQuestion) -> tuple[_Measured, _Measured] | 
         return None
     missing = asked.refs[0 if a is None else 1].kind
     says = f"the {missing} was not seen, only the {one.seen.kind}"
-    return Found("", 0.0, (one.seen,), one.promise, says, True)
+    return RuleAnswer("", 0.0, (one.seen,), one.promise, says, True)
 
 
-def _apart(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _apart(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     pair = _pair(scene, asked)
-    if pair is None or isinstance(pair, Found):
+    if pair is None or isinstance(pair, RuleAnswer):
         return pair
     measure = _between(*pair, level=asked.form == "gap")
     return _found(said_length(measure.metres), pair, measure, _doubt_between(*pair), tolerance(measure.metres))
@@ -171,14 +172,14 @@ def _doubt_between(one: _Measured, other: _Measured) -> float:
     return math.hypot(one.box.face_doubt_m(axis, ahead), other.box.face_doubt_m(axis, not ahead))
 
 
-def _fits(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _fits(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     pair = _pair(scene, asked)
-    if pair is None or isinstance(pair, Found):
+    if pair is None or isinstance(pair, RuleAnswer):
         return pair
     return _verdict(scene, asked, pair, _between(*pair, level=True), _doubt_between(*pair), "the gap is")
 
 
-def _passes(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _passes(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     one = _measured(scene, asked, 0)
     if one is None:
         return None
@@ -186,8 +187,8 @@ def _passes(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _verdict(scene, asked, (one,), _side(one, axis), one.box.doubt_m(axis), f"the {one.seen.kind} is")
 
 
-def _verdict(scene: Scene, asked: ParsedQuestion, ones: tuple[_Measured, ...], room: Measure, doubt_m: float, what: str
-             ) -> Found | None:
+def _verdict(scene: LabelScene, asked: ParsedQuestion, ones: tuple[_Measured, ...], room: MeasuredLine, doubt_m: float,
+             what: str) -> RuleAnswer | None:
     """Return whether there is room for something: of a length that the question names, or an object as it was seen."""
     named = lengths(asked.options[0])
     needed = named[0] if named else None
@@ -202,11 +203,11 @@ def _verdict(scene: Scene, asked: ParsedQuestion, ones: tuple[_Measured, ...], r
     return _found(text, ones, room, doubt_m, abs(room.metres - needed))
 
 
-MEASURING: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
+MEASURING: dict[str, Callable[[LabelScene, ParsedQuestion], RuleAnswer | None]] = {
     "size_of": _size, "apart": _apart, "gap": _apart, "fits": _fits, "passes": _passes}
 
 
-def shown_first(found: Found) -> list[Keyframe]:
+def shown_first(found: RuleAnswer) -> list[Keyframe]:
     """Return the views that prove an answer; of a measure first the one that shows both its ends best."""
     views = evidence_views(found.objects)
     if found.measure is None:
@@ -221,7 +222,7 @@ def shown_first(found: Found) -> list[Keyframe]:
     return views if first is None else [first[3], *(view for view in views if view.id != first[3].id)]
 
 
-def _uncovered(view: Keyframe, measure: Measure) -> int:
+def _uncovered(view: Keyframe, measure: MeasuredLine) -> int:
     """Return how many ends of a measure nothing hides in a view, of a broken depth image none."""
     try:
         return sum(visible_pixel(view, *end) is not None for end in measure)

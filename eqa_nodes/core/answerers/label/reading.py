@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, clearest_text
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, clearest_text
 from eqa_nodes.core.types.views import TEXT
 
 _TIME = re.compile(r"\d{1,2}[:.]\d{2}")
@@ -14,7 +14,7 @@ _MONTH = re.compile("(?:jan|febr)uary|march|april|may|june|july|august|(?:septem
 _UNCLEAR = 0.5  # of a text that is on nothing that was detected
 
 
-def written(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def written(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Return what is written on the object that is meant; the less sure, the less the views agree.
 
     Where nothing detects objects, it is the text that can be meant by its form (a time by a clock), or the only one.
@@ -36,9 +36,9 @@ def written(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return _found(best, _UNCLEAR if others else 1.0)
 
 
-def _found(t: Seen, sure: float) -> Found:
+def _found(t: Seen, sure: float) -> RuleAnswer:
     text, agreed = clearest_text(t.views) or (t.attributes[TEXT], 1.0)
-    return Found(text, t.clarity * agreed * sure, (t,))
+    return RuleAnswer(text, t.clarity * agreed * sure, (t,))
 
 
 def _can_be(text: str, ref: Ref) -> bool:

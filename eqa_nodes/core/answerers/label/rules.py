@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from eqa_nodes.core.answerers.label.comparing import compare
-from eqa_nodes.core.answerers.label.found import Found, both, clearest, surveyed, the_one, yes
+from eqa_nodes.core.answerers.label.found import RuleAnswer, both, clearest, surveyed, the_one, yes
 from eqa_nodes.core.answerers.label.measuring import MEASURING
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, Ref
 from eqa_nodes.core.answerers.label.reading import written
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, extent
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, extent
 from eqa_nodes.core.answerers.label.several import one_of_a_kind, same_for_all, settled, sure_of, verdict, with_rooms
 from eqa_nodes.core.answerers.label.spatial import SPATIAL, held
 from eqa_nodes.core.answerers.label.tables import HINTS, SEATS, SIGNS, Purpose, purpose_of
@@ -25,7 +25,7 @@ _DONE = {"turn on": "on", "switch on": "on", "turn off": "off", "switch off": "o
          "shut": "closed", "open": "open", "make": "made", "on": "on", "off": "off"}
 
 
-def _colour(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _colour(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     ref = asked.refs[0]
     found = scene.find(ref) or (scene.find(Ref(ref.support, ref.room)) if ref.kind in _COVERS else [])
     colours = {t.attributes.get("colour", "") for t in found} - {""}
@@ -36,11 +36,11 @@ def _colour(scene: Scene, asked: ParsedQuestion) -> Found | None:
         fits = [canonical(t.attributes["colour"]) == canonical(asked.options[0]) for t in coloured]
         if len(coloured) > 1:
             return verdict(scene, ref, coloured, [t.attributes["colour"] for t in coloured], fits, asked.quantifier)
-        return Found(yes(fits[0]), coloured[0].clarity, (coloured[0],))
+        return RuleAnswer(yes(fits[0]), coloured[0].clarity, (coloured[0],))
     return _each(scene, asked, "colour", coloured)
 
 
-def _each(scene: Scene, asked: ParsedQuestion, attribute: str, objects: Sequence[Seen]) -> Found | None:
+def _each(scene: LabelScene, asked: ParsedQuestion, attribute: str, objects: Sequence[Seen]) -> RuleAnswer | None:
     """Return what an attribute of an object is; of several that differ, of each."""
     ref, values = asked.refs[0], [t.attributes[attribute] for t in objects]
     if not objects:
@@ -52,25 +52,25 @@ def _each(scene: Scene, asked: ParsedQuestion, attribute: str, objects: Sequence
         said = best.attributes[attribute]
         option = [option for option in asked.options if canonical(_base(option)) == canonical(_base(said))]
         sure = sure if len(objects) == 1 or scene.has_others(ref.room) else best.clarity
-        return Found(option[0] if option else said, sure, (best,), promise)
-    return Found(with_rooms(objects, values), sure, tuple(objects)[:3], promise)
+        return RuleAnswer(option[0] if option else said, sure, (best,), promise)
+    return RuleAnswer(with_rooms(objects, values), sure, tuple(objects)[:3], promise)
 
 
-def _material(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _material(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return _each(scene, asked, "material", [t for t in scene.find(asked.refs[0]) if t.attributes.get("material")])
 
 
-def _state_of(scene: Scene, asked: ParsedQuestion) -> tuple[Seen, float, str] | None:
+def _state_of(scene: LabelScene, asked: ParsedQuestion) -> tuple[Seen, float, str] | None:
     one = the_one(scene, asked.refs[0])
     state = one[0].attributes.get("state") if one else None
     return (*one, state) if one and state else None
 
 
-def _state(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _state(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return _each(scene, asked, "state", [t for t in scene.find(asked.refs[0]) if t.attributes.get("state")])
 
 
-def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _is_in_state(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Answer whether objects are in a state: of several, yes if any is; "is it not on?" is answered with the state."""
     ref, wanted = asked.refs[0], _base(_DONE.get(asked.options[0], asked.options[0]))
     objects = [t for t in scene.find(ref) if (state := t.attributes.get("state")) and (
@@ -83,7 +83,7 @@ def _is_in_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     return verdict(scene, ref, objects, values, [_base(value) == wanted for value in values], asked.quantifier)
 
 
-def _which_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _which_state(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Return which of the objects of a kind are in a state, and how many."""
     ref, wanted = asked.refs[0], _base(asked.options[0])
     objects = [t for t in scene.find(ref) if t.attributes.get("state")]
@@ -93,7 +93,7 @@ def _which_state(scene: Scene, asked: ParsedQuestion) -> Found | None:
     sure, promise = sure_of(scene, ref, objects)
     seen = scene.coverage(ref.room) if ref.room else 0.5
     text = str(len(fit)) if asked.form == "count_state" else places(fit) if fit else "none"
-    return Found(text, sure * seen, tuple(fit or objects)[:3], promise)
+    return RuleAnswer(text, sure * seen, tuple(fit or objects)[:3], promise)
 
 
 def places(objects: Sequence[Seen]) -> str:
@@ -104,7 +104,7 @@ def places(objects: Sequence[Seen]) -> str:
     return join_list([*said[:_LISTED], f"{len(said) - _LISTED} more"] if len(said) > _LISTED + 1 else said)
 
 
-def _several(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _several(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Answer several questions in one; as unsure as the least sure of them."""
     found = [look_up(scene, part) for part in asked.parts]
     got = [one for one in found if one is not None]
@@ -115,7 +115,7 @@ def _several(scene: Scene, asked: ParsedQuestion) -> Found | None:
     shown = tuple({one.objects[0].instance: one.objects[0] for one in got}.values())
     least = min(one.confidence for one in got)
     promise = 0.75 * max(max(one.confidence, one.promise) for one in got)
-    return Found("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
+    return RuleAnswer("; ".join(texts), least if len(got) == len(found) else 0.3 * least, shown, promise)
 
 
 def _subject(part: ParsedQuestion) -> str:
@@ -126,10 +126,10 @@ def _base(state: str) -> str:
     return _SAME_STATE.get(state, state)
 
 
-def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[Scene, ParsedQuestion], Found | None]:
+def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[LabelScene, ParsedQuestion], RuleAnswer | None]:
     """Return a rule for yes/no questions: is the object in the wanted state?"""
 
-    def rule(scene: Scene, asked: ParsedQuestion) -> Found | None:
+    def rule(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
         got = _state_of(scene, asked)
         if got is None:
             return None
@@ -137,7 +137,7 @@ def _state_is(wanted: Callable[[ParsedQuestion], str]) -> Callable[[Scene, Parse
         pair = {_base(state), _base(wanted(asked))}
         if len(pair) == 2 and pair not in _OPPOSITES:
             return None  # "is the lamp open?"
-        return Found(yes(len(pair) == 1), sure, (obj,))
+        return RuleAnswer(yes(len(pair) == 1), sure, (obj,))
 
     return rule
 
@@ -154,15 +154,15 @@ def place(obj: Seen) -> str:
     return fixed.get(relation, room.strip() or "on the floor")
 
 
-def _where(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _where(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return _placed(scene, asked, place)
 
 
-def _room(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _room(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     return _placed(scene, asked, lambda obj: f"the {obj.room}" if obj.room else "")
 
 
-def _placed(scene: Scene, asked: ParsedQuestion, place_of: Callable[[Seen], str]) -> Found | None:
+def _placed(scene: LabelScene, asked: ParsedQuestion, place_of: Callable[[Seen], str]) -> RuleAnswer | None:
     """Return where an object is; of several, where each is; where none is seen, where such objects are kept."""
     ref = asked.refs[0]
     objects = scene.find(ref) or held(scene, ref)
@@ -175,14 +175,14 @@ def _placed(scene: Scene, asked: ParsedQuestion, place_of: Callable[[Seen], str]
     said = list(dict.fromkeys(where))
     if len(said) == 1:
         sure = sure if len(objects) == 1 or scene.has_others(ref.room) else objects[0].clarity
-        return Found(said[0], sure, (objects[0],), promise)
+        return RuleAnswer(said[0], sure, (objects[0],), promise)
     if len(said) > _PLACES + 1:
         said = [*said[:_PLACES], f"and in {len(said) - _PLACES} other places"]
     text = "; ".join(said)
-    return Found(text, sure, tuple(objects)[:3], promise)
+    return RuleAnswer(text, sure, tuple(objects)[:3], promise)
 
 
-def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
+def _made_for(scene: LabelScene, purpose: Purpose, room: str) -> tuple[Seen, float] | None:
     """Return the most direct object for a purpose that was seen in a room."""
     for kind in purpose.kinds:
         if one := the_one(scene, Ref(kind, room)):
@@ -190,7 +190,7 @@ def _made_for(scene: Scene, purpose: Purpose, room: str) -> tuple[Seen, float] |
     return None
 
 
-def _use(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _use(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     purpose = purpose_of(asked.purpose)
     one = _made_for(scene, purpose, asked.room) if purpose else None
     if purpose is None or one is None:
@@ -200,82 +200,82 @@ def _use(scene: Scene, asked: ParsedQuestion) -> Found | None:
     direct = canonical(obj.kind).endswith(canonical(purpose.kinds[0]))
     text = {"tool": f"the {obj.kind}", "which_room": f"the {obj.room}", "found": place(obj)}.get(
         asked.form, f"{purpose.preposition} the {obj.kind} in the {obj.room}")
-    return Found(text, sure * (1.0 if direct else 0.8), (obj,))
+    return RuleAnswer(text, sure * (1.0 if direct else 0.8), (obj,))
 
 
-def _look_of(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _look_of(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Return the colour of the object for a purpose."""
     purpose = purpose_of(asked.purpose)
     one = _made_for(scene, purpose, asked.room) if purpose else None
     colour = one[0].attributes.get("colour") if one else None
-    return Found(colour, one[1], (one[0],)) if one and colour else None
+    return RuleAnswer(colour, one[1], (one[0],)) if one and colour else None
 
 
-def _sit_for(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _sit_for(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     screen = the_one(scene, asked.refs[0])
     room = screen[0].room if screen else "living room"  # where it is most likely, while it is not seen
     seat = next((t for kind in SEATS for t in scene.find(Ref(kind, room))), None)
     if seat is None:
         return None
     sure, objects = (min(screen[1], seat.clarity), (seat, screen[0])) if screen else (0.5 * seat.clarity, (seat,))
-    return Found(f"on the {seat.kind} in the {seat.room}", sure, objects)
+    return RuleAnswer(f"on the {seat.kind} in the {seat.room}", sure, objects)
 
 
-def _hint(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _hint(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     hinted = [(answer, t) for answer, kinds in HINTS[asked.purpose] for t in scene.objects if t.kind in kinds]
     if not hinted:
         return None
     answer, obj = max(hinted, key=lambda pair: (pair[1].clarity, -pair[1].instance))
-    return Found(answer, obj.clarity * (1.0 if len({answer for answer, _ in hinted}) == 1 else 0.6), (obj,))
+    return RuleAnswer(answer, obj.clarity * (1.0 if len({answer for answer, _ in hinted}) == 1 else 0.6), (obj,))
 
 
-def _sign(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _sign(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     signs = [t for t in scene.objects if t.kind in SIGNS[asked.purpose]]
     best = max(signs, key=lambda t: (t.clarity, -t.instance), default=None)
-    return Found("yes", best.clarity, (best,)) if best else None
+    return RuleAnswer("yes", best.clarity, (best,)) if best else None
 
 
-def _bath(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _bath(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     tub, shower = the_one(scene, Ref("bathtub", asked.room)), the_one(scene, Ref("shower", asked.room))
     one = tub or shower
-    return Found("a bath" if tub else "only a shower", one[1] * (1.0 if tub else 0.9), (one[0],)) if one else None
+    return RuleAnswer("a bath" if tub else "only a shower", one[1] * (1.0 if tub else 0.9), (one[0],)) if one else None
 
 
-def _fits_two(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _fits_two(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     one = the_one(scene, asked.refs[0])
     if one is None:
         return None
     width = min(extent(one[0], (1.0, 0.0)), extent(one[0], (0.0, 1.0)))
-    return Found(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
+    return RuleAnswer(yes(width > _TWO_SLEEP_M), one[1] * surveyed(one[0]) / 0.9, (one[0],), 0.75 * one[1])
 
 
-def _which_on(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _which_on(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Return which of two objects is in the state asked for: one, both or neither."""
     found = both(scene, asked.refs)
     if found is None or not all(t.attributes.get("state") for t in found[0]):
         return None
     objects, sure = found
     fit = [t for t in objects if _base(t.attributes["state"]) == _base(asked.options[0])]
-    return Found(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(objects))
+    return RuleAnswer(("neither", f"the {fit[0].kind}" if fit else "", "both")[len(fit)], sure, tuple(objects))
 
 
-def _wasting(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _wasting(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     wasted = "running" if asked.purpose == "water" else "on"
     found = clearest([t for t in scene.in_room(asked.room) if t.attributes.get("state") == wasted])
     return found and found._replace(text=f"the {found.objects[0].kind}")
 
 
-def _wasted_in(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def _wasted_in(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     flows = asked.purpose == "water"
     taps = [t for t in scene.in_room(asked.room) if "running" in t.attributes.get("state", "")] if flows else [
         t for t in scene.in_room(asked.room) if t.attributes.get("state") == "on"]
     if taps:
-        return Found("yes", max(t.clarity for t in taps), tuple(taps[:3]))
+        return RuleAnswer("yes", max(t.clarity for t in taps), tuple(taps[:3]))
     seen = scene.coverage(asked.room)
-    return Found("no", 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
+    return RuleAnswer("no", 0.9 * seen, tuple(scene.in_room(asked.room)[:1])) if seen > 0.8 else None
 
 
-RULES: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
+RULES: dict[str, Callable[[LabelScene, ParsedQuestion], RuleAnswer | None]] = {
     **SPATIAL, **MEASURING,
     "compare": compare, "colour": _colour, "colour?": _colour, "material": _material, "state": _state,
     "state?": _is_in_state, "which_state": _which_state, "count_state": _which_state, "several": _several,
@@ -288,7 +288,7 @@ RULES: dict[str, Callable[[Scene, ParsedQuestion], Found | None]] = {
 }
 
 
-def look_up(scene: Scene, asked: ParsedQuestion) -> Found | None:
+def look_up(scene: LabelScene, asked: ParsedQuestion) -> RuleAnswer | None:
     """Return the answer that the scene gives, None when what is asked about is not in it."""
     rule = RULES.get(asked.form)
     return rule(scene, asked) if rule else None

@@ -100,7 +100,7 @@ def _borders(view: Keyframe, sighting: Sighting) -> int:
     return (left <= 1) + (top <= 1) + (right >= width - 1) + (bottom >= height - 1)
 
 
-class Scene:
+class LabelScene:
     """Everything sighted in some views."""
 
     def __init__(self, views: Sequence[Keyframe]) -> None:

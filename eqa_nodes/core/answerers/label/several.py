@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.label.found import Found
+from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.parse import Ref
-from eqa_nodes.core.answerers.label.scene import Scene, Seen, in_region, same_room
+from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, same_room
 from eqa_nodes.core.language.english import canonical, join_list, number_word, plural, singular
 
 _LISTED = 3  # groups of objects that a sentence tells apart; of more it tells the number
@@ -20,7 +20,7 @@ def is_are(kind: str, count: int = 1) -> str:
     return "are" if count > 1 or singular(kind) != kind else "is"
 
 
-def sure_of(scene: Scene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
+def sure_of(scene: LabelScene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return how sure an answer about all these objects is, and what a view of some of them promises.
 
     Unsure while there must be others: who speaks of a main bedroom has a second one.
@@ -35,7 +35,7 @@ def sure_of(scene: Scene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, flo
     return clear, 0.75 * clear if len(objects) > 1 else 0.0
 
 
-def settled(scene: Scene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
+def settled(scene: LabelScene, ref: Ref, objects: Sequence[Seen]) -> tuple[float, float]:
     """Return the same of their states; of the doors of a room one is meant, and which one may be uncertain."""
     if ref.kind == "door" and ref.room and (door := scene.door(ref)) is not None:
         return door[1], 0.0
@@ -84,8 +84,8 @@ def numbers(values: Sequence[str]) -> str:
     return ", ".join(f"{number_word(n)} {'is' if n == 1 else 'are'} {value}" for value, n in counts)
 
 
-def verdict(scene: Scene, ref: Ref, objects: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
-            quantifier: str) -> Found:
+def verdict(scene: LabelScene, ref: Ref, objects: Sequence[Seen], values: Sequence[str], fits: Sequence[bool],
+            quantifier: str) -> RuleAnswer:
     """Return yes or no to a question that several objects fit: yes if any does, or as the question's quantifier wants.
 
     values: what each is; fits: whether that is as asked; quantifier: any | all | no | the ("are the windows closed?").
@@ -101,7 +101,7 @@ def verdict(scene: Scene, ref: Ref, objects: Sequence[Seen], values: Sequence[st
     if quantifier in ("any", "all", "no"):
         seen = scene.coverage(ref.room) if ref.room else 0.5  # whether there is another one only a look round tells
         sure = max(t.clarity for t in decisive) if decisive else sure * seen
-    return Found(said, sure, tuple(decisive or objects)[:3], promise)
+    return RuleAnswer(said, sure, tuple(decisive or objects)[:3], promise)
 
 
 def _proof(objects: Sequence[Seen], values: Sequence[str], first: Sequence[bool]) -> str:

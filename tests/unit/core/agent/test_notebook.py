@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eqa_nodes.core.agent.notebook import Notebook
-from eqa_nodes.core.types.advice import Advice, Known
+from eqa_nodes.core.types.advice import Advice, TargetNote
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
@@ -87,7 +87,7 @@ def test_it_is_reminded_of_the_latest_eight() -> None:
 
 
 def test_targets_stay_until_they_are_named_anew() -> None:
-    notes, bed, sofa = Notebook(), Known("bed", "blue"), Known("sofa")
+    notes, bed, sofa = Notebook(), TargetNote("bed", "blue"), TargetNote("sofa")
     for named, kept in (((), ()), ((bed, sofa),) * 2, ((), (bed, sofa)), ((bed,), (bed,))):
         notes.add(Advice(Answer(abstained=True), targets=named))
         assert notes.targets == kept

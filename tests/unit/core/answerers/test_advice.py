@@ -16,7 +16,7 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at
-from eqa_nodes.core.types.advice import Advice, Brief, Known
+from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.floor import POINTED, Option
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.models.scripted import ScriptedBackend
@@ -176,20 +176,21 @@ def test_of_very_many_places_three_are_taken() -> None:
 
 
 @pytest.mark.parametrize(("said", "expected"), [
-    ([{"what": "bed", "known": "blue"}, {"what": "sofa", "known": ""}], (Known("bed", "blue"), Known("sofa"))),
+    ([{"what": "bed", "known": "blue"}, {"what": "sofa", "known": ""}],
+     (TargetNote("bed", "blue"), TargetNote("sofa"))),
     ([{"what": "bed", "known": "not yet known"}, {"what": "sofa", "known": "Unknown."}, {"what": "mat"}],
-     (Known("bed"), Known("sofa"), Known("mat"))),
+     (TargetNote("bed"), TargetNote("sofa"), TargetNote("mat"))),
     ([{"what": "lamp", "known": "not on"}, {"what": "cups", "known": 0}],
-     (Known("lamp", "not on"), Known("cups", "0"))),
+     (TargetNote("lamp", "not on"), TargetNote("cups", "0"))),
     ([{"what": ""}, {"known": "blue"}, "bed", None, 3, {"what": ["bed"]}, {"what": "rug", "known": "?"}],
-     (Known("rug"),)),
-    ([{"what": "bed"}] * 1_000_000, (Known("bed"),)), ("bed, sofa", ()), ({"bed": "blue"}, ()), (None, ())])
-def test_targets_are_read(said: object, expected: tuple[Known, ...]) -> None:
+     (TargetNote("rug"),)),
+    ([{"what": "bed"}] * 1_000_000, (TargetNote("bed"),)), ("bed, sofa", ()), ({"bed": "blue"}, ()), (None, ())])
+def test_targets_are_read(said: object, expected: tuple[TargetNote, ...]) -> None:
     assert read({"answer": "", "targets": said}).targets == expected
 
 
 def test_targets_alone_are_a_reply() -> None:
-    assert read({"targets": [{"what": "bed", "known": ""}]}).targets == (Known("bed"),)
+    assert read({"targets": [{"what": "bed", "known": ""}]}).targets == (TargetNote("bed"),)
     with pytest.raises(ValueError, match="targets"):
         read({"thoughts": "none"})
 

@@ -8,7 +8,7 @@ import math
 from PIL import Image
 
 from eqa_nodes.core.answerers.briefs import marks_in, shown
-from eqa_nodes.core.types.advice import Known
+from eqa_nodes.core.types.advice import TargetNote
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from tests.fixtures.briefs import BACK, DOOR, HIDDEN, brief, view
 
@@ -77,7 +77,7 @@ def test_neither_is_a_closer_look() -> None:
 
 
 def test_it_is_reminded_of_all_that_the_question_is_about() -> None:
-    targets = Known("bed", "its blanket is <blue>"), Known("sofa")
+    targets = TargetNote("bed", "its blanket is <blue>"), TargetNote("sofa")
     known = str(shown(brief(targets=targets), 512).parts[-1])
     assert "The question is about bed: its blanket is (blue); sofa: not yet known." in known
     assert "is about" not in str(shown(brief(), 512).parts[-1])

@@ -9,14 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.camera.jumps import ClockWatch, FutureWatch, PlaceWatch, SteadyClock, angle_between, rhythm_of
+from eqa_nodes.core.camera.jumps import (
+    ClockJumpDetector,
+    FutureStampFilter,
+    RelocalisationDetector,
+    SteadyClock,
+    angle_between,
+    rhythm_of,
+)
 from eqa_nodes.core.types.geometry import Pose2, compose, inverse
 
 S = 1_000_000_000
 
 
 def told(stamps: list[float], threshold_s: float = 1.0, newest_s: float = 100.0) -> list[bool]:
-    watch = ClockWatch(threshold_s)
+    watch = ClockJumpDetector(threshold_s)
     return [watch.set_back(round(stamp * S), round(newest_s * S)) for stamp in stamps]
 
 
@@ -40,14 +47,14 @@ POSES = st.builds(Pose2, st.floats(-50, 50), st.floats(-50, 50), st.floats(-3, 3
 
 @given(POSES, POSES, POSES)
 def test_driving_is_no_jump_wherever_odometry_lies(map_from_odom: Pose2, a: Pose2, b: Pose2) -> None:
-    watch, odom = PlaceWatch(0.5, 0.5), map_from_odom.transform()
+    watch, odom = RelocalisationDetector(0.5, 0.5), map_from_odom.transform()
     for base in (a, b):
         assert watch.moved(odom, compose(odom, base.transform())) is None
 
 
 @given(POSES, POSES, st.floats(0.6, 20), st.floats(-3, 3))
 def test_a_jump_is_what_the_base_jumps_by(first: Pose2, base: Pose2, metres: float, turn: float) -> None:
-    watch, before = PlaceWatch(0.5, 0.0), compose(first.transform(), base.transform())
+    watch, before = RelocalisationDetector(0.5, 0.0), compose(first.transform(), base.transform())
     assert watch.moved(first.transform(), before) is None
     here = Pose2(before.xyz[0] + metres, before.xyz[1], 2 * math.atan2(before.xyzw[2], before.xyzw[3]) + turn)
     from_odom = compose(here.transform(), inverse(base.transform()))
@@ -57,7 +64,7 @@ def test_a_jump_is_what_the_base_jumps_by(first: Pose2, base: Pose2, metres: flo
 
 
 def test_small_corrections_and_those_after_a_break_are_none() -> None:
-    watch = PlaceWatch(1.0, 0.6)
+    watch = RelocalisationDetector(1.0, 0.6)
     base = Pose2(20.0, 0.0, 0.0).transform()
     for k in range(10):
         odom = Pose2(0.1 * k, 0.0, 0.01 * k).transform()
@@ -72,7 +79,7 @@ def test_angles() -> None:
 
 
 def strays(stamps: list[float], threshold_s: float = 1.0, now_s: float = 100.0) -> list[bool]:
-    watch = FutureWatch(threshold_s)
+    watch = FutureStampFilter(threshold_s)
     return [watch.stray(round(stamp * S), round(now_s * S)) for stamp in stamps]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.core.language.ambiguity import MOST, Known, ambiguity, known_of
+from eqa_nodes.core.language.ambiguity import MOST, KnownPlaces, ambiguity, known_of
 
 KNOWN = known_of(
     ["main bedroom", "second bedroom", "kitchen", "study", "hallway", ""],
@@ -15,7 +15,7 @@ BEDROOMS, BEDS = ["the main bedroom", "the second bedroom"], ["the bed in the ma
                                                               "the bed in the second bedroom"]
 
 
-def options(question: str, known: Known = KNOWN) -> list[str]:
+def options(question: str, known: KnownPlaces = KNOWN) -> list[str]:
     unclear = ambiguity(question, known)
     return [meaning.option for meaning in unclear.meanings] if unclear else []
 
@@ -49,7 +49,7 @@ def test_a_name_that_nothing_known_has() -> None:
     assert unclear is not None and unclear.text == "I know no Pia: what is meant?"
     assert [m.option for m in unclear.meanings[:3]] == ["a person", "a pet", "a thing that is called Pia"]
     assert unclear.meanings[0].question == "Is the person in the kitchen?"
-    assert options("Where is Pia?", Known()) == ["a person", "a pet", "a thing that is called Pia"]
+    assert options("Where is Pia?", KnownPlaces()) == ["a person", "a pet", "a thing that is called Pia"]
     unclear = ambiguity("What is in Narnia?", KNOWN)
     assert unclear is not None and unclear.meanings[3].question == "What is in the kitchen?"
 
@@ -67,7 +67,7 @@ def test_what_is_clear_or_is_answered_for_all_of_them_is_not_asked(question: str
 
 @pytest.mark.parametrize("question", ["Is the bedroom tidy?", "Is the bed made?", "Is the lamp on?"])
 def test_without_knowledge_nothing_known_is_ambiguous(question: str) -> None:
-    assert options(question, Known()) == []
+    assert options(question, KnownPlaces()) == []
     assert options(question, known_of(["bedroom", "main bedroom"], [("bed", "bedroom"), ("lamp", "bedroom")])) == []
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.mapping.stair_flood import NONE
 from eqa_nodes.core.mapping.stairs import body_of, laid_over, sheet_of
-from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Decision, Travelled
 from eqa_nodes.core.types.geometry import Pose2
@@ -53,7 +53,7 @@ class Visit:
 
     def __init__(self, start: Pose2, height_m: float, robot: RobotModel = ROBOT, simulator: Simulator | None = None,
                  scene: str = SCENE) -> None:
-        self.simulator, self.storeys = simulator or HouseSimulator(), Storeys(robot=robot)
+        self.simulator, self.storeys = simulator or HouseSimulator(), MultiFloorMapper(robot=robot)
         self.take(self.simulator.reset(EpisodeSetup(scene, start=start, start_height_m=height_m, robot=robot)))
         self.first_camera = self.step.frame.base_from_camera
         self.navigator = AtomicNavigator(

@@ -16,7 +16,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.index import ROW
 from eqa_nodes.core.memory.reading import spread
 from eqa_nodes.core.memory.relocalise import EVERY, register_maps
-from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.remembered import RecallQuery
 from eqa_nodes.core.types.views import Frame
@@ -57,7 +57,7 @@ def seen_later(boxes: list[Box]) -> Iterator[Frame]:
 
 def test_a_robot_in_a_new_frame_recalls_what_it_knew(store: MemoryStore) -> None:
     said: list[str] = []
-    memory = Remembering(store, tell=said.append)
+    memory = EpisodicMemory(store, tell=said.append)
     frames = list(seen_later(FLAT))
     assert memory.recall(RecallQuery("kettle")) == []
     for frame in frames[:EVERY]:
@@ -74,7 +74,7 @@ def test_a_robot_in_a_new_frame_recalls_what_it_knew(store: MemoryStore) -> None
 
 
 def test_the_result_is_taken_in_by_the_stamps_not_by_the_clock(store: MemoryStore) -> None:
-    memory = Remembering(store)
+    memory = EpisodicMemory(store)
     places = []
     for frame in seen_later(FLAT):
         memory.take(frame, {})
@@ -84,7 +84,7 @@ def test_the_result_is_taken_in_by_the_stamps_not_by_the_clock(store: MemoryStor
 
 def test_another_place_stays_one_of_its_own_and_says_why(store: MemoryStore) -> None:
     said: list[str] = []
-    memory = Remembering(store, tell=said.append)
+    memory = EpisodicMemory(store, tell=said.append)
     for frame in seen_later(OTHER):
         memory.take(frame, {})
     assert not any(found.keyframe.sightings for found in memory.recall(RecallQuery("kettle"))) and said == []
@@ -96,7 +96,7 @@ def test_nothing_is_compared_unless_it_is_wanted_nor_in_a_known_map(path: Path) 
     for config, name in ((MemoryConfig(), ""), (MemoryConfig(relocalise=True), "home")):
         store = MemoryStore(path, config)
         store.reset(f"wednesday {name}", keep=True, map_name=name)
-        memory = Remembering(store)
+        memory = EpisodicMemory(store)
         for frame in seen_later(FLAT):
             memory.take(frame, {})
         memory.recall(RecallQuery("kettle"))
@@ -107,7 +107,7 @@ def test_nothing_is_compared_unless_it_is_wanted_nor_in_a_known_map(path: Path) 
 def test_views_of_an_earlier_version_are_a_named_error_and_the_robot_goes_on(store: MemoryStore) -> None:
     store._db.execute("DELETE FROM geometries")
     said: list[str] = []
-    memory = Remembering(store, tell=said.append)
+    memory = EpisodicMemory(store, tell=said.append)
     for frame in seen_later(FLAT):
         memory.take(frame, {})
     memory.recall(RecallQuery("kettle"))

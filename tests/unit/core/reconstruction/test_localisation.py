@@ -14,17 +14,17 @@ pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa
 from benchmarks.bench_localise import error_of
 from benchmarks.handheld import Handheld, HandheldTour
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.reconstruction.config import LocalisationConfig
+from eqa_nodes.core.reconstruction.config import PoseSearchConfig
 from eqa_nodes.core.reconstruction.localisation import localised
 from eqa_nodes.core.reconstruction.odometry import BLANK, NO_OVERLAP, TOO_FAST, moved, register
 from eqa_nodes.core.reconstruction.quality import report_of
 from eqa_nodes.core.reconstruction.rgbd import RgbdImage, prepared
-from eqa_nodes.core.reconstruction.tracking import OLD_STAMP, OTHER_CAMERA, CameraTracker, Track
+from eqa_nodes.core.reconstruction.tracking import OLD_STAMP, OTHER_CAMERA, CameraTrack, CameraTracker
 from eqa_nodes.core.types.robot import CameraModel
 
 SMALL = Handheld(camera=CameraModel(160, 120, 70.0))
 FROM, COUNT = 45, 32  # the end of a look round, and some steps
-CONFIG = LocalisationConfig()
+CONFIG = PoseSearchConfig()
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def images(tour: HandheldTour) -> list[RgbdImage]:
     return [RgbdImage(i, shot.stamp_ns, shot.rgb, shot.depth_m, tour.camera.intrinsics) for i, shot in enumerate(tour)]
 
 
-def followed(images: list[RgbdImage]) -> Track:
+def followed(images: list[RgbdImage]) -> CameraTrack:
     tracker = CameraTracker(CONFIG)
     for image in images:
         tracker.add(image)

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")
 
-from eqa_nodes.core.reconstruction.rendering import Viewpoint, rendered
+from eqa_nodes.core.reconstruction.rendering import RenderView, rendered
 from eqa_nodes.core.reconstruction.simplify import simplified
 from tests.fixtures.scanned import joined, sheet
 
@@ -29,7 +29,7 @@ def test_few_triangles_stay_as_they_are() -> None:
 
 
 def test_a_picture_from_above_looks_through_the_ceiling() -> None:
-    seen = rendered(joined(FLOOR, CEILING), Viewpoint((2.0, -3.0, 8.0), (2.0, 2.0, 0.0), 40.0), (90, 60), (1, 2, 3))
+    seen = rendered(joined(FLOOR, CEILING), RenderView((2.0, -3.0, 8.0), (2.0, 2.0, 0.0), 40.0), (90, 60), (1, 2, 3))
     red = (seen[..., 0] > 100) & (seen[..., 1] < 60)
     assert seen.shape == (60, 90, 3) and seen.dtype == np.uint8
     assert 0.15 < red.mean() < 0.9 and not (seen[..., 1] > 100).any()
@@ -37,5 +37,5 @@ def test_a_picture_from_above_looks_through_the_ceiling() -> None:
 
 
 def test_a_picture_of_backs_is_empty() -> None:
-    below = Viewpoint((2.0, -3.0, -8.0), (2.0, 2.0, 0.0), 40.0)
+    below = RenderView((2.0, -3.0, -8.0), (2.0, 2.0, 0.0), 40.0)
     assert (rendered(FLOOR, below, (30, 20), (9, 9, 9)) == 9).all()

@@ -118,7 +118,7 @@ def test_levels_of_a_floor_that_is_not_even() -> None:
     assert floor.levels[0].area_m2 == pytest.approx(7.64 * 3.64, rel=0.06)
 
 
-def test_storeys_are_found_and_joined_by_stairs() -> None:
+def test_floors_are_found_and_joined_by_stairs() -> None:
     assert [level.height_m for level in STOREYS.levels] == pytest.approx([0.0, 2.16], abs=1e-3)
     below, above = (6.0, 1.0, 0.0), (6.0, 1.0, 2.16)
     assert STOREYS.height(*below) == pytest.approx(0.0, abs=1e-6)

@@ -23,10 +23,10 @@ from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.driving.atomic import AtomicNavigator
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.mapping.config import MapperConfig
+from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.mapping.storeys import Storeys
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.observing import Remembering
+from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform
@@ -52,9 +52,9 @@ def seen_at(stamp_ns: int, x: float, z: float) -> Frame:
     return replace(frame(stamp_ns), map_from_base=Pose2(x, 0.0, 0.0).transform(z))
 
 
-def driven(heights: Sequence[float], config: MapperConfig | None = None, step_m: float = 0.25) -> Storeys:
+def driven(heights: Sequence[float], config: MapperConfig | None = None, step_m: float = 0.25) -> MultiFloorMapper:
     """Return what a robot has mapped after a step of `step_m` to each of these heights."""
-    storeys = Storeys(config)
+    storeys = MultiFloorMapper(config)
     for i, z in enumerate(heights):
         storeys.integrate(seen_at(i, i * step_m, z))
     return storeys
@@ -66,7 +66,7 @@ def same_map(a: GridMap, b: GridMap) -> bool:
 
 
 def test_on_one_floor_the_map_is_the_mappers_bit_by_bit() -> None:
-    world, one, many = GridWorld(), Mapper(), Storeys()
+    world, one, many = GridWorld(), Mapper(), MultiFloorMapper()
     frames = [world.reset(EpisodeSetup("toy:flat", robot=SMALL)).frame]
     frames += [world.act(a).frame for a in (*ROUND, *(Action.MOVE_FORWARD,) * 6, *ROUND[:4], Action.MOVE_FORWARD)]
     for shown in frames:
@@ -135,7 +135,7 @@ def test_stamps_are_in_order_over_all_floors_and_bad_frames_change_nothing() -> 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-4.0, 9.0), min_size=1, max_size=12))
 def test_any_way_keeps_the_stamp_and_ends_on_a_floor_or_is_counted(heights: list[float]) -> None:
-    storeys = Storeys()
+    storeys = MultiFloorMapper()
     for i, z in enumerate(h for height in heights for h in [height] * 3):
         before = storeys.between
         storeys.integrate(seen_at(i, 0.3 * i, z))
@@ -198,8 +198,8 @@ class Visit:
 
     def __init__(self, folder: Path, scene: str, start: Pose2) -> None:
         self.memory = MemoryStore(folder / "m.sqlite")
-        self.storeys = Storeys()
-        self.body = Body(GridWorld(), self.storeys, Remembering(self.memory))
+        self.storeys = MultiFloorMapper()
+        self.body = Body(GridWorld(), self.storeys, EpisodicMemory(self.memory))
         self.body.begin(EpisodeSetup(scene, "e", start, robot=SMALL))
 
     def act(self, *actions: Action) -> GridMap:

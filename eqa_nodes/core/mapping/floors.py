@@ -29,7 +29,7 @@ class _Ground(NamedTuple):
     driven_m: float = 0.0
 
 
-class Storeys:
+class MultiFloorMapper:
     """A mapper for each floor behind the face of one; with one floor the maps are a Mapper's, bit by bit.
 
     The robot is on a floor while its base is within storey_band_m of that floor's height; level ground more than
