@@ -26,8 +26,3 @@ def an_object(**properties: Schema) -> Schema:
 def list_of(item: Schema) -> Schema:
     """Return the schema of a list."""
     return {"type": "array", "items": item}
-
-
-def one_of(*words: str) -> Schema:
-    """Return the schema of a text out of a few."""
-    return {"type": "string", "enum": list(words)}

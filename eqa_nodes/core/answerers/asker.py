@@ -54,8 +54,8 @@ class MeteredModel:
             schema: Schema | None = None, prose: Callable[[str], T] | None = None) -> T:
         """Ask by a prompt of eqa_nodes/prompts and return what `read` makes of the reply. views: what parts tell of.
 
-        schema: of the reply (json_schema.py), for servers that hold a model to one. prose: reads what is not in that form
-        (read_prose), after it was asked for twice.
+        schema: of the reply, for servers that hold a model to one. prose: reads what is not in that form (read_prose),
+        after it was asked for twice.
         """
         messages = self._messages(prompt, question, parts, views)
         return ask_json(self._budgeted[role_of(prompt)], messages, read, self._max_tokens, question.seed, schema,

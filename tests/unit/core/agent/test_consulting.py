@@ -6,7 +6,7 @@ import pytest
 
 from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
 from eqa_nodes.core.errors import LimitReached
-from eqa_nodes.core.types.advice import Advice, Brief, Known
+from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.floor import WeighedOption
 from eqa_nodes.core.types.questions import Limits, Question
 from tests.fixtures.agent_world import DOOR, FLOOR, GOAL, QUESTION, Consulted, view
@@ -119,7 +119,7 @@ def test_an_answer_that_it_hardly_believes_is_not() -> None:
     assert world.calls.count("advise") == 8 and answer.text == "on the stove", "all drives, and once more at the end"
 
 
-BED, SOFA, RED_SOFA = Known("bed", "its blanket is blue"), Known("sofa"), Known("sofa", "red")
+BED, SOFA, RED_SOFA = TargetNote("bed", "its blanket is blue"), TargetNote("sofa"), TargetNote("sofa", "red")
 
 
 def test_no_answer_is_given_before_all_that_the_question_is_about_is_known() -> None:
