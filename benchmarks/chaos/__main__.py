@@ -6,13 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from benchmarks.chaos import disk
-from benchmarks.chaos.cases import CASES
-from benchmarks.chaos.fleet import DRILLS
-from benchmarks.chaos.schedule import DECK, schedule
+from benchmarks.chaos.schedule import CASES, DECK, schedule
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.recordings.bags.writer import free_name
 
@@ -27,27 +22,23 @@ def main() -> int:
     parser.add_argument("--only", type=int, action="append", help="run this episode alone, of the same schedule")
     parser.add_argument("--kinds", default="", help=f"in turn instead of drawn, comma-separated: {', '.join(DECK)}")
     parser.add_argument("--cases", default="", help=f"ask these questions alone, comma-separated: {', '.join(CASES)}")
-    parser.add_argument("--drills", default=None, help="of operation, comma-separated, after the episodes (default: "
-                        f"all, with --only none): {', '.join(DRILLS)}")
     arguments = parser.parse_args()
     disk.enter("benchmarks.chaos", sys.argv[1:])
     disk.own_shared_memory()
     try:
-        return _run(arguments, Console(soft_wrap=True))
+        return _run(arguments)
     except EqaError as error:
         print(f"the drill could not run: {error}", file=sys.stderr)
         return 2
 
 
-def _run(arguments: argparse.Namespace, console: Console) -> int:
-    from benchmarks.chaos import fleet, report
+def _run(arguments: argparse.Namespace) -> int:
+    from benchmarks.chaos import report
     from benchmarks.chaos.drill import Drill, Outcome
 
     kinds, cases = (tuple(filter(None, text.split(","))) for text in (arguments.kinds, arguments.cases))
-    plans = schedule(arguments.episodes, arguments.seed, kinds, cases)
-    chosen_drills = DRILLS if arguments.drills is None and not arguments.only else tuple(
-        filter(None, (arguments.drills or "").split(",")))
-    plans = [plan for plan in plans if not arguments.only or plan.number in arguments.only]
+    plans = [plan for plan in schedule(arguments.episodes, arguments.seed, kinds, cases)
+             if not arguments.only or plan.number in arguments.only]
     out = free_name(arguments.out.absolute())
     out.mkdir(parents=True)
     chosen = "".join(f" --{name} {text!r}" for name, text in (("kinds", arguments.kinds), ("cases", arguments.cases))
@@ -55,28 +46,19 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     command = f"python -m benchmarks.chaos --episodes {arguments.episodes} --seed {arguments.seed}{chosen}"
     where = ("a file system that is really full (tmpfs in a mount namespace)" if disk.inside() else
              "a limit on the size of files stands in for a full disk: no mount namespace may be made here")
-    with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
-                  console=console) as progress:
-        task = progress.add_task("", total=len(plans))
 
-        def ended(outcome: Outcome) -> None:
-            failed = "; ".join(p.strip().splitlines()[-1] for p in outcome.problems)
-            line = (f"{outcome.plan.number:3d} {', '.join(f.text for f in outcome.plan.faults)}: {outcome.how} "
-                    f"{outcome.seconds:.1f} s, next {outcome.after}")
-            progress.console.print(f"{line}{' FAILED: ' * bool(failed)}{failed}", markup=False, highlight=False)
-            progress.advance(task)
-            report.write(drill, out, command, where)  # what was found so far, should it be cut off
+    def ended(outcome: Outcome) -> None:
+        failed = "; ".join(p.strip().splitlines()[-1] for p in outcome.problems)
+        print(f"{len(drill.outcomes)} of {len(plans)}, episode {outcome.plan.number}, "
+              f"{', '.join(f.text for f in outcome.plan.faults)}: {outcome.how} {outcome.seconds:.1f} s, next "
+              f"{outcome.after}{' FAILED: ' * bool(failed)}{failed}", flush=True)
+        report.write(drill, out, command, where)  # what was found so far, in case it is interrupted
 
-        drill = Drill(out, ended)
-        drill.run(plans)
-    drills = fleet.run(chosen_drills, out, arguments.seed, lambda done: console.print(
-        f"{done.name}: {done.seconds:.1f} s{'' if not done.problems else f', {len(done.problems)} FAILED'}"))
-    report.write(drill, out, command, where, drills)
-    if plans:
-        report.show(drill, console, command)
-    console.print("\n".join(report.operation(drills)), markup=False, highlight=False)
-    console.print(f"written: {out / 'report.md'}")
-    return 1 if drill.left or any(each.problems for each in (*drill.outcomes, *drills)) else 0
+    drill = Drill(out, ended)
+    drill.run(plans)
+    print(report.write(drill, out, command, where))
+    print(f"written: {out / 'report.md'}")
+    return 1 if drill.left or any(outcome.problems for outcome in drill.outcomes) else 0
 
 
 if __name__ == "__main__":

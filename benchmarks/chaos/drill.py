@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.chaos import checks
-from benchmarks.chaos.cases import CASES, NEXT, Case
-from benchmarks.chaos.schedule import Plan
+from benchmarks.chaos.schedule import CASES, NEXT, Case, Plan
 from benchmarks.chaos.world import GRACE_S, LIMITS, World
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample

@@ -1,18 +1,20 @@
-"""Which fault comes when: drawn from the drill's seed and the episode's number alone, so that each can be repeated."""
+"""What is asked, and which fault comes when: drawn from the seed and the number of the episode alone."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
-from benchmarks.chaos.cases import CASES
+from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.wire.graph import nodes_of
 
 # How often each kind comes in 25 episodes.
-DECK = {"kill": 7, "pause": 4, "disk full": 3, "lost": 2, "duplicated": 2, "late": 2, "late tf": 1, "model": 3,
-        "nav2": 1}
+DECK = {"kill": 6, "pause": 3, "disk full": 2, "lost": 2, "lost call": 3, "duplicated": 2, "late": 1, "late tf": 1,
+        "clock": 1, "model": 3, "nav2": 1}
 WORLDS = {"model": "model", "nav2": "nav2"}  # kinds that want a graph of their own kind; all others: "label"
 SECOND = ("kill", "pause", "lost", "duplicated", "late")  # what may come on top of another fault
 _SECOND_SHARE = 0.2
@@ -22,14 +24,42 @@ OUTAGES = ("away", "hang", "slow", "http 500", "http 429", "rubbish", "half a re
 ABORTS = {"no path": 308, "controller failed": 100, "no progress": 105, "tf error": 9002, "timeout": 9003}
 KILLED, HANGS = "navigator killed", "navigator hangs"  # how Nav2's BT navigator fails, while its controller drives on
 NAV2_FAILURES = (*ABORTS, KILLED, HANGS)
+# Services and actions that a question needs: one request or one reply of them is lost.
+CALLS = (*(f"{what} {key}" for what in ("request", "reply") for key in (
+    "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "recollect", "recall", "choose_goal",
+    "rank_regions", "assess_views", "answer_question", "drive_to_pose/result", "ask/result")),
+    "request act", "reply act", "request drive_to_pose/goal", "request ask/goal")
+CLOCKS_S = (3600.0, -7200.0, 86400.0 * 400)  # by which the wall clock of every node is set
+
+
+class Case(NamedTuple):
+    """A question, and the thing that a model must have in view to answer it."""
+
+    sample: Sample
+    thing: str
+
+
+def _case(name: str, scene: str, question: str, answer: str, thing: str, start: Pose2 | None = None) -> Case:
+    return Case(Sample(name, question, answer, scene=scene, seed=3, start=start), thing)
+
+
+CASES = {case.sample.id: case for case in (
+    _case("plant", "toy:flat", "Is there a plant?", "yes", "plant", Pose2(4.25, 5.25, 0.0)),
+    _case("bed", "toy:flat", "Is there a bed?", "yes", "bed"),
+    _case("sofas", "toy:flat", "How many sofas are there?", "1", "sofa"),
+    _case("rack", "house:206", "In which room is the drying rack?", "the laundry room", "drying rack"),
+    _case("board", "house:206", "Is the ironing board in the laundry room red or white?", "red", "ironing board"),
+    _case("meal", "house:459", "Is the dining table in the dining room set for a meal?", "yes", "dining table"))}
+NEXT = _case("next", "toy:room", "Is there a chair?", "yes", "chair", Pose2(4.25, 2.75, 0.0))  # behind the robot
+SAYS = {case.sample.question: case for case in (*CASES.values(), NEXT)}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. victim: a node, a folder, how a model or Nav2 fails; "" where all nodes are hit.
+    """One fault. victim: a node, a folder, a call, how a model or Nav2 fails; "" where all nodes are hit.
 
     at: the observation of the episode that it comes after; 0 = before the episode begins. Of a model: the call that it
-    begins with, of Nav2: the drive. amount: seconds of a pause or delay, share of messages, calls, drives.
+    begins with, of Nav2: the drive. amount: seconds of a pause, a delay or a clock, share of messages, calls, drives.
     """
 
     kind: str
@@ -40,7 +70,7 @@ class Fault:
     @property
     def text(self) -> str:
         """Return it in words."""
-        return " ".join(filter(None, (self.kind, self.victim, f"x{self.amount:g}" * (self.amount > 0), f"@{self.at}")))
+        return " ".join(filter(None, (self.kind, self.victim, f"x{self.amount:g}" * (self.amount != 0), f"@{self.at}")))
 
 
 @dataclass(frozen=True)
@@ -98,6 +128,13 @@ def _fault(kind: str, dice: random.Random) -> Fault:
             "duplicated": lambda: Fault(kind, amount=dice.choice((0.1, 0.5, 1.0))),
             "late": lambda: Fault(kind, amount=dice.choice((0.02, 0.1))),
             "late tf": lambda: Fault(kind, amount=dice.choice((0.2, 0.5))),
+            "lost call": lambda: _lost_call(dice.choice(CALLS)),
+            "clock": lambda: Fault(kind, at=4, amount=dice.choice(CLOCKS_S)),
             "disk full": lambda: Fault(kind, dice.choice(("bags", "memory")), at),
             "model": lambda: Fault(kind, dice.choice(OUTAGES), dice.randrange(4), many),
             "nav2": lambda: Fault(kind, dice.choice(NAV2_FAILURES), dice.randrange(3), many)}[kind]()
+
+
+def _lost_call(call: str) -> Fault:
+    """Return the fault that loses a call; what moves the robot is lost after a few observations."""
+    return Fault("lost call", call, 4 if call.endswith(" act") else 0)

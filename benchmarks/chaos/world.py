@@ -10,38 +10,114 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
 
 from benchmarks.chaos.disk import Disk
-from benchmarks.chaos.model import Model
-from benchmarks.chaos.nav2 import Failing
+from benchmarks.chaos.outside import FailingModel, FailingNav2
 from benchmarks.chaos.schedule import Fault
-from benchmarks.chaos.tap import Tap
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.config.graph import GraphParameters, Parameters, driven_by, merged, of_robot
+from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, driven_by, merged, of_robot
+from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.faults import Faults
+from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.runner import RESTARTS, Child, RunningGraph
-from eqa_nodes.wire.graph import nodes_of
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import TOPICS, nodes_of
 
 LIMITS = Limits(steps=80, metres=40.0, seconds=180.0)
 GRACE_S = 180.0  # for the deadlines below that may follow each other after the last check of the limits
+_READY_S = 120.0  # for all nodes to be discovered
 _UP_S = 300.0  # for a graph, or a dead node, to come up: the drill is not about speed
 _WIRE = {"lost": "lose_share", "duplicated": "duplicate_share", "late": "late_share", "late tf": "tf_delay_s"}
+
+
+class GraphListener:
+    """A listener outside the graph: what was acknowledged, and when a fault is due.
+
+    keyframes: id -> stamp; recorded: stamps; both of this episode."""
+
+    def __init__(self, nodes: list[str]) -> None:
+        self.keyframes: dict[int, int] = {}
+        self.recorded: set[int] = set()
+        self._seen: set[int] = set()
+        self._begun_ns = self._newest_ns = 0
+        self._due: dict[int, list[Callable[[], None]]] = {}
+        self._nodes = nodes
+        self._clients: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def listen(self, node: Node) -> None:
+        """Subscribe with the client's node, before it spins."""
+        for key, take in (("keyframes", self._on_keyframe), ("acknowledged", self._on_acknowledged)):
+            topic = TOPICS[key]
+            node.create_subscription(interface(topic.type), topic.name, take, qos(topic.qos))
+        self._clients = {name: node.create_client(SetParameters, f"/{name}/set_parameters") for name in self._nodes}
+
+    def begin(self) -> None:
+        """Forget the last episode: what comes from now on, later than all that was heard, is of the next one."""
+        with self._lock:
+            self._begun_ns = self._newest_ns + 1
+            self.keyframes, self.recorded = {}, set()
+            self._seen.clear()
+
+    def begun(self, stamp_ns: int) -> None:
+        """Note the first stamp of the episode: what was published before it belongs to neither episode."""
+        with self._lock:
+            self._begun_ns = stamp_ns
+            self.recorded = {stamp for stamp in self.recorded if stamp >= stamp_ns}
+            self.keyframes = {i: stamp for i, stamp in self.keyframes.items() if stamp >= stamp_ns}
+
+    def after(self, observations: int, act: Callable[[], None]) -> None:
+        """Call `act` when so many observations of the episode were taken in by anybody."""
+        with self._lock:
+            self._due.setdefault(observations, []).append(act)
+
+    def calm(self) -> None:
+        """Forget what was still to come."""
+        with self._lock:
+            self._due.clear()
+
+    def _on_keyframe(self, message: Any) -> None:
+        with self._lock:
+            if messages.stamp_of(message) >= self._begun_ns:
+                self.keyframes[int(message.keyframe_id)] = messages.stamp_of(message)
+
+    def _on_acknowledged(self, header: Any) -> None:
+        stamp = messages.ns_of(header.stamp)
+        with self._lock:
+            if stamp < self._begun_ns:
+                return
+            self._seen.add(stamp)
+            self._newest_ns = max(self._newest_ns, stamp)
+            if header.frame_id == "recorder":
+                self.recorded.add(stamp)
+            due = self._due.pop(len(self._seen), [])
+        for act in due:
+            act()
+
+    def ready(self) -> None:
+        """Return when all nodes are up. Raises NodeLost."""
+        for name, client in self._clients.items():
+            if not client.wait_for_service(_READY_S):
+                raise NodeLost(f"{name} did not come up")
 
 
 class World:
     """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2"; use with `with`."""
 
-    def __init__(self, kind: str, folder: Path, more: Parameters | None = None) -> None:
-        """more: parameters over those of the drill."""
-        self.kind, self.folder, self._more = kind, folder, more
-        self.tap = Tap(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
-        self.model = Model()
-        self.nav2: Failing | None = None
-        self._faults = folder / "faults.json"
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind, self.folder = kind, folder
+        self.tap = GraphListener(nodes_of("sim", navigator="nav2" if kind == "nav2" else "atomic"))
+        self.model = FailingModel()
+        self.nav2: FailingNav2 | None = None
+        self._faults, self._injected = folder / "faults.json", Faults()
         self.wrong: list[str] = []  # what a drill could not do
         self._exit = contextlib.ExitStack()
         self._struck: list[Fault] = []
@@ -55,16 +131,14 @@ class World:
                 stack.callback(disk.close)
             stack.enter_context(self.model)
             self.folder.mkdir(parents=True, exist_ok=True)
-            Faults().write(self._faults)
+            self._inject(Faults())
             os.environ[FAULTS] = str(self._faults)
             stack.callback(os.environ.pop, FAULTS)
-            self.graph = stack.enter_context(RunningGraph(self.folder,
-                                                          parameters(self.kind, self.folder, self.model.url,
-                                                                     self._more),
-                                                          isolate=True, start_s=_UP_S))
+            self.graph = stack.enter_context(RunningGraph(
+                self.folder, parameters(self.kind, self.folder, self.model.url), isolate=True, start_s=_UP_S))
             self.client = stack.enter_context(GraphClient(self.graph.environment, self.tap.listen))
             if self.kind == "nav2":
-                self.nav2 = Failing(self.graph.environment)
+                self.nav2 = FailingNav2(self.graph.environment)
                 stack.enter_context(self.nav2)
             self.tap.ready()
             self._exit = stack.pop_all()
@@ -90,7 +164,7 @@ class World:
             else:
                 self.tap.after(fault.at, self._strike(fault))
         if wire:
-            Faults(seed=seed, **wire).write(self._faults)  # type: ignore[arg-type]
+            self._inject(Faults(seed=seed, **wire))  # type: ignore[arg-type]
         return at_once
 
     def missed(self, faults: tuple[Fault, ...]) -> list[str]:
@@ -114,7 +188,7 @@ class World:
 
     def quiet_wire(self) -> None:
         """Let messages come through again; call it when all nodes are up."""
-        Faults().write(self._faults)
+        self._inject(Faults())
 
     def ask(self, sample: Sample, episode: str) -> Answer:
         """Begin an episode and ask. Raises what the graph reports."""
@@ -145,14 +219,27 @@ class World:
         return sum(self.graph.restarts().values())
 
     def _strike(self, fault: Fault) -> Callable[[], None]:
-        act = {"kill": lambda: self._kill(fault.victim), "pause": lambda: self._pause(fault.victim, fault.amount),
-               "disk full": lambda: self._fill(fault.victim)}[fault.kind]
+        act: Callable[[], object] = {
+            "clock": lambda: self._inject(replace(self._injected, clock_step_s=fault.amount)),
+            "lost call": lambda: self._lose(fault.victim),
+            "kill": lambda: self._kill(fault.victim), "pause": lambda: self._pause(fault.victim, fault.amount),
+            "disk full": lambda: self._fill(fault.victim)}[fault.kind]
 
         def strike() -> None:
             self._struck.append(fault)
             act()
 
         return strike
+
+    def _lose(self, call: str) -> None:
+        what, key = call.split()
+        lost: dict[str, Any] = {"lose_requests" if what == "request" else "lose_replies": {key: 1}}
+        self._inject(replace(self._injected, **lost))
+
+    def _inject(self, faults: Faults) -> None:
+        """Write what goes wrong on the wire and with the clock; the nodes read it."""
+        self._injected = faults
+        faults.write(self._faults)
 
     def _child(self, name: str) -> Child:
         return next(child for child in self.graph.children if child.nodes == [name])
@@ -176,11 +263,12 @@ class World:
             os.kill(pid, number)
 
 
-def parameters(kind: str, folder: Path, url: str, more: Parameters | None = None) -> GraphParameters:
+def parameters(kind: str, folder: Path, url: str) -> GraphParameters:
     """Return a graph's parameters: some deadlines are shorter than the longest pause, so that they are seen to pass."""
     robot = RobotModel()
     robot = replace(robot, camera=replace(robot.camera, width=160, height=120))
     own: Parameters = {
+        SHARED: {"node.call_deadline_s": 12.0},
         "memory": {"labels": True, "folder": str(folder / "memory")},
         "recorder": {"folder": str(folder / "bags")},
         "bridge": {"acknowledged_deadline_s": 15.0}, "navigator": {"map_deadline_s": 10.0},
@@ -194,4 +282,4 @@ def parameters(kind: str, folder: Path, url: str, more: Parameters | None = None
     driven = driven_by(kind) if kind == "nav2" else {}
     if driven:
         driven["bridge"] |= {"real_time_factor": 4.0, "robot.base.timeout_s": 2.0}  # for a slow machine
-    return merged(None, of_robot(robot), own, driven, more or {})
+    return merged(None, of_robot(robot), own, driven)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.habitat_echo import frame_seconds
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
@@ -28,6 +27,7 @@ from sim_bridge.habitat.session import WorkerProcess
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.simulator import Driving, EpisodeSetup, Viewing
 from tests.fixtures import habitat_scans, habitat_tape
+from tests.fixtures.habitat_echo import frame_seconds
 from tests.fixtures.logs import logged
 
 SMALL = RobotModel(camera=CameraModel(width=40, height=30))

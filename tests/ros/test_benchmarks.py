@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
+from benchmarks.results import SPEED, TRIALS
+
 pytest.importorskip("rclpy", reason="needs ROS 2: make setup, or source a ROS distribution")
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
-
-@pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("bench_*.py")), ids=lambda file: file.stem)
-def test_benchmarks_find_what_they_measure(file: Path) -> None:
-    assert callable(import_module(f"benchmarks.{file.stem}").rows)
+@pytest.mark.parametrize("name", sorted(what.function for what in (*SPEED.values(), *TRIALS.values()) if what.function))
+def test_benchmarks_find_what_they_measure(name: str) -> None:
+    module, _, function = name.partition(".")
+    assert callable(getattr(import_module(f"benchmarks.{module}"), function))

@@ -11,8 +11,6 @@ import pytest
 pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")
 pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa-nodes[house]'")
 
-from benchmarks.bench_localise import error_of
-from benchmarks.handheld import Handheld, HandheldTour
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.reconstruction.config import PoseSearchConfig
 from eqa_nodes.core.reconstruction.localisation import localised
@@ -21,6 +19,7 @@ from eqa_nodes.core.reconstruction.quality import report_of
 from eqa_nodes.core.reconstruction.rgbd import RgbdImage, prepared
 from eqa_nodes.core.reconstruction.tracking import OLD_STAMP, OTHER_CAMERA, CameraTrack, CameraTracker
 from eqa_nodes.core.types.robot import CameraModel
+from tests.fixtures.handheld import Handheld, HandheldTour, distance_m
 
 SMALL = Handheld(camera=CameraModel(160, 120, 70.0))
 FROM, COUNT = 45, 32  # the end of a look round, and some steps
@@ -51,7 +50,7 @@ def test_a_tour_by_hand_is_where_it_was_and_level(tour: HandheldTour, images: li
     found = localised(track, CONFIG)
     assert not track.breaks and sorted(found.poses) == list(range(COUNT))
     poses = np.array([found.poses[i] for i in range(COUNT)])
-    assert error_of(poses, tour.poses).ate_m < 0.02
+    assert distance_m(poses, tour.poses) < 0.02
     relative = [moved(np.linalg.inv(np.linalg.inv(tour.poses[0]) @ truth) @ np.linalg.inv(poses[0]) @ pose)
                 for truth, pose in zip(tour.poses, poses, strict=True)]
     assert max(m for m, _ in relative) < 0.05 and max(deg for _, deg in relative) < 1.0

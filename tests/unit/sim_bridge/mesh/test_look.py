@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.large_mesh import write_large_mesh
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge import rays
@@ -19,6 +18,7 @@ from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.model import CLAMP, MIRROR, REPEAT
 from sim_bridge.mesh.pyramid import _wrapped
 from tests.fixtures.houses import two_rooms
+from tests.fixtures.large_mesh import write_large_mesh
 from tests.fixtures.meshes import SQUARE_UV, Glb, load, look
 
 DOWN = np.pi / 2  # a camera that looks straight down, at a square of 2 m around the origin that faces up

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rosbags.rosbag2 import Reader
 
+from benchmarks.timing import Figure, times_ms
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.bags.export import write_bag
@@ -24,18 +25,17 @@ PERIOD_NS = 10**9 // RATE_HZ
 WANTED = 200  # frames a second
 
 
-def rows() -> list[dict[str, object]]:
-    """Return one row a figure: name, median_ms, baseline, ratio, note."""
+def figures() -> list[Figure]:
+    """Return milliseconds a frame and the memory of reading a bag."""
     with tempfile.TemporaryDirectory() as folder:
         bag = Path(folder) / "bag"
         write_bag(recorded(FRAMES), bag)
         megabytes = sum(file.stat().st_size for file in bag.iterdir()) / 1e6
-        bare = min(_bare_ms(bag) for _ in range(3))
+        bare = min(times_ms(lambda: _bare(bag), 3)) / FRAMES
         ours, peak = min(_in_a_process(bag) for _ in range(3))
-    return [{"name": "bag to frame, 640x480 RGB-D", "median_ms": round(ours, 2),
-             "baseline": f"undecoded messages by rosbags, {bare:.2f} ms", "ratio": round(ours / bare, 2),
-             "note": f"{1e3 / ours:.0f} frames/s (wanted: {WANTED}); {FRAMES} frames of {FRAMES / RATE_HZ:.0f} s, "
-                     f"{megabytes:.0f} MB in LZ4 chunks; peak {peak:.0f} MB, all that is imported included"}]
+    return [Figure("bag to frame, 640x480 RGB-D", round(ours, 2), f"undecoded messages by rosbags, {bare:.2f} ms",
+                   round(ours / bare, 2), f"{1e3 / ours:.0f} frames/s (wanted: {WANTED}); {FRAMES} frames of "
+                   f"{FRAMES / RATE_HZ:.0f} s, {megabytes:.0f} MB in LZ4 chunks; peak {peak:.0f} MB, imports included")]
 
 
 def recorded(count: int) -> Iterator[Frame]:
@@ -48,18 +48,16 @@ def recorded(count: int) -> Iterator[Frame]:
         yield replace(views[i % VIEWS], stamp_ns=10**9 + i * PERIOD_NS, labels=None)
 
 
-def _bare_ms(bag: Path) -> float:
-    """Milliseconds a frame to read the messages' bytes, undecoded."""
-    begin = time.perf_counter()
+def _bare(bag: Path) -> None:
+    """Read the bytes of the messages, undecoded."""
     with Reader(bag) as reader:
         for _ in reader.messages():
             pass
-    return (time.perf_counter() - begin) / FRAMES * 1e3
 
 
 def _in_a_process(bag: Path) -> tuple[float, float]:
     """Milliseconds a frame, and peak memory in MB, of a process that does nothing else."""
-    done = subprocess.run([sys.executable, "-m", "benchmarks.bench_histories", str(bag)], check=True,
+    done = subprocess.run([sys.executable, "-m", "benchmarks.bags", str(bag)], check=True,
                           capture_output=True, text=True)
     ms, megabytes = map(float, done.stdout.split())
     return ms, megabytes

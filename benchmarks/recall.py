@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import Figure
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
@@ -37,8 +38,8 @@ WAYS = {"words": MemoryConfig(embedder="none"),
         "and names by minilm": MemoryConfig(names="minilm")}
 
 
-def rows() -> list[dict[str, object]]:
-    """Return a row for each way and half of the queries: how many find a right view among the first five."""
+def figures() -> list[Figure]:
+    """Return a figure for each way and half of the queries: how many find a right view among the first five."""
     found: Counter[tuple[str, str]] = Counter()
     asked: Counter[str] = Counter()
     with QUERIES.open(encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder:
@@ -54,7 +55,7 @@ def rows() -> list[dict[str, object]]:
                         for query in queries:
                             if query["house"] == house:
                                 found[way, query["set"]] += _is_found(store, query["query"], query["right"].split(";"))
-    return [{"name": f"{way}, {half}", "ratio": round(n / asked[half], 2), "note": f"{n} of {asked[half]} searches"}
+    return [Figure(f"recall by {way}, {half}", ratio=round(n / asked[half], 2), note=f"{n} of {asked[half]} searches")
             for (way, half), n in found.items()]
 
 

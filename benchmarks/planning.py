@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from benchmarks.timing import Figure, median_ms
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.display import VALUE, regions_of, value_layer
@@ -30,32 +29,31 @@ SPOTS = 200
 REPEATS = 15
 
 
-def rows() -> list[dict[str, object]]:
-    """Return one row for the parts of a decision, and one a policy: name, median_ms, baseline, ratio, note."""
+def figures() -> list[Figure]:
+    """Return the parts of a decision, a decision of each policy, and what a map shows of one."""
     grid = house()
     pose = start_of(grid)
     frontiers = find_frontiers(grid)
-    ours, baseline = _median_ms(lambda: _weighed(grid, pose)), _median_ms(lambda: graph_distances(grid, pose))
-    result: list[dict[str, object]] = [{
-        "name": "frontiers, path costs and weights, 40 m map", "median_ms": round(ours, 1),
-        "baseline": f"path costs by scipy's Dijkstra alone, {baseline:.0f} ms", "ratio": round(ours / baseline, 3),
-        "note": f"{len(frontiers)} frontiers, {np.count_nonzero(grid.cells == 0)} free cells"}]
+    ours = median_ms(lambda: _weighed(grid, pose), REPEATS, 1)
+    baseline = median_ms(lambda: graph_distances(grid, pose), REPEATS, 1)
+    found = [Figure("frontiers, path costs and weights, 40 m map", round(ours, 1),
+                    f"path costs by scipy's Dijkstra alone, {baseline:.0f} ms", round(ours / baseline, 3),
+                    f"{len(frontiers)} frontiers, {np.count_nonzero(grid.cells == 0)} free cells")]
     for name in POLICIES.builtin:
         few, many = (decision_ms(name, grid, pose, views(grid, n)) for n in (FEW, MANY))
-        result.append({"name": f"decision of {name}, 40 m map, {MANY} views", "median_ms": round(many, 1),
-                       "baseline": f"with {FEW} views, {few:.1f} ms", "ratio": round(many / few, 2),
-                       "note": "reachability, candidates, scores, leg"})
-    return [*result, _shown(grid)]
+        found.append(Figure(f"decision of {name}, 40 m map, {MANY} views", round(many, 1),
+                            f"with {FEW} views, {few:.1f} ms", round(many / few, 2),
+                            "reachability, candidates, scores, leg"))
+    return [*found, _shown(grid)]
 
 
-def _shown(grid: GridMap) -> dict[str, object]:
-    """Return a row for the layers that a map shows of a decision with 4000 marks."""
+def _shown(grid: GridMap) -> Figure:
+    """Return the cost of the layers that a map shows of a decision with 4000 marks."""
     random = np.random.default_rng(0)
     marks = [Candidate(*random.uniform(0, SIDE_M, 2).tolist(), 0.5, name)
              for name in (VALUE, "bathroom") for _ in range(2000)]
-    ours = _median_ms(lambda: (value_layer(grid, marks), regions_of(marks)))
-    return {"name": "value layer and regions shown, 4000 marks", "median_ms": round(ours, 1), "baseline": "",
-            "ratio": "", "note": "in explorer and report, not waited for"}
+    ours = median_ms(lambda: (value_layer(grid, marks), regions_of(marks)), REPEATS, 1)
+    return Figure("value layer and regions shown, 4000 marks", round(ours, 1), note="nobody waits for it")
 
 
 def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment]) -> float:
@@ -64,7 +62,7 @@ def decision_ms(name: str, grid: GridMap, pose: Pose2, seen: list[ViewAssessment
     situation = Situation(Question("Where is the kettle?"), pose, grid, find_frontiers(grid), seen[:-1], REGIONS)
     policy.reset(0)
     policy.decide(situation)
-    return _median_ms(lambda: policy.decide(situation._replace(assessments=seen)))
+    return median_ms(lambda: policy.decide(situation._replace(assessments=seen)), REPEATS, 1)
 
 
 def house() -> GridMap:
@@ -135,12 +133,3 @@ def graph_distances(grid: GridMap, pose: Pose2) -> np.ndarray:
 def _weighed(grid: GridMap, pose: Pose2) -> list[float]:
     found = reachable_frontiers(ReachableArea(grid, pose, RADIUS_M), find_frontiers(grid), GoalList())
     return frontier_weights(grid, [f for f, _ in found], [place.distance_m for _, place in found], FrontierConfig())
-
-
-def _median_ms(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(REPEATS + 1):
-        start = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - start) * 1e3)
-    return float(np.median(times[1:]))

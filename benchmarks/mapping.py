@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from benchmarks.timing import Figure, median_ms
 from eqa_nodes.core.mapping.config import HEAD_ROOM_M, MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.types.floor import Action
@@ -22,28 +23,21 @@ FRAMES = 24
 BASELINE_FRAMES = 5
 
 
-def rows() -> list[dict[str, str | float]]:
-    """Return one row for each size of house: name, median_ms, baseline, ratio, note."""
-    result: list[dict[str, str | float]] = []
+def figures() -> list[Figure]:
+    """Return the cost of a frame for each size of house."""
+    found = []
     for size_m in SIZES_M:
         frames = tour(size_m)
-        ours = median_ms(grown(size_m, frames[0]).integrate, frames)
-        dense = DenseVolume(size_m)
-        baseline = median_ms(dense.integrate, frames[:BASELINE_FRAMES])
-        result.append({"name": f"map one 640x480 frame, house {size_m} m", "median_ms": round(ours, 2),
-                       "baseline": f"dense numpy volume, {baseline:.1f} ms", "ratio": round(ours / baseline, 3),
-                       "note": "occupancy, explored floor and 2D projection at 0.1 m voxels"})
-    return result
+        ours = median_ms(partial(_next, iter(frames), grown(size_m, frames[0]).integrate), len(frames) - 1, 1)
+        baseline = median_ms(partial(_next, iter(frames), DenseVolume(size_m).integrate), BASELINE_FRAMES - 1, 1)
+        found.append(Figure(f"map one 640x480 frame, house {size_m} m", round(ours, 2),
+                            f"dense numpy volume, {baseline:.1f} ms", round(ours / baseline, 3),
+                            "occupancy, explored floor and 2D projection at 0.1 m voxels"))
+    return found
 
 
-def median_ms(step: Callable[[Frame], None], frames: list[Frame]) -> float:
-    """Return the median time of `step` on a frame in milliseconds; the first, which may compile, does not count."""
-    took = []
-    for frame in frames:
-        begin = time.perf_counter()
-        step(frame)
-        took.append((time.perf_counter() - begin) * 1e3)
-    return float(np.median(took[1:]))
+def _next(frames: Iterator[Frame], step: Callable[[Frame], None]) -> None:
+    step(next(frames))
 
 
 def tour(size_m: float) -> list[Frame]:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import Figure, median_ms, resident_mb
 from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.report.traces import save_trace
@@ -36,34 +37,32 @@ QUESTIONS, MODEL_S, ASKED = 2044, 0.5, 24
 _REPLY = json.dumps({"answer": "a cup", "confidence": 0.9, "images": [1], "abstain": False})
 
 
-def rows() -> list[dict[str, object]]:
-    """Return one row a figure: name, median_ms, baseline, ratio, note."""
+def figures() -> list[Figure]:
+    """Return what a question, the start, the scores and a second worker cost."""
     with tempfile.TemporaryDirectory() as folder:
         return [*_harness(Path(folder)), _start(Path(folder)), *_scoring(), _workers(Path(folder))]
 
 
-def _harness(folder: Path) -> list[dict[str, object]]:
+def _harness(folder: Path) -> list[Figure]:
     """Run a thousand episodes that take no time: what is left is the evaluator, and what it keeps."""
     trace = _trace()
     stamps, resident = [time.perf_counter()], []
 
     def heard(now: RunProgress) -> None:
         stamps.append(time.perf_counter())
-        resident.append(_resident_mb())
+        resident.append(resident_mb())
 
     run_with(SequentialEngine(_Instant(trace)), _samples(EPISODES), folder / "harness", heard)
     each = 1e3 * float(np.median(np.diff(stamps)))
-    alone = _median_ms(lambda: save_trace(folder / "alone.zip", trace), 25)
+    alone = median_ms(lambda: save_trace(folder / "alone.zip", trace), 25)
     last, early = max(resident[-WARM:]), max(resident[:WARM])
-    return [{"name": "evaluator, one question", "median_ms": round(each, 1),
-             "baseline": f"writing its trace alone, {alone:.1f} ms", "ratio": round(each / alone, 2),
-             "note": "outside simulator and model; trace and answer on the disk; wanted: 20 ms at most"},
-            {"name": f"evaluator's memory over {EPISODES} episodes", "median_ms": "",
-             "baseline": f"after {WARM}, {early:.0f} MB", "ratio": round(last / early, 3),
-             "note": f"{last - early:+.1f} MB; wanted: flat"}]
+    return [Figure("evaluator, one question", round(each, 1), f"writing its trace alone, {alone:.1f} ms",
+                   round(each / alone, 2), "outside simulator and model; trace and answer on the disk (wanted: 20 ms)"),
+            Figure(f"evaluator's memory over {EPISODES} episodes", None, f"after {WARM}, {early:.0f} MB",
+                   round(last / early, 3), f"{last - early:+.1f} MB (wanted: flat)")]
 
 
-def _start(folder: Path) -> dict[str, object]:
+def _start(folder: Path) -> Figure:
     """Start a process on a file of 2,044 questions and wait until its first episode begins."""
     (folder / "express-bench-slim.json").write_text(json.dumps([{
         "question_id": f"e{n}", "question": f"What stands beside window {n}?", "answer": "a plant",
@@ -71,15 +70,15 @@ def _start(folder: Path) -> dict[str, object]:
         "rotation": [1, 0, 0, 0], "goal_position": [2.0, 0, n % 7], "geodesic_distance": 6.5,
         "episode_path": f"scene/{n}", "trajectory_id": n,
         "actions": {f"step_{k}": {} for k in range(40)}} for n in range(QUESTIONS)]))
-    program = "import sys; from benchmarks import bench_harness; bench_harness.first_episode(sys.argv[1])"
 
     def whole(code: str) -> float:
-        return _median_ms(lambda: subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=120), 3)
+        return median_ms(lambda: subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=120), 3)
 
-    ours, imports = whole(program), whole("from benchmarks import bench_harness")
-    return {"name": f"start of {QUESTIONS:,} questions to the first episode", "median_ms": round(ours),
-            "baseline": f"starting Python and its imports, {imports:.0f} ms", "ratio": round(ours / imports, 2),
-            "note": "questions read, checked, hashed and written; wanted: 5 s at most"}
+    imports = whole("from benchmarks import evaluator")
+    ours = whole("import sys; from benchmarks import evaluator; evaluator.first_episode(sys.argv[1])")
+    return Figure(f"start of {QUESTIONS:,} questions to the first episode", round(ours),
+                  f"starting Python and its imports, {imports:.0f} ms", round(ours / imports, 2),
+                  "questions read, checked, hashed and written (wanted: 5 s)")
 
 
 def first_episode(folder: str) -> None:
@@ -89,30 +88,30 @@ def first_episode(folder: str) -> None:
         run_with(SequentialEngine(_First(_trace())), samples, Path(out), task=EM)  # of which scenes need not be opened
 
 
-def _scoring() -> list[dict[str, object]]:
+def _scoring() -> list[Figure]:
     rng = np.random.default_rng(0)
     marks = rng.choice([0, 0.25, 0.5, 0.75, 1], MARKS)
     return [_bootstrap("marks (C)", marks), _bootstrap("marks times lengths (E)", marks * rng.random(MARKS))]
 
 
-def _bootstrap(name: str, values: np.ndarray) -> dict[str, object]:
+def _bootstrap(name: str, values: np.ndarray) -> Figure:
     """Time the interval against NumPy's own draws, of which a hundredth is made."""
     given = values.tolist()
     summary(given, resamples=10)  # compiled before it is timed
-    ours = _median_ms(lambda: summary(given, resamples=RESAMPLES), 3)
+    ours = median_ms(lambda: summary(given, resamples=RESAMPLES), 3)
     rng, share = np.random.default_rng(0), 100
-    plain = share * _median_ms(lambda: [values[rng.integers(0, MARKS, MARKS)].mean() for _ in
+    plain = share * median_ms(lambda: [values[rng.integers(0, MARKS, MARKS)].mean() for _ in
                                         range(RESAMPLES // share)], 1)
-    return {"name": f"scoring {MARKS:,} {name}, {RESAMPLES:,} resamples", "median_ms": round(ours),
-            "baseline": f"drawn by NumPy, {plain / 1e3:.1f} s", "ratio": round(ours / plain, 4),
-            "note": "mean and 95 % interval; wanted: 2 s at most"}
+    return Figure(f"scoring {MARKS:,} {name}, {RESAMPLES:,} resamples", round(ours),
+                  f"drawn by NumPy, {plain / 1e3:.1f} s", round(ours / plain, 4),
+                  "mean and 95 % interval (wanted: 2 s)")
 
 
-def _workers(folder: Path) -> dict[str, object]:
+def _workers(folder: Path) -> Figure:
     one, two = (_throughput(folder / f"workers-{n}", n) for n in (1, 2))
-    return {"name": f"two workers, a model that takes {MODEL_S:g} s", "median_ms": round(1e3 / two),
-            "baseline": f"one worker, {1e3 / one:.0f} ms a question", "ratio": round(two / one, 2),
-            "note": f"ratio of questions a second, from the first answer on, {ASKED} questions; wanted: 1.7 at least"}
+    return Figure(f"two workers, a model that takes {MODEL_S:g} s", round(1e3 / two),
+                  f"one worker, {1e3 / one:.0f} ms a question", round(two / one, 2),
+                  f"ratio of questions a second, from the first answer on, {ASKED} questions (wanted: 1.7)")
 
 
 def _throughput(out: Path, workers: int) -> float:
@@ -186,16 +185,3 @@ def _trace() -> EpisodeTrace:
     views = [Keyframe(k, poses[7 * k][0], poses[7 * k][1].transform(), rng.bytes(60_000)) for k in range(12)]
     cells = rng.choice(np.array([-1, 0, 0, 0, 100], np.int8), (100, 120))
     return EpisodeTrace("?", poses, decisions, views, grid=GridMap(0, 0.1, (0.0, 0.0), cells, cells == 0))
-
-
-def _resident_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
-
-
-def _median_ms(work: Callable[[], object], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - start) * 1e3)
-    return float(np.median(times))

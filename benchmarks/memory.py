@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import Figure, times_ms
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.embedding import make_embedder, packed
@@ -36,11 +37,11 @@ _SORTS = ("", "tall ", "small ", "old ", "paper ", "glass ", "round ", "folding 
 KINDS = tuple(f"{sort}{stem}" for sort in _SORTS for stem in _STEMS)
 
 
-def rows() -> list[dict[str, object]]:
-    """Return rows: name, median_ms, baseline, ratio, note."""
+def figures() -> list[Figure]:
+    """Return recall, opening and inserting at several sizes of memory."""
     most = int(os.environ.get("EQA_BENCH_KEYFRAMES", SIZES[-1]))
     sizes = [size for size in SIZES if size <= most]
-    result: list[dict[str, object]] = []
+    result: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.sqlite"
         maker, insert_ms = _Maker(), {}
@@ -56,29 +57,25 @@ def rows() -> list[dict[str, object]]:
                 result += _recalls(store, maker, size, open_ms)
         store.close()
         for size in sizes[1:]:
-            result.append({"name": f"insert a keyframe among {size:,}", "median_ms": round(insert_ms[size], 2),
-                           "baseline": f"among 1,000, {insert_ms[1_000]:.2f} ms",
-                           "ratio": round(insert_ms[size] / insert_ms[1_000], 2), "note": "durable, objects included"})
+            result.append(Figure(f"insert a keyframe among {size:,}", round(insert_ms[size], 2),
+                                 f"among 1,000, {insert_ms[1_000]:.2f} ms",
+                                 round(insert_ms[size] / insert_ms[1_000], 2), "durable, objects included"))
         used = sum(p.stat().st_size for p in path.parent.iterdir()) / maker.made - len(PICTURE)
-        result[-1]["note"] = f"{used:.0f} bytes a keyframe besides its picture"
+        result[-1] = result[-1]._replace(note=f"{used:.0f} bytes a keyframe besides its picture")
     return result
 
 
-def _recalls(store: MemoryStore, maker: _Maker, size: int, open_ms: float) -> Iterator[dict[str, object]]:
+def _recalls(store: MemoryStore, maker: _Maker, size: int, open_ms: float) -> Iterator[Figure]:
     questions = maker.questions(QUERIES)
     store.recall(RecallQuery(questions[0], 10))  # compiles
-    times, found = [], []
-    for question in questions:
-        begin = time.perf_counter()
-        found.append(store.recall(RecallQuery(question, 10)))
-        times.append((time.perf_counter() - begin) * 1e3)
+    asked = iter(questions)
+    times = times_ms(lambda: store.recall(RecallQuery(next(asked), 10)), len(questions))
     exact_ms, share = _against_exact(store, maker, questions)
-    yield {"name": f"recall 10 of {size:,} keyframes", "median_ms": round(statistics.median(times), 1),
-           "baseline": f"exact cosines of all by numpy, {exact_ms:.0f} ms",
-           "ratio": round(statistics.median(times) / exact_ms, 3),
-           "note": f"p99 {np.percentile(times, 99):.1f} ms; recall@10 of embeddings against exact search {share:.3f}"}
-    yield {"name": f"open a memory of {size:,} keyframes", "median_ms": round(open_ms, 1), "baseline": "", "ratio": "",
-           "note": f"{len(store):,} rows of its index read"}
+    yield Figure(f"recall 10 of {size:,} keyframes", round(statistics.median(times), 1),
+                 f"exact cosines of all by numpy, {exact_ms:.0f} ms", round(statistics.median(times) / exact_ms, 3),
+                 f"p99 {np.percentile(times, 99):.1f} ms; recall@10 of embeddings against exact search {share:.3f}")
+    yield Figure(f"open a memory of {size:,} keyframes", round(open_ms, 1),
+                 note=f"{len(store):,} rows of its index read")
 
 
 def _against_exact(store: MemoryStore, maker: _Maker, questions: list[str]) -> tuple[float, float]:

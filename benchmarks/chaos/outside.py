@@ -1,14 +1,16 @@
-"""A model endpoint that answers by rule from the captions it is shown, until the schedule says how it fails."""
+"""What stands outside the graph and fails when the schedule says so: a model's endpoint, and a stand-in for Nav2."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.chaos.cases import SAYS
+from benchmarks.chaos.schedule import ABORTS, HANGS, KILLED, SAYS
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
+from eqa_nodes.testing.nav2 import Failed, StandIn
 
 HANG_S, SLOW_S = 30.0, 0.7  # longer, and shorter than the drill's model.timeout_s
 _BAD = {"hang": ServerReply(b"", delay_s=HANG_S), "http 500": ServerReply(b"out of memory", 500, "text/plain"),
@@ -16,8 +18,11 @@ _BAD = {"hang": ServerReply(b"", delay_s=HANG_S), "http 500": ServerReply(b"out 
         "half a reply": completion('{"answer": "n', finish="length"), "cut off": ServerReply(b'{"id": 1', missing=400)}
 
 
-class Model:
-    """The endpoint; use with `with`. It keeps its port when it goes away and comes back."""
+class FailingModel:
+    """Answers by rule from the captions that it is shown. Use it with `with`.
+
+    It keeps its port when it goes away and comes back.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,7 +36,7 @@ class Model:
         """Base URL."""
         return f"http://127.0.0.1:{self._port}/v1"
 
-    def __enter__(self) -> Model:
+    def __enter__(self) -> FailingModel:
         self.mend()
         return self
 
@@ -89,3 +94,47 @@ def _judged(number: int, heading: str, shown: bool, answer: str) -> dict[str, ob
     return {"image": number, "relevance": 0.9 * shown, "enough": 0.95 * shown, "worth": 0.5, "target": "",
             "places": {letter: 1 / len(letters) for letter in letters}, "region": "", "says": answer if shown else "",
             "note": ""}
+
+
+class FailingNav2(StandIn):
+    """Drives, but for the drives that the schedule takes away from it. failed: how many."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._fail = ("", 0, 0)
+        self._drives = self.failed = 0
+        self._mended = threading.Event()
+        super().__init__(environment)
+
+    def fail(self, how: str, first: int, drives: int) -> None:
+        """Let drives fail from one on (counted from now), so many of them; "" = none, and all servers run again."""
+        self._fail, self._drives, self.failed = (how, first, drives), 0, 0
+        if how:
+            self._mended.clear()
+        else:
+            self._mended.set()
+            self.start_navigator()
+
+    def _go(self, request: Any, going_on: Callable[[], bool]) -> None:
+        how, first, drives = self._fail
+        number, self._drives = self._drives, self._drives + 1
+        if how and first <= number < first + drives:
+            self.failed += 1
+            if how in ABORTS:
+                raise Failed(ABORTS[how], f"{how} (drill)")
+            if how == KILLED:
+                threading.Thread(target=self.kill_navigator, daemon=True).start()
+            going_on = self._hanging(going_on) if how == HANGS else going_on
+        super()._go(request, going_on)
+
+    def _hanging(self, going_on: Callable[[], bool]) -> Callable[[], bool]:
+        """Let a drive begin, and then neither feedback come nor a cancel be heard; the controller drives on."""
+        begun = False
+
+        def hangs() -> bool:
+            nonlocal begun
+            if begun:
+                self._mended.wait()
+            begun = True
+            return going_on()
+
+        return hangs

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from benchmarks.timing import Figure
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent.stopping import make_stop
@@ -89,8 +90,8 @@ def drawn() -> Iterator[tuple[int, QuestionCandidate, str, tuple[str, ...]]]:
             yield seed, candidate, *varied(candidate.question, draw)
 
 
-def rows() -> list[dict[str, object]]:
-    """Return one row: how many are answered rightly as they are, and in other words."""
+def figures() -> list[Figure]:
+    """Return how many are answered rightly as they are, and in other words."""
     answerer, judge, stop = LabelAnswerer(), OfflineJudge(), make_stop(0.0, "", 0.0)
     right, lost, made = Counter[str](), Counter[str](), Counter[str]()
     for seed, candidate, text, changes in drawn():
@@ -107,6 +108,6 @@ def rows() -> list[dict[str, object]]:
             print(f"  house:{seed}  {candidate.question}  ->  {text}  ({', '.join(changes)})", flush=True)
     share = right["varied"] / max(right["plain"], 1)
     worst = ", ".join(f"{name} {count} of {made[name]}" for name, count in lost.most_common(5))
-    return [{"name": f"{len(HOUSES) * EACH} phrasings in {len(HOUSES)} houses", "median_ms": "", "baseline": WANTED,
-             "ratio": round(share, 3),
-             "note": f"{right['plain']} right as they are, {right['varied']} in other words; lost by change: {worst}"}]
+    return [Figure(f"{len(HOUSES) * EACH} phrasings in {len(HOUSES)} houses", None, f"wanted: {WANTED}",
+                   round(share, 3), f"{right['plain']} right as they are, {right['varied']} in other words; lost by "
+                   f"change: {worst}")]

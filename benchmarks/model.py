@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from benchmarks.timing import Figure
 from eqa_nodes.core.model import Message
 from eqa_nodes.models import local, make_backend
 from tests.fixtures.tiny_models import save_tiny
@@ -30,8 +31,8 @@ SHAPES = {  # hidden size, layers, heads, heads of keys, of the multi-layer perc
     "7b": (3584, 28, 28, 4, 18944, 32, 1280)}
 
 
-def rows() -> list[dict[str, object]]:
-    """Return one row a kind of call."""
+def figures() -> list[Figure]:
+    """Return the cost of each kind of call, and of loading."""
     import torch
 
     gpu = torch.cuda.is_available()
@@ -51,11 +52,11 @@ def rows() -> list[dict[str, object]]:
             ("a choice without pictures", lambda: model.choose([Message("user", ("Is it?",))], ("yes", "no"))))]
         model.close()
     left = f", {torch.cuda.memory_allocated() / 2**20:.0f} MB on the GPU after it is closed" if gpu else ""
-    return [*found, {"name": f"loading, {where}", "median_ms": round(1000 * loading), "baseline": "", "ratio": "",
-                     "note": f"peak {_resident_gb():.1f} GB of the process{left}"}]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return [*found, Figure(f"loading, {where}", round(1000 * loading), note=f"peak {peak:.1f} GB of the process{left}")]
 
 
-def _measured(model: Any, name: str, call: Callable[[], Any]) -> dict[str, object]:
+def _measured(model: Any, name: str, call: Callable[[], Any]) -> Figure:
     import torch
 
     spent: dict[str, list[float]] = {"whole": [], "processor": [], "model": []}
@@ -71,9 +72,9 @@ def _measured(model: Any, name: str, call: Callable[[], Any]) -> dict[str, objec
             spent["whole"].append(time.perf_counter() - began)
     whole, processor, inner = (1000 * float(np.median(seconds)) for seconds in spent.values())
     peak = f"; peak {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB on the GPU" if torch.cuda.is_available() else ""
-    return {"name": name, "median_ms": round(whole), "baseline": f"generate: {inner:.0f} ms",
-            "ratio": round(whole / inner, 2), "note": f"processor {processor:.0f} ms, the rest "
-            f"{whole - processor - inner:.1f} ms; {tokens} tokens in{peak}"}
+    rest = f"processor {processor:.0f} ms, the rest {whole - processor - inner:.1f} ms"
+    return Figure(name, round(whole), f"generate: {inner:.0f} ms", round(whole / inner, 2),
+                  f"{rest}; {tokens} tokens in{peak}")
 
 
 @contextmanager
@@ -145,7 +146,3 @@ def _view(seed: int) -> bytes:
     out = io.BytesIO()
     Image.fromarray(small).resize((640, 480), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
     return out.getvalue()
-
-
-def _resident_gb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

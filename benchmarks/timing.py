@@ -1,0 +1,46 @@
+"""One way to time something, and one form of a figure."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """A row of the table. baseline: what was measured in the same run for comparison; ratio: of ours to it."""
+
+    name: str
+    median_ms: float | None = None
+    baseline: str = ""
+    ratio: float | None = None
+    note: str = ""
+
+
+def times_ms(work: Callable[[], object], repeats: int, warm_up: int = 0) -> list[float]:
+    """Return how long each repetition takes in milliseconds, without those of the warm-up."""
+    times = []
+    for _ in range(warm_up + repeats):
+        begin = time.perf_counter()
+        work()
+        times.append((time.perf_counter() - begin) * 1e3)
+    return times[warm_up:]
+
+
+def median_ms(work: Callable[[], object], repeats: int, warm_up: int = 0) -> float:
+    """Return the median of `times_ms`."""
+    return statistics.median(times_ms(work, repeats, warm_up))
+
+
+def resident_mb(pid: int | str = "self") -> float:
+    """Return the memory that a process holds now, in MB."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def cpu_s(pid: int) -> float:
+    """Return the processor seconds of a process up to now."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
