@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Figure, median_ms, resident_mb, times_ms
-from eqa_nodes.config.graph import merged, of_robot
+from eqa_nodes.config.graph import Parameters, merged, of_robot
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
@@ -44,7 +44,7 @@ def _running(isolate: bool = True, robot: RobotModel = RobotModel(), compress: b
     """Run a graph with labels in a new folder; its episode has begun."""
     with tempfile.TemporaryDirectory() as folder:
         bags = {"folder": f"{folder}/bags", **({"bag.color": "jpeg", "bag.depth": "png"} if compress else {})}
-        own = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": bags}
+        own: Parameters = {"memory": {"labels": True, "folder": f"{folder}/memory"}, "recorder": bags}
         with RunningGraph(Path(folder), merged(None, of_robot(robot), own), isolate=isolate) as graph, \
                 GraphClient(graph.environment) as client:
             client.reset(SCENE, "bench", None, 0)

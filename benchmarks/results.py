@@ -111,7 +111,11 @@ def _figures(what: Measured) -> str:
                               stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "140"})
         if done.returncode:
             raise SystemExit(f"{command} ended with code {done.returncode}: {done.stdout[-2000:]}")
-    return f"```text\n{done.stdout.strip()}\n```\n"
+    return f"```text\n{_trimmed(done.stdout)}\n```\n"
+
+
+def _trimmed(printed: str) -> str:
+    return "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n")
 
 
 def table(figures: list[Figure]) -> str:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from eqa_nodes import __version__ as release  # noqa: E402
+from eqa_nodes.bench.reference.published import published_page  # noqa: E402
 
 project = "eqa_nodes"
 author = "The eqa_nodes authors"
@@ -52,6 +53,12 @@ def take_top_page(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
+def print_published(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put the published numbers in the place of their page."""
+    if page == "published":
+        source[0] = published_page()
+
+
 def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
     """Make the navigation of the site from the list of all pages in index.md, which code hosts show as it is."""
     if page != "index":
@@ -70,5 +77,6 @@ def leave_out_arguments(app: Sphinx, kind: str, name: str, described: object, op
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx has no setting for."""
     app.connect("source-read", take_top_page)
+    app.connect("source-read", print_published)
     app.connect("source-read", add_navigation)
     app.connect("autodoc-process-signature", leave_out_arguments)

@@ -12,8 +12,8 @@ PUBLISHED: tuple[Published, ...] = (*openeqa.NUMBERS, *express.NUMBERS, *explora
                                     *later.NUMBERS)
 _HEAD = """# Published numbers
 
-This page is made by `python -m eqa_nodes.bench.reference > docs/published.md`. The numbers stand in
-`eqa_nodes/bench/reference/`, a module for each paper. `eqa bench score`, `eqa bench table` and the report show those of
+`python -m eqa_nodes.bench.reference` prints this page. The numbers stand in `eqa_nodes/bench/reference/`, a module for
+each paper. `eqa bench score`, `eqa bench table` and the report show those of
 a run's data set beside the run's own ([benchmarks.md](benchmarks.md#published-numbers)).
 
 Values are as printed: per cent, `npl`, `ace` and `wce` shares of 1, `express_d_t` and `metres` metres, with the
