@@ -73,7 +73,7 @@ def read_lengths(path: Path) -> dict[str, float]:
 
 def read_numbers(path: Path) -> dict[str, float]:
     """Read {question id: number} from JSON or a pickle, which is read as data. Raises ConfigError."""
-    data = _parsed(path, lambda raw: load_plain(raw, (), path)) if path.suffix == ".pkl" else _parsed(path, loads)
+    data = _parsed(path, lambda raw: load_plain(raw, path)) if path.suffix == ".pkl" else _parsed(path, loads)
     if not isinstance(data, dict):
         raise ConfigError(f"{path} must hold {{question id: number}}, not {data!r:.60}")
     for name, value in data.items():

@@ -14,7 +14,7 @@ from eqa_nodes.bench.judges.official import read_official_eac
 from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, EqaError
-from eqa_nodes.recordings.formats.agent_state import PICKLED_NAMES, pickled_number
+from eqa_nodes.recordings.formats.agent_state import pickled_number
 from eqa_nodes.recordings.formats.plain_pickle import load_plain
 
 MOST_BYTES = 200_000_000
@@ -55,7 +55,7 @@ def read_express(path: Path, samples: Sequence[Sample]) -> Published:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES} bytes")
-        data = load_plain(path.read_bytes(), PICKLED_NAMES, path)
+        data = load_plain(path.read_bytes(), path)
         if not isinstance(data, list) or not all(isinstance(result, dict) for result in data):
             raise ValueError("it must hold a list of results")
         return _of_rows([_express_row(result, _counted(result, samples)) for result in data])

@@ -60,7 +60,7 @@ class Asking:
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     evidence: Path | None = option(None, "folder for the images that support the answer (default: evidence in --out)",
                                    metavar="DIR", writes=FOLDER, rare=True)
-    clip: Path | None = option(None, "file of a short film of the episode to share: .gif, .webp, or .mp4 with the "
+    clip: Path | None = option(None, "file of a short film of the episode to share: .gif, or .mp4 with the "
                                "extra video (default: none)", metavar="FILE", writes=FILE)
     json: bool = flag("print the answer, its cost and the model's name as JSON")
     recording: RecordingOptions = group(RecordingOptions)

@@ -14,8 +14,8 @@ class Clip:
     """Writes a short film of a question with captions: the camera, the growing map, each decision, the proof."""
 
     path: Path = argument(f"run directory, or {SOURCES}", metavar="RUN")
-    out: Path | None = option(None, "output file (default: EPISODE.gif; one that ends in .webp, or in .mp4 with the "
-                              "extra video)", metavar="FILE", writes=FILE)
+    out: Path | None = option(None, "output file (default: EPISODE.gif; one that ends in .mp4 needs the extra "
+                              "video)", metavar="FILE", writes=FILE)
     episode: str = option("", "which episode, if the run has several", metavar="ID")
     namespace: str = option("", "namespace of the graph in a bag", metavar="NS")
 

@@ -82,7 +82,6 @@ READERS = Registry("data set", "eqa_nodes.readers", {
     "house-people": "eqa_nodes.bench.readers.house:HousePeopleReader",
     "house-tasks": "eqa_nodes.bench.readers.house:HouseTasksReader",
     "house-text": "eqa_nodes.bench.readers.house:HouseTextReader",
-    "navqa": "eqa_nodes.bench.readers.navqa:NavqaReader",
     "openeqa": "eqa_nodes.bench.readers.openeqa:OpenEqaReader",
 }, ReaderTraits())
 
@@ -121,7 +120,6 @@ _FORMATS = "eqa_nodes.recordings.formats"
 HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
     "7scenes": f"{_FORMATS}.seven_scenes:SevenScenesFormat",
     "bag": "eqa_nodes.recordings.bags.history:BagFormat",
-    "coda": f"{_FORMATS}.coda:CodaFormat",
     "images": f"{_FORMATS}.pictures:ImagesFormat",
     "openeqa": f"{_FORMATS}.openeqa_folder:OpenEqaFormat",
     "polycam": f"{_FORMATS}.polycam:PolycamFormat",

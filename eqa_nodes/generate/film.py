@@ -6,6 +6,7 @@ makes the map from the depth of the same frames, so it shows what was seen on th
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,11 @@ from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import ScenePath
-from eqa_nodes.media.animation import animated_webp
 from eqa_nodes.tours.tours import Tour, TourHistory
 
 WIDTH_PX, FRAMES = 320, 120  # of a film at most
 MOST_BYTES = 400_000  # a film that is larger is encoded again, in a lower quality
+_QUALITIES = (60, 45, 30, 15)  # of WebP
 _FRAME_MS, _LAST_MS = 150, 2000
 _LABEL_M = 0.9  # ahead of a viewpoint
 _CSS = """svg { background: #eceff3; } .cone circle { display: none; }
@@ -63,7 +64,18 @@ def _rendered(path: ScenePath, robot: RobotModel) -> PathPictures:
     trace = EpisodeTrace(poses=list(enumerate(path.poses)), grid=mapper.grid())
     svg = map_svg(trace, None, path.poses[0], over=_viewpoints(path.views), css=f"{map_css()}\n{_CSS}")
     durations = [_FRAME_MS] * (len(images) - 1) + [_LAST_MS]
-    return PathPictures(animated_webp(images, durations, MOST_BYTES), svg.encode())
+    return PathPictures(_film(images, durations), svg.encode())
+
+
+def _film(images: Sequence[Image.Image], durations_ms: Sequence[int]) -> bytes:
+    """Return a WebP in the best quality that is small enough, in the last of them where none is."""
+    for quality in _QUALITIES:
+        buffer = io.BytesIO()
+        images[0].save(buffer, "WEBP", save_all=True, append_images=images[1:], duration=list(durations_ms), loop=0,
+                       quality=quality, method=3)
+        if buffer.tell() <= MOST_BYTES:
+            break
+    return buffer.getvalue()
 
 
 def _small(camera: CameraModel) -> CameraModel:

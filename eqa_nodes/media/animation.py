@@ -1,4 +1,4 @@
-"""Pictures that move: animated WebP and GIF with Pillow, MP4 where PyAV is installed."""
+"""Pictures that move: GIF with Pillow, MP4 where PyAV is installed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.storage.codec import write_bytes
 
-KINDS = (".gif", ".webp", ".mp4")
+KINDS = (".gif", ".mp4")
 Colour = tuple[int, int, int]
-_QUALITIES = (60, 45, 30, 15)
 _SIDES_PX = (760, 620, 500)  # of the longer side of a GIF: a smaller one where it would be too large
 _COLOURS, _SAMPLES = 192, 12  # of a GIF; images that its colours are taken from
 
@@ -23,7 +22,7 @@ _COLOURS, _SAMPLES = 192, 12  # of a GIF; images that its colours are taken from
 def check_kind(out: Path) -> None:
     """Raise ConfigError for a file that is no animation by its name, MissingExtra for an MP4 without PyAV."""
     if out.suffix.lower() not in KINDS:
-        raise ConfigError(f"{out} is no clip by its name: it ends in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        raise ConfigError(f"{out}: the file name of a clip must end in {' or '.join(KINDS)}")
     if out.suffix.lower() == ".mp4":
         try:
             import av  # noqa: F401
@@ -33,8 +32,8 @@ def check_kind(out: Path) -> None:
 
 def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
                     keep: Sequence[Colour] = ()) -> None:
-    """Write images of one size as the kind of file that the name says. most_bytes: of a GIF or WebP; keep: colours that
-    a GIF must have.
+    """Write images of one size as the kind of file that the name says. most_bytes: of a GIF; keep: colours that it
+    must have.
 
     Raises as check_kind does, StorageError for an MP4 that exists already.
     """
@@ -43,21 +42,8 @@ def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequ
         from eqa_nodes.media.video import write_pictures
 
         write_pictures(_in_time(images, durations_ms), out)
-    elif out.suffix.lower() == ".webp":
-        write_bytes(out, animated_webp(images, durations_ms, most_bytes))
     else:
         write_bytes(out, animated_gif(images, durations_ms, most_bytes, keep))
-
-
-def animated_webp(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int) -> bytes:
-    """Return a WebP in the best quality that is small enough, in the last of them where none is."""
-    for quality in _QUALITIES:
-        buffer = io.BytesIO()
-        images[0].save(buffer, "WEBP", save_all=True, append_images=images[1:], duration=list(durations_ms), loop=0,
-                       quality=quality, method=3)
-        if buffer.tell() <= most_bytes:
-            break
-    return buffer.getvalue()
 
 
 def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,

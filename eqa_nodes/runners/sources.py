@@ -27,8 +27,6 @@ from sim_bridge.robots import ROBOTS
 IMAGE = "640x480"  # of tours of the built-in houses
 SCANNET_FRAMES = 600  # OpenEQA's histories are the first of each scan (its extract-frames.py)
 _SCANNET = re.compile(r"scannet-v\d+/(?:.*-)?(scene\d{4}_\d{2})", re.ASCII)
-_CODA = re.compile(r"coda-v\d+/(\w+)", re.ASCII)
-_SEQUENCES = ("coda_data", "2d_rect/cam0", "")  # what ReMEmbR makes of CODa, and CODa's own layout
 _SCANS = ("", "scans", "scans_test")  # of ScanNet's own folders
 
 
@@ -135,11 +133,9 @@ def _sized(robot: RobotModel, image: tuple[int, int] | None) -> RobotModel:
 
 
 def history_path(histories: Path, name: str) -> Path | None:
-    """Return where a history is, under its name or as ScanNet or CODa publishes it; None for nowhere."""
-    scan, sequence = _SCANNET.fullmatch(name), _CODA.fullmatch(name)
+    """Return where a history is, under its name or as ScanNet publishes it; None for nowhere."""
+    scan = _SCANNET.fullmatch(name)
     places = [inside(histories, name)]
-    if sequence is not None:
-        places += [histories / folder / sequence[1] for folder in _SEQUENCES]
     if scan is not None:
         places += [histories / folder / scan[1] / f"{scan[1]}.sens" for folder in _SCANS]
         places += [histories / folder / scan[1] for folder in _SCANS]

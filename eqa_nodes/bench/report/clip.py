@@ -50,7 +50,7 @@ class _Scene:
 
 
 def write_clip(out: Path, trace: EpisodeTrace) -> int:
-    """Write the clip of an episode, GIF, WebP or MP4 by its name; return how many images it has.
+    """Write the clip of an episode, GIF or MP4 by its name; return how many images it has.
 
     Raises ConfigError for another name, MissingExtra for an MP4 without PyAV, StorageError where the episode keeps no
     picture that could be shown.

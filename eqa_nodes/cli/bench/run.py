@@ -81,7 +81,7 @@ class Run:
     """Asks every question of a data set once. The same command resumes after a kill."""
 
     dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-navqa, house-people, "
-                          "openeqa, hm-eqa, express, exploraqa, navqa", complete=names.datasets)
+                          "openeqa, hm-eqa, express, exploraqa", complete=names.datasets)
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int | None = option(None, "how many questions, 0 = all (default: all of a published data set, 20 of one "

@@ -1,146 +1,120 @@
-"""Reads pickles as data: it imports nothing and calls nothing, so a pickle cannot execute code.
-
-A pickle is a program for a stack machine. The machine here has the instructions that plain values need and takes an
-object for its class's name, its arguments and its state, to be interpreted by who asked. Python's own unpickler will
-not do even with restricted classes: some of its instructions allocate what a number in the file says.
-"""
+"""Reads pickles as data: plain values, arrays of numbers and records of Habitat. No class of the file is imported."""
 
 from __future__ import annotations
 
+import io
+import pickle
 import pickletools
-from collections.abc import Callable, Collection
+import re
 from typing import Any
 
-from eqa_nodes.core.errors import StorageError
+import numpy as np
 
-_MALFORMED = (ValueError, TypeError, LookupError, OverflowError)
-_MARK = object()
+from eqa_nodes.core.errors import EqaError, StorageError
 
-
-class Named:
-    """A class or function that a pickle names."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+_NUMBERS = re.compile(r"[<>|=]?[fiu][1248]", re.ASCII)
 
 
-class PickledCall:
-    """What calling a class would make: its name, the arguments, and the state that it would be given."""
+class PickledRecord:
+    """An object of a class of Habitat. arguments: those of its constructor; fields: its state, by name."""
 
-    def __init__(self, name: str, arguments: tuple[Any, ...]) -> None:
-        self.name, self.arguments, self.state = name, arguments, None
+    kind = ""  # the full name of the class
+    names: tuple[str, ...] = ()  # of the fields, for a state that is a tuple
+
+    def __new__(cls, *arguments: Any) -> PickledRecord:
+        made = super().__new__(cls)
+        made.arguments, made.fields = arguments, dict[str, Any]()
+        return made
+
+    def __init__(self, *arguments: Any) -> None:
+        self.arguments: tuple[Any, ...]
+        self.fields: dict[str, Any]
+
+    def __setstate__(self, state: Any) -> None:
+        if type(state) is tuple and len(state) == 2 and state[0] is None:  # a class that has only slots
+            state = state[1]
+        self.fields = dict(zip(self.names, state)) if type(state) is tuple else dict(state)  # older attrs: a tuple
 
 
-def load_plain(data: bytes, known: Collection[str], what: object) -> Any:
-    """Return the value of a pickle: plain values, lists, tuples and dicts of them, and Named and PickledCall.
+class PickledState(PickledRecord):
+    """habitat_sim's AgentState."""
 
-    known: the classes that it may name, as "module.name". Values may contain themselves, and contain one another so
-    often that walking over all takes for ever. Raises StorageError naming `what`, and a class that is not known.
+    kind = "habitat_sim.agent.agent.AgentState"
+    names = ("position", "rotation", "sensor_states")
+
+
+class PickledPose(PickledRecord):
+    """habitat_sim's SixDOFPose."""
+
+    kind = "habitat_sim.agent.agent.SixDOFPose"
+    names = ("position", "rotation")
+
+
+class PickledQuaternion(PickledRecord):
+    """A quaternion of numpy-quaternion. arguments: w, x, y, z."""
+
+
+class _Dtype:
+    """A dtype of numbers; numpy's own accepts states that do not fit to it."""
+
+    def __init__(self, name: Any, *flags: Any) -> None:
+        if type(name) is not str or not _NUMBERS.fullmatch(name):
+            raise TypeError("an array holds something else than numbers")
+        self.made = np.dtype(name)
+
+    def __setstate__(self, state: Any) -> None:
+        self.made = self.made.newbyteorder(">" if state[1] == ">" else "=")
+
+
+class _Array(np.ndarray):
+    """An array that takes its dtype from a _Dtype."""
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, dtype, by_columns, data = state
+        super().__setstate__((1, shape, dtype.made, by_columns, data))
+
+
+def _scalar(dtype: _Dtype, data: bytes) -> Any:
+    return np.frombuffer(data, dtype.made, 1)[0].item()
+
+
+def _from_buffer(data: bytes, dtype: _Dtype, shape: Any, order: Any) -> np.ndarray:
+    return np.frombuffer(data, dtype.made).reshape(shape, order=order)
+
+
+_KNOWN: dict[str, Any] = {
+    PickledState.kind: PickledState, PickledPose.kind: PickledPose,
+    "quaternion.quaternion": PickledQuaternion, "quaternion.numpy_quaternion.quaternion": PickledQuaternion,
+    "_magnum.Vector3": PickledRecord, "_magnum.Quaternion": PickledRecord, "numpy.dtype": _Dtype,
+    "numpy.ndarray": "ndarray", "builtins.object": "object", "__builtin__.object": "object",  # only named
+    "_codecs.encode": lambda text, encoding: text.encode("latin-1"),  # how old pickles write bytes
+    **dict.fromkeys(("copyreg._reconstructor", "copy_reg._reconstructor"), lambda kind, base, state: kind()),
+    **{f"numpy.{core}.{name}": made for core in ("core", "_core") for name, made in (  # of numpy 1 and 2
+        ("multiarray._reconstruct", lambda *_: np.ndarray.__new__(_Array, (0,), np.uint8)),
+        ("multiarray.scalar", _scalar), ("numeric._frombuffer", _from_buffer))}}
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (full := f"{module}.{name}") not in _KNOWN:
+            raise StorageError(f"it names {full[:200]}, which is not built")
+        return _KNOWN[full]
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise StorageError("it refers to objects outside of the file")
+
+
+def load_plain(data: bytes, what: object) -> Any:
+    """Return the value of a pickle: plain values, lists, tuples and dicts of them, arrays and PickledRecords.
+
+    Raises StorageError naming `what` for damage, and the class where the pickle names one that is not known.
     """
     try:
-        return _Machine(known).run(data)
-    except _MALFORMED as error:
-        raise StorageError(f"{what} cannot be read as plain values: {error}") from error
-    except StorageError as error:
-        raise StorageError(f"{what} is refused: {error}") from error
-
-
-class _Machine:
-    def __init__(self, known: Collection[str]) -> None:
-        self._known = known
-        self.stack: list[Any] = []
-        self.memo: dict[int, Any] = {}
-
-    def run(self, data: bytes) -> Any:
         for opcode, argument, _ in pickletools.genops(data):
-            name = opcode.name
-            if name == "STOP":
-                return self.pop()
-            if name in _PUSHES:
-                self.stack.append(argument)
-            elif name in _CONSTANTS:
-                self.stack.append(_CONSTANTS[name]())
-            elif name in _STEPS:
-                _STEPS[name](self, argument)
-            elif name not in ("PROTO", "FRAME"):
-                raise StorageError(f"it has the instruction {name}, which plain values do not need")
-        raise ValueError("it has no end")
-
-    def pop(self) -> Any:
-        """Return the top value."""
-        value = self.stack.pop()
-        if value is _MARK:
-            raise ValueError("a mark stands where a value is wanted")
-        return value
-
-    def to_mark(self) -> list[Any]:
-        """Return what was pushed since the last mark."""
-        values = []
-        while (value := self.stack.pop()) is not _MARK:
-            values.append(value)
-        return values[::-1]
-
-    def put_tuple(self, n: int) -> None:
-        self.stack.append(tuple([self.pop() for _ in range(n)][::-1]))
-
-    def extend(self, values: list[Any]) -> None:
-        if type(self.stack[-1]) is not list:
-            raise TypeError("it appends to a value that is not a list")
-        self.stack[-1].extend(values)
-
-    def put_items(self, values: list[Any]) -> None:
-        if type(self.stack[-1]) is not dict or not all(type(key) in (str, int) for key in values[::2]):
-            raise TypeError("it maps what is neither text nor a number")  # to hash nested tuples can take for ever
-        self.stack[-1].update(zip(values[::2], values[1::2], strict=True))
-
-    def put_item(self, _: Any) -> None:
-        value, key = self.pop(), self.pop()
-        self.put_items([key, value])
-
-    def put_dict(self, _: Any) -> None:
-        values = self.to_mark()
-        self.stack.append({})
-        self.put_items(values)
-
-    def memoize(self, index: int | None) -> None:
-        self.memo[len(self.memo) if index is None else index] = self.stack[-1]
-
-    def refer(self, module: Any, attribute: Any) -> None:
-        name = f"{module}.{attribute}" if type(module) is type(attribute) is str else "what is no text"
-        if name not in self._known:
-            raise StorageError(f"it names {name[:200]}, which is not built")
-        self.stack.append(Named(name))
-
-    def refer_stack(self, _: Any) -> None:
-        attribute, module = self.pop(), self.pop()
-        self.refer(module, attribute)
-
-    def make(self, _: Any) -> None:
-        arguments, named = self.pop(), self.pop()
-        if type(named) is not Named or type(arguments) is not tuple:
-            raise TypeError("it makes an object of a value that is not a class")
-        self.stack.append(PickledCall(named.name, arguments))
-
-    def build(self, _: Any) -> None:
-        state = self.pop()
-        if type(self.stack[-1]) is not PickledCall:
-            raise TypeError("it gives a state to a value that is not an object")
-        self.stack[-1].state = state
-
-
-_PUSHES = frozenset((
-    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "UNICODE", "SHORT_BINUNICODE",
-    "BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"))
-_CONSTANTS: dict[str, Callable[[], Any]] = {
-    "NONE": lambda: None, "NEWTRUE": lambda: True, "NEWFALSE": lambda: False, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple,
-    "EMPTY_DICT": dict, "MARK": lambda: _MARK}
-_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
-    "TUPLE": lambda m, _: m.stack.append(tuple(m.to_mark())), "TUPLE1": lambda m, _: m.put_tuple(1),
-    "TUPLE2": lambda m, _: m.put_tuple(2), "TUPLE3": lambda m, _: m.put_tuple(3),
-    "LIST": lambda m, _: m.stack.append(m.to_mark()), "APPEND": lambda m, _: m.extend([m.pop()]),
-    "APPENDS": lambda m, _: m.extend(m.to_mark()), "DICT": _Machine.put_dict, "SETITEM": _Machine.put_item,
-    "SETITEMS": lambda m, _: m.put_items(m.to_mark()), "MEMOIZE": _Machine.memoize, "PUT": _Machine.memoize,
-    "BINPUT": _Machine.memoize, "LONG_BINPUT": _Machine.memoize, "GET": lambda m, i: m.stack.append(m.memo[i]),
-    "BINGET": lambda m, i: m.stack.append(m.memo[i]), "LONG_BINGET": lambda m, i: m.stack.append(m.memo[i]),
-    "GLOBAL": lambda m, name: m.refer(*name.split(" ", 1)), "STACK_GLOBAL": _Machine.refer_stack,
-    "REDUCE": _Machine.make, "NEWOBJ": _Machine.make, "BUILD": _Machine.build}
+            if opcode.name == "LONG_BINPUT" and argument > len(data):  # the unpickler would allocate so many places
+                raise ValueError(f"it has a memo entry {argument}")
+        return _Unpickler(io.BytesIO(data)).load()
+    except EqaError as error:
+        raise StorageError(f"{what} is refused: {error}") from error
+    except Exception as error:  # a damaged pickle makes its classes raise whatever they stumble over
+        raise StorageError(f"{what} cannot be read as plain values: {error}") from error

@@ -198,7 +198,7 @@ def test_what_fits_no_format_is_named(tmp_path: Path) -> None:
         open_history(tmp_path)
     with pytest.raises(StorageError, match="there is no .*nowhere"):
         open_history(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are 7scenes, bag, coda"):
+    with pytest.raises(ConfigError, match=r"histories 'bags' \(did you mean bag\?\): known are 7scenes, bag, images"):
         open_history(tmp_path, "bags")
     (tmp_path / "notes.txt").touch()
     with pytest.raises(StorageError, match="holds no episode history"):
