@@ -17,13 +17,13 @@ from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.metrics.navqa import errors_of, mark
 from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.config.nodes import AnswererSettings
+from eqa_nodes.core.components import HISTORIES, READERS
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.models.scripted import ScriptedBackend
-from eqa_nodes.recordings.formats import HISTORIES
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection
-from eqa_nodes.registry import READERS, answerers
+from eqa_nodes.runners import answerers
 from eqa_nodes.runners.navqa import NavqaRunner, hint_of
 from eqa_nodes.runners.sources import source_finder
 from tests.fixtures.examples import EXAMPLES

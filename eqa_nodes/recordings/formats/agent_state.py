@@ -9,8 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
+from eqa_nodes.recordings.formats.plain_pickle import (
+    PickledPose,
+    PickledQuaternion,
+    PickledRecord,
+    PickledState,
+    load_plain,
+)
 from eqa_nodes.wire.image_files import read_bounded
-from eqa_nodes.recordings.formats.plain_pickle import PickledPose, PickledQuaternion, PickledRecord, PickledState, load_plain
 
 _MAX_BYTES = 1 << 18  # a state has two thousand
 _MALFORMED = (ValueError, TypeError, LookupError, OverflowError)

@@ -111,7 +111,7 @@ def load_plain(data: bytes, what: object) -> Any:
     """
     try:
         for opcode, argument, _ in pickletools.genops(data):
-            if opcode.name == "LONG_BINPUT" and argument > len(data):  # the unpickler would allocate so many places
+            if opcode.name == "LONG_BINPUT" and int(argument or 0) > len(data):  # the unpickler would allocate these
                 raise ValueError(f"it has a memo entry {argument}")
         return _Unpickler(io.BytesIO(data)).load()
     except EqaError as error:
