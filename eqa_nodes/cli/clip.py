@@ -27,7 +27,7 @@ class Clip:
         from eqa_nodes.bench.report.traces import trace_in
         from eqa_nodes.cli.paths import check_file
         from eqa_nodes.core.storage.names import file_name
-        from eqa_nodes.recordings.animation import check_kind
+        from eqa_nodes.media.animation import check_kind
 
         if self.out is not None:
             check_kind(self.out)
