@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eqa_nodes.bench.running.runner import EpisodeResult
     from eqa_nodes.cli.replying import TerminalPerson
     from eqa_nodes.config.run import RunConfig
-    from eqa_nodes.core.agent.agent import Progress
+    from eqa_nodes.core.types.progress import Progress
     from eqa_nodes.core.types.questions import Answer
 
 SCENE = "house:1000"
@@ -185,7 +185,7 @@ class Asking:
     def _own_graph(self, text: str, show: Callable[[Progress], None], person: TerminalPerson,
                    say: Callable[[str, str], None]) -> EpisodeResult:
         from eqa_nodes.bench.samples import Sample
-        from eqa_nodes.core.agent.dialogue import Replies
+        from eqa_nodes.core.agent.person import Replies
         from eqa_nodes.runners.opening import open_runner
         from eqa_nodes.runners.ready import check_chain
 

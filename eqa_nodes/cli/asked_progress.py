@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-    from eqa_nodes.core.agent.progress import Progress
+    from eqa_nodes.core.types.progress import Progress
 
 
 class ProgressLine:

@@ -9,8 +9,8 @@ from eqa_nodes.cli.printing import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.core.agent.progress import Progress
     from eqa_nodes.core.types.calls import ModelCall
+    from eqa_nodes.core.types.progress import Progress
 
 _NOTES = 3  # views of a call that are quoted
 

@@ -15,8 +15,8 @@ from eqa_nodes.core.errors import EqaError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.core.agent.progress import Progress
     from eqa_nodes.core.types.inquiries import Inquiry
+    from eqa_nodes.core.types.progress import Progress
 
 _LOOK_S = 0.2  # how often it is looked whether the inquiry has ended
 

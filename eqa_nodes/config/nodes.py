@@ -8,8 +8,8 @@ from functools import cache, partial
 from typing import Annotated, Any, cast, get_type_hints
 
 from eqa_nodes.config.policies import policy_parameters
-from eqa_nodes.core.agent.agent import AgentConfig
-from eqa_nodes.core.agent.queue import LINE
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import QUEUE_LIMIT
 from eqa_nodes.core.answerers.wordings import OWN, WORDINGS
 from eqa_nodes.core.camera.config import CameraConfig, SecondCameraConfig, TfConfig
 from eqa_nodes.core.components import DEFAULT_ANSWERER, DEFAULT_POLICY, DETECTORS, POLICIES
@@ -288,7 +288,7 @@ class AgentSettings(Settings):
     observers: tuple[str, ...] = setting(OBSERVERS, "Nodes that are reset when an episode begins.")
     odometry: str = setting("simulator",
         "Source of poses and counts: simulator (the service act) | topics (odom and tf, as on a robot).")
-    queue: Counted = setting(LINE, "Maximum number of questions that wait.")
+    queue: Counted = setting(QUEUE_LIMIT, "Maximum number of questions that wait.")
     simulator: bool = setting(True,
         "A simulator begins the episodes. If false, as on a robot, the agent begins one when it starts.")
     episode: str = setting("", 'Name of the episode that the agent begins; "" uses date and time.')

@@ -12,10 +12,10 @@ from eqa_nodes.bench.report.outlines import outlines
 from eqa_nodes.bench.report.proof import proof_picture
 from eqa_nodes.console.feed import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
 from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.wire.image_files import shrunk

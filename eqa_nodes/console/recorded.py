@@ -11,9 +11,9 @@ from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud

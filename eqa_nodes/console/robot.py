@@ -16,7 +16,6 @@ from rclpy.serialization import deserialize_message
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.pictures import camera_picture
 from eqa_nodes.console.values import RequestRefused
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.errors import BadFrame, NodeLost, StorageError
 from eqa_nodes.core.storage.codec import decode
@@ -24,6 +23,7 @@ from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.inquiries import Inquiry
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.report.outlines import Outline
 from eqa_nodes.console.live import Live
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.surfaces import Cloud

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, cast
 
-from eqa_nodes.core.agent.dialogue import NOBODY, Person
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Option, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, Situation, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Keyframe
@@ -132,6 +132,25 @@ class Odometry(Protocol):
 
     def last(self) -> tuple[int, Pose2]:
         """Return stamp and pose of the last observation."""
+
+
+class Person(Protocol):
+    """Who may be asked something while a question is worked on."""
+
+    def ask(self, inquiry: Inquiry, announce: Callable[[], None], canceled: Callable[[], bool]) -> int:
+        """Announce an inquiry and wait for the reply: the number of an option, NO_REPLY at its deadline."""
+
+
+class Nobody:
+    """Nobody is there, as in a benchmark: no inquiry gets a reply. Implements Person."""
+
+    def ask(self, inquiry: Inquiry, announce: Callable[[], None], canceled: Callable[[], bool]) -> int:
+        """Return at once."""
+        announce()
+        return NO_REPLY
+
+
+NOBODY = Nobody()
 
 
 class Ports(NamedTuple):

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import PROCESS, RunConfig
-from eqa_nodes.core.agent.dialogue import Replies
-from eqa_nodes.core.agent.progress import Progress
+from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, StorageError
 from eqa_nodes.core.memory import MemoryStore, open_file
 from eqa_nodes.core.memory.windows import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
 from eqa_nodes.core.types.trace import EpisodeTrace

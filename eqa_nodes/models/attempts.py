@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eqa_nodes.core.agent.spending import spare_tokens
+from eqa_nodes.core.ledger import spare_tokens
 from eqa_nodes.core.model import Completion, Usage
 from eqa_nodes.models.dialect import Dialect, Lesson, Memory, lesson_from
 from eqa_nodes.models.openai_request import Ask, longest_side

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eqa_nodes.core.agent.spending import tokens_read
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
+from eqa_nodes.core.ledger import tokens_read
 from eqa_nodes.core.model import (
     MOST_TOKENS,
     Backend,

@@ -17,8 +17,8 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from eqa_nodes.core.agent.spending import tokens_read
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
+from eqa_nodes.core.ledger import tokens_read
 from eqa_nodes.core.model import (
     LETTERS,
     Choice,

@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from eqa_nodes.core.agent.spending import repeats, tokens_read
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
+from eqa_nodes.core.ledger import repeats, tokens_read
 from eqa_nodes.core.model import (
     CONTEXT,
     LETTERS,

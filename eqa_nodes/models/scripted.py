@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eqa_nodes.core.agent.spending import tokens_read
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
+from eqa_nodes.core.ledger import tokens_read
 from eqa_nodes.core.model import Choice, Completion, Message, Schema, Usage, fraction, images_in
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.models.config import ModelConfig

@@ -8,10 +8,10 @@ from typing import Any
 from std_msgs.msg import String
 
 from eqa_nodes.config.nodes import AgentSettings
-from eqa_nodes.core.agent.agent import Agent, Progress
-from eqa_nodes.core.agent.queue import Queue
+from eqa_nodes.core.agent.questions import Agent, QuestionQueue
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.ros import convert
@@ -40,7 +40,7 @@ class AgentNode(EqaNode[AgentSettings]):
         self._speaking, self._speech_lock = False, threading.Lock()
         self._shown: Decision | None = None
         self._later: list[tuple[Question, Answer]] = []
-        self.queue = Queue(self._agent(self.config), self.config.queue)
+        self.queue = QuestionQueue(self._agent(self.config), self.config.queue)
         self.serve("reset_episode", self._reset)
         self.asking = AskServer(self, self.queue, self._begin, self._end, self._show)
 

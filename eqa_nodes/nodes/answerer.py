@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from eqa_nodes.config.nodes import AnswererSettings
-from eqa_nodes.core.agent.spending import spending
 from eqa_nodes.core.errors import BadQuestion, ConfigError
+from eqa_nodes.core.ledger import spending
 from eqa_nodes.core.protocols import adviser_of
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.ros import convert

@@ -12,8 +12,8 @@ from typing import Any
 
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from eqa_nodes.core.agent.spending import BOTTOMLESS, CallBudget, left
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.ledger import BOTTOMLESS, CallBudget, budget_left
 from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.floor import FREE, Allowance
 from eqa_nodes.ros.node import EqaNode
@@ -31,7 +31,7 @@ def drive_parameters(goal_id: Any, allowance: Allowance) -> list[Any]:
 
 def spending_parameters(question_id: str, question: str) -> list[Any]:
     """Return the budget that applies to this call as parameter messages; [] where there is no limit."""
-    purse = left()
+    purse = budget_left()
     return [] if purse == BOTTOMLESS else _messages({"id": _key(question_id, question), **_finite(purse, _SPEND)})
 
 

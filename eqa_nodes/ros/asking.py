@@ -13,9 +13,9 @@ from rclpy.action import CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.serialization import serialize_message
 
-from eqa_nodes.core.agent.agent import Progress
-from eqa_nodes.core.agent.queue import Queue, QueuedQuestion, internal
+from eqa_nodes.core.agent.questions import QuestionQueue, QueuedQuestion, internal
 from eqa_nodes.core.errors import EqaError
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer
@@ -110,7 +110,7 @@ class AskServer:
     one that has not begun; show: completes and shows the progress, as feedback.
     """
 
-    def __init__(self, node: EqaNode, queue: Queue, begin: Callable[[Goal], None],
+    def __init__(self, node: EqaNode, queue: QuestionQueue, begin: Callable[[Goal], None],
                  end: Callable[[Goal, Answer], None], show: Callable[[Any, Progress], None]) -> None:
         self._node, self._queue = node, queue
         self._begin, self._end, self._show = begin, end, show

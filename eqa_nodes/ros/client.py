@@ -16,8 +16,8 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.core.agent.limits import check_limits
 from eqa_nodes.core.errors import ConfigError, NodeLost, unknown
+from eqa_nodes.core.ledger import check_limits
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert

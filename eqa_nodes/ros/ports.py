@@ -11,9 +11,8 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point
 
-from eqa_nodes.core.agent.agent import Ports
-from eqa_nodes.core.agent.dialogue import Person
 from eqa_nodes.core.errors import ErrorCode, LimitReached
+from eqa_nodes.core.protocols import Person, Ports
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2

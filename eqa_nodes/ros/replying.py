@@ -9,7 +9,7 @@ from typing import Any
 
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from eqa_nodes.core.agent.dialogue import Replies
+from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.ros.node import EqaNode
 

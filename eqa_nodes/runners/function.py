@@ -12,10 +12,10 @@ from typing import Any
 
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
-from eqa_nodes.core.agent.limits import check_limits, metres_left
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.components import AGENTS
 from eqa_nodes.core.errors import ConfigError, LimitReached
+from eqa_nodes.core.ledger import check_limits, metres_left
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Answer, Limits

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import AnswererSettings
-from eqa_nodes.core.agent.noting import NotedAnswerer
+from eqa_nodes.core.agent.reporting import CallRecorder
 from eqa_nodes.core.answerers.common import check_question, refusal
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import EqaError, StorageError
@@ -164,7 +164,7 @@ class HistoryRunner:
             views = self._opened(source, self._selection.frames, sample)
             self._listener(ANSWERING)
             began = time.monotonic()
-            asked = NotedAnswerer(self._answerer, _EndOf(views.kept.way), calls.append)
+            asked = CallRecorder(self._answerer, _EndOf(views.kept.way), calls.append)
             answer, shown = self._answered(question, views, asked)
         spots = views.kept.spots
         evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())

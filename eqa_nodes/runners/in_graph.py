@@ -10,12 +10,12 @@ from typing import Any
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.inquiries import Inquiry
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.bags.recover import recover

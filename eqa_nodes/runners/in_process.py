@@ -11,8 +11,8 @@ from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.config.policies import make_policy
-from eqa_nodes.core.agent.agent import Agent, Ports, Progress
-from eqa_nodes.core.agent.dialogue import NOBODY, Person, Replies
+from eqa_nodes.core.agent.person import Replies
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import ConfigError, StaleData
 from eqa_nodes.core.mapping.floors import MultiFloorMapper
@@ -22,7 +22,7 @@ from eqa_nodes.core.memory.keyframes import jpeg_of_pixels, small_jpeg
 from eqa_nodes.core.observing import EpisodicMemory, MapAndMemory
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
-from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.protocols import NOBODY, Person, Policy, Ports
 from eqa_nodes.core.storage.names import file_name
 from eqa_nodes.core.types.floor import (
     FREE,
@@ -36,6 +36,7 @@ from eqa_nodes.core.types.floor import (
 )
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.moments import Moment
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.agent.limits import limit_in
 from eqa_nodes.core.camera.depth import metres
 from eqa_nodes.core.camera.rectify import calibration_of
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
+from eqa_nodes.core.ledger import limit_in
 from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of

@@ -95,7 +95,7 @@ def calibrate(trials: Sequence[Trial], source: str) -> FittedCalibration:
     fits = [_fit([t for t in trials if fold[t.house] != k], source) for k in range(FOLDS)]
     scored = [_score(t, fits[fold[t.house]]) for t in trials]
     wrong, episodes = risk_curve(scored, THRESHOLDS)
-    steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # no line between matters
+    steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # no threshold between matters
     return FittedCalibration(Calibration(_fit(trials, source).weights, tuple(THRESHOLDS[i] for i in steps),
                                          tuple(wrong[i] for i in steps), episodes, source), reliability(scored))
 
@@ -161,10 +161,10 @@ def logistic(features: np.ndarray, right: np.ndarray, weights: np.ndarray, penal
 
 
 def risk_curve(scored: Sequence[Scored], thresholds: Sequence[float]) -> tuple[tuple[int, ...], int]:
-    """Return how many questions would be answered wrongly at each line or at a stricter one, and of how many.
+    """Return how many questions would be answered wrongly at each threshold or at a stricter one, and of how many.
 
-    lines: ascending. The counts are those of the noise with most, for a risk that holds under each. Raises ConfigError
-    unless every noise has as many questions.
+    thresholds: ascending. The counts are those of the noise with most, for a risk that holds under each. Raises
+    ConfigError unless every noise has as many questions.
     """
     by_noise: dict[str, list[list[bool]]] = {}
     for s in scored:

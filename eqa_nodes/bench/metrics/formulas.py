@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.bench.metrics.intervals import DIFFERENCE, SHARE, mean_interval, paired_shares
-from eqa_nodes.core.agent import limits
+from eqa_nodes.core import ledger
 
 SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the target
 
@@ -110,7 +110,7 @@ def choice_accuracy(sigma: float) -> float:
 
 def poses_of(legs_m: Iterable[float]) -> int:
     """Return how many poses HM-EQA would count for the drives of an episode, in metres, its start included."""
-    return 1 + sum(map(limits.poses_of, legs_m))
+    return 1 + sum(map(ledger.poses_of, legs_m))
 
 
 def normalised_steps(poses: int, allowed: int) -> float:

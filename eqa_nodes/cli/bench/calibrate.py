@@ -92,7 +92,7 @@ class Calibrate:
         if len(set(risks)) < len(risks) or not all(0 < risk < 1 for risk in self.risk):
             raise ConfigError(f"--risk: expected different shares between 0 and 1, got {self.risk}")
         enough = ANSWERERS.traits(self.answerer).enough or AgentConfig().enough
-        stops = [make_stop(enough, self.check, risk).line for risk in risks]
+        stops = [make_stop(enough, self.check, risk).threshold for risk in risks]
         noises = self._noises()
         trials = self._trials(out, samples, [self._arm(noise, risk) for noise in noises
                                              for risk in (None, *risks)])

@@ -14,7 +14,7 @@ from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.asked_progress import doing
 from eqa_nodes.cli.printing import shown
-from eqa_nodes.core.agent.agent import Progress as Searching
+from eqa_nodes.core.types.progress import Progress as Searching
 
 
 class RunBar:

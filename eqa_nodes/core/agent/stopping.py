@@ -1,49 +1,35 @@
-"""When to stop: how likely an answer is right, given what supports it, and where to draw the line.
+"""When to stop: how likely an answer is right, given what supports it, and from which threshold on it is given.
 
 The probability is a logistic regression over the support of an answer, fitted on episodes whose truth is known
-(`eqa bench calibrate`); without one, the answerer's own confidence counts as it is. The line is a fixed probability, or
-follows from the share of wrong answers that the user accepts, by conformal risk control (Angelopoulos et al. 2022).
+(`eqa bench calibrate`); without one, the answerer's own confidence counts as it is. The threshold is a fixed
+probability, or follows from the share of wrong answers that the user accepts, by conformal risk control (Angelopoulos
+et al. 2022).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.agent.reporting import EpisodeContext
+from eqa_nodes.core.agent.views import views_of
+from eqa_nodes.core.answerers.common import may_decline
+from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.language.quantities import same_measure
 from eqa_nodes.core.language.targets import is_standing
 from eqa_nodes.core.storage.codec import decode, loads, read_json
-from eqa_nodes.core.types.questions import Answer, ViewAssessment
+from eqa_nodes.core.types.questions import FAR_M, Answer, Support, ViewAssessment, WeighedAnswer
+from eqa_nodes.core.types.remembered import Recalled
 
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
-_FAR_M = 6.0
 _MOST_WEIGHT = 1e6
 _DOUBTFUL = 0.5  # confidence below which an answer is more likely wrong
 _SPOT_M = 0.75  # views from so near to each other are one look
-
-
-class Support(NamedTuple):
-    """What speaks for an answer.
-
-    confidence: the answerer's own, 0..1; looks: places from which a view says the same; agreement: share of what views
-    say, each as sure as it is, that is the same, 0..1; nearest_m: distance to the thing in the nearest such view.
-    """
-
-    confidence: float
-    looks: int
-    agreement: float
-    nearest_m: float
-
-    def features(self) -> tuple[float, ...]:
-        """Return what the regression weighs, as FEATURES names it; the distance in shares of 6 m."""
-        p = min(0.99, max(0.01, self.confidence))
-        return 1.0, math.log(p / (1 - p)), math.log1p(self.looks), self.agreement, min(self.nearest_m, _FAR_M) / _FAR_M
 
 
 def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support:
@@ -59,7 +45,7 @@ def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support
     total = sum(a.enough for a in telling)
     near = [math.dist(a.pose[:2], a.target) for a in same if a.target is not None]
     return Support(answer.confidence, len(spots), sum(a.enough for a in same) / total if total else 0.0,
-                   min(near, default=_FAR_M))
+                   min(near, default=FAR_M))
 
 
 def _is_part(says: str, text: str) -> bool:
@@ -77,25 +63,17 @@ def _told(text: str) -> list[frozenset[str]]:
             for part in text.rpartition(": ")[2].split(";")]
 
 
-class WeighedAnswer(NamedTuple):
-    """An answer that was considered, with what supports it (its confidence: the answerer's own)."""
-
-    text: str
-    support: Support
-    sure: float
-
-
 @dataclass(frozen=True)
 class Calibration:
-    """A fitted probability, and the risk of every line; see bench/metrics/calibrate.py for how it is made.
+    """A fitted probability, and the risk of every threshold; see bench/metrics/calibrate.py for how it is made.
 
-    weights: of Support.features. lines, wrong: at a line of lines[i] (ascending) wrong[i] of `episodes` questions were
-    answered wrongly at that line or at a stricter one. source: what it was fitted on, in words. Raises ConfigError for
+    weights: of Support.features. thresholds, wrong: at thresholds[i] (ascending) wrong[i] of `episodes` questions were
+    answered wrongly at it or at a stricter one. source: what it was fitted on, in words. Raises ConfigError for
     numbers that do not belong together.
     """
 
     weights: tuple[float, ...]
-    lines: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()
     wrong: tuple[int, ...] = ()
     episodes: int = 0
     source: str = ""
@@ -104,40 +82,41 @@ class Calibration:
         if len(self.weights) != len(FEATURES):
             raise ConfigError(f"a calibration has {len(FEATURES)} weights ({', '.join(FEATURES)}), got "
                               f"{len(self.weights)}: fit it again")
-        if len(self.lines) != len(self.wrong) or list(self.lines) != sorted(self.lines) or (
+        if len(self.thresholds) != len(self.wrong) or list(self.thresholds) != sorted(self.thresholds) or (
                 list(self.wrong) != sorted(self.wrong, reverse=True)):
-            raise ConfigError("a calibration has as many lines, ascending, as counts of wrong answers, descending: "
-                              "fit it again")
-        if not (all(abs(w) <= _MOST_WEIGHT for w in self.weights) and all(0.0 <= line <= 1.0 for line in self.lines)
+            raise ConfigError("a calibration has as many thresholds, ascending, as counts of wrong answers, "
+                              "descending: fit it again")
+        if not (all(abs(w) <= _MOST_WEIGHT for w in self.weights)
+                and all(0.0 <= each <= 1.0 for each in self.thresholds)
                 and all(0 <= wrong <= self.episodes for wrong in self.wrong) and self.episodes >= 0):
-            raise ConfigError(f"a calibration has weights up to {_MOST_WEIGHT:g}, lines from 0 to 1, and no more wrong "
-                              f"answers than its {self.episodes} episodes: fit it again")
+            raise ConfigError(f"a calibration has weights up to {_MOST_WEIGHT:g}, thresholds from 0 to 1, and no "
+                              f"more wrong answers than its {self.episodes} episodes: fit it again")
 
     def probability(self, support: Support) -> float:
         """Return the chance that the answer is right, 0..1."""
         z = sum(w * f for w, f in zip(self.weights, support.features(), strict=True))
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
 
-    def line_for(self, risk: float) -> float:
+    def threshold_for(self, risk: float) -> float:
         """Return the probability from which an answer may be given, so that at most `risk` of the questions are
         answered wrongly, on average over questions like those of the calibration.
 
-        The smallest line with (wrong + 1) / (episodes + 1) <= risk. Raises ConfigError where no line is strict enough.
+        The smallest one with (wrong + 1) / (episodes + 1) <= risk. Raises ConfigError if none is strict enough.
         """
-        for line, wrong in zip(self.lines, self.wrong, strict=True):
+        for threshold, wrong in zip(self.thresholds, self.wrong, strict=True):
             if (wrong + 1) / (self.episodes + 1) <= risk:
-                return line
+                return threshold
         least = (min(self.wrong, default=self.episodes) + 1) / (self.episodes + 1)
         raise ConfigError(f"risk {risk:g} cannot be promised from {self.episodes} calibration questions: accept at "
                           f"least {math.ceil(least * 1000) / 1000:g}, or calibrate on more of them")
 
 
 class Stop(NamedTuple):
-    """A line and how to find on which side an answer lies. calibration None: the answerer's own confidence counts."""
+    """A threshold and how sure an answer is. calibration None: the answerer's own confidence counts."""
 
-    line: float
+    threshold: float
     calibration: Calibration | None = None
-    abstain: bool = False  # below the line there is no answer
+    abstain: bool = False  # below the threshold there is no answer
 
     def sure(self, answer: Answer, assessments: Sequence[ViewAssessment]) -> float:
         """Return how likely an answer is right, 0..1; 0 for an abstention."""
@@ -172,7 +151,7 @@ def load_calibration(name: str) -> Calibration:
 
 
 def make_stop(enough: float, calibration: str, risk: float) -> Stop:
-    """Return the rule: a fixed line `enough`, or, with risk > 0, the line of that risk and abstention below it.
+    """Return the rule: a fixed threshold `enough`, or, with risk > 0, that of the risk and abstention below it.
 
     Raises ConfigError for a risk without a calibration.
     """
@@ -181,4 +160,81 @@ def make_stop(enough: float, calibration: str, risk: float) -> Stop:
         return Stop(enough, fitted)
     if fitted is None:
         raise ConfigError(f"risk {risk:g} needs a calibration of this answerer: set agent.calibration")
-    return Stop(fitted.line_for(risk), fitted, abstain=True)
+    return Stop(fitted.threshold_for(risk), fitted, abstain=True)
+
+
+class Answers:
+    """The answers to one question: asked for, weighed, and kept until there is a better one.
+
+    views: what was seen for the question, as judged so far; last: what the answerer said last, None before.
+    """
+
+    def __init__(self, context: EpisodeContext, stop: Stop) -> None:
+        self._question, ports, _, self._ledger, self._report = context
+        self._answerer, self._stop = ports.answerer, stop
+        self.views = views_of(context, stop.calibration is not None)
+        self._report.confidence = lambda: self.views.best
+        self.last: Answer | None = None
+
+    def ask(self, items: Sequence[Recalled]) -> Answer:
+        """Return the answer from these views; where the limits allow no call any more, what was said last stands."""
+        self._report("answering")
+        answer = self._ledger.asked(lambda: self._answerer.answer(self._question, items), None, keep=False)
+        if answer is None:
+            return self.last or Answer(abstained=True, message="the limits leave no call for an answer")
+        self.last = self._weighed(answer)
+        return self.last
+
+    def weigh(self, answer: Answer) -> Answer:
+        """Return an answer that came with advice, as sure as its support makes it; an abstention leaves the last one.
+        """
+        weighed = self._weighed(answer)
+        if not weighed.abstained:
+            weighed = self.last = replace(weighed, confidence=self._stop.agreeing(weighed, self.views.in_order()))
+        return weighed
+
+    def _weighed(self, answer: Answer) -> Answer:
+        assessed = self.views.in_order()
+        sure = self._stop.sure(answer, assessed)
+        if not answer.abstained:
+            self._report("answering", weighed=WeighedAnswer(answer.text, support_of(answer, assessed), sure))
+        return replace(answer, confidence=sure)
+
+    def enough(self, answer: Answer) -> bool:
+        """Say whether an answer ends the search."""
+        return not answer.abstained and answer.confidence >= self._stop.threshold
+
+    def best(self) -> Answer:
+        """Return the last answer as it is given, or ask for one."""
+        return self.final() if self.last is None or self._to_guess(self.last) else self.worth_giving(self.last)
+
+    def final(self, ended: str = "", closing: Answer | None = None) -> Answer:
+        """Answer from all that is known. Without any view there is no evidence: abstain unless a guess is wanted.
+
+        ended: why exploration ended, for the message of an abstention; closing: what was said last, where that was
+        asked for already.
+        """
+        items = self.views.items()
+        if closing is not None and not self._to_guess(closing):
+            answer = self.worth_giving(closing)
+        elif not items and not self._question.force_guess:
+            answer = Answer(abstained=True, message="nothing was seen that bears on the question")
+        else:
+            answer = self.worth_giving(self.ask(items))
+        return answer.saying(ended) if answer.abstained else answer
+
+    def _to_guess(self, said: Answer) -> bool:
+        """Return whether a guess may have to take the place of what a model said; asked again, it says so itself."""
+        return self._question.force_guess and (said.abstained or may_decline(said.text))
+
+    def failed(self, error: EqaError) -> Answer:
+        """Return what was found until an error ended the search, with that error."""
+        found = self.worth_giving(self.last) if self.last else Answer(abstained=True)
+        return replace(found, error=error.code, message=str(error))
+
+    def worth_giving(self, answer: Answer) -> Answer:
+        """Return the answer, or "I don't know" when a risk was accepted and the answer is less sure than that asks."""
+        if not self._stop.abstain or self._question.force_guess or self.enough(answer) or answer.abstained:
+            return answer
+        return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r} is right with a chance "
+                       f"of {answer.confidence:.2f}, and the accepted risk asks for {self._stop.threshold:.2f}")

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
 from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModels, role_of
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_abstention, read_answer, read_prose
 from eqa_nodes.core.errors import LimitReached
+from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Backend, Choice, Message, Schema, ask_json
 from eqa_nodes.core.types.measures import with_point
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt

@@ -8,10 +8,10 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from eqa_nodes.core.agent.spending import BudgetedBackend
 from eqa_nodes.core.answerers.object_graph import Crop
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.errors import ModelError, StorageError
+from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.storage.sqlite_files import check_tables
 from eqa_nodes.core.storage.text import printable

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
 from eqa_nodes.core.answerers.object_graph import Snapshot, objects_in, snapshots
@@ -16,6 +15,7 @@ from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import heading, picture
+from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from functools import partial
 
-from eqa_nodes.core.agent.spending import affordable
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.common import JudgesNoView
@@ -14,6 +13,7 @@ from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import picture
+from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, Receipt

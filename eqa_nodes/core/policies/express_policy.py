@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqa_nodes.core.agent.limits import with_limit
 from eqa_nodes.core.driving.planning import cell_at, centre_of
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.ledger import limit_in_words
 from eqa_nodes.core.policies.frontier_policy import FrontierConfig, beside, frontier_weights
 from eqa_nodes.core.policies.semantic_map import (
     SEEN_M,
@@ -117,7 +117,7 @@ class ExpressPolicy:
         self._decisions += 1
         most = self._limit(situation.grid)
         if self._decisions >= most:
-            return Decision(None, with_limit("", f"{most} decisions"), marks=self._map.marks())
+            return Decision(None, limit_in_words(f"{most} decisions"), marks=self._map.marks())
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._learn(situation)
         found = self._search.advance()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -10,8 +11,9 @@ from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 
+MAX_EVIDENCE = 3  # views that prove an answer, at most
+FAR_M = 6.0  # a thing farther away than this is as good as unseen
 NOWHERE_M = 0.05  # a robot that stands still may be measured to move so far
-MAX_EVIDENCE = 3
 
 
 class Limits(NamedTuple):
@@ -201,3 +203,33 @@ class Answer:
     error: ErrorCode = ErrorCode.NONE
     message: str = ""
     shown: bool = False
+
+    def saying(self, *more: str) -> Answer:
+        """Return the answer with more in its message; empty texts add nothing."""
+        return replace(self, message="; ".join(filter(None, (self.message, *more))))
+
+
+class Support(NamedTuple):
+    """What speaks for an answer.
+
+    confidence: the answerer's own, 0..1; looks: places from which a view says the same; agreement: share of what views
+    say, each as sure as it is, that is the same, 0..1; nearest_m: distance to the thing in the nearest such view.
+    """
+
+    confidence: float
+    looks: int
+    agreement: float
+    nearest_m: float
+
+    def features(self) -> tuple[float, ...]:
+        """Return what the regression weighs, as FEATURES names it; the distance in shares of 6 m."""
+        p = min(0.99, max(0.01, self.confidence))
+        return 1.0, math.log(p / (1 - p)), math.log1p(self.looks), self.agreement, min(self.nearest_m, FAR_M) / FAR_M
+
+
+class WeighedAnswer(NamedTuple):
+    """An answer that was considered, with what supports it (its confidence: the answerer's own)."""
+
+    text: str
+    support: Support
+    sure: float

@@ -6,12 +6,11 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eqa_nodes.core.agent.stopping import WeighedAnswer
 from eqa_nodes.core.types.calls import ModelCall, option_at
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.moments import Moment
-from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.questions import Answer, WeighedAnswer
 from eqa_nodes.core.types.views import Keyframe
 
 

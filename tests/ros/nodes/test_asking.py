@@ -19,8 +19,8 @@ from action_msgs.msg import GoalStatus
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.action import CancelResponse
 
-from eqa_nodes.core.agent.agent import AgentConfig
-from eqa_nodes.core.agent.queue import LINE, Queue
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import QUEUE_LIMIT, QuestionQueue
 from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.questions import Answer, Question, Receipt
 from eqa_nodes.ros.actions import answer_patiently
@@ -71,7 +71,7 @@ class Desk(EqaNode):
 
     def configure(self) -> None:
         self.body, self.ends = Body(), list[Answer]()
-        self.queue = Queue(self.body, self.config.queue)  # type: ignore[arg-type]
+        self.queue = QuestionQueue(self.body, self.config.queue)  # type: ignore[arg-type]
         self.asking = AskServer(self, self.queue, lambda goal: None, lambda goal, answer: self.ends.append(answer),
                                 lambda feedback, progress: None)
 
@@ -159,7 +159,7 @@ def test_one_that_may_not_be_called_off_hides_no_other(desk: Any) -> None:
 
 def test_more_than_may_wait_are_each_told(desk: Any) -> None:
     node, client = desk
-    many = LINE + 8
+    many = QUEUE_LIMIT + 8
     with ThreadPoolExecutor(many) as pool:
         crowd = Crowd(client, pool, many)
         next(as_completed(crowd.answers, WAIT_S))  # nobody is answered yet: it is one that may not wait

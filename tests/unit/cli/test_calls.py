@@ -7,9 +7,9 @@ import io
 from rich.console import Console
 
 from eqa_nodes.cli.calls import CallPrinter, line_of
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.progress import Progress
 
 DECIDED = ModelCall(0, Pose2(0, 0, 0), "Where?", "decide", (CallPicture(1), CallPicture(2)),
                     reasons="A door is open.\nThe kitchen may be [red]behind[/red] it.", answer="in the bowl",

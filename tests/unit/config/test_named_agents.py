@@ -17,7 +17,7 @@ from eqa_nodes.config.named_agents import FUNCTION, agent_of, agent_parameters
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.config.run import RunConfig
-from eqa_nodes.core.agent.agent import AgentConfig
+from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.components import AGENTS, ANSWERERS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Limits

@@ -24,10 +24,10 @@ from eqa_nodes.console.questions import proof_of
 from eqa_nodes.console.recorded import RecordedRobot
 from eqa_nodes.console.shown import shown_live
 from eqa_nodes.console.values import RequestRefused
-from eqa_nodes.core.agent.agent import Progress
 from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.measures import with_point
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.runners.history import ANSWERING
 from eqa_nodes.testing.waiting import WAIT_S, until

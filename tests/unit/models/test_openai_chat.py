@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
+from eqa_nodes.core.ledger import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.model import Message, Usage
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.dialect import forget_all

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.agent.spending import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.errors import LimitReached, ModelError
+from eqa_nodes.core.ledger import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.model import Message, ask_json
 from eqa_nodes.models import dialect, openai_chat
 from eqa_nodes.models.config import ModelConfig

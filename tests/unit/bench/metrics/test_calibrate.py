@@ -29,10 +29,10 @@ from eqa_nodes.bench.running import trials
 from eqa_nodes.bench.running.trials import TRIALS, Arm, GradedAnswer, Trial, noise_of, read_trials, run_trials
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
-from eqa_nodes.core.agent.stopping import Calibration, Support
+from eqa_nodes.core.agent.stopping import Calibration
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps
-from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.questions import Limits, Support
 
 
 def trial(*weighed: GradedAnswer, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,
@@ -143,7 +143,7 @@ def test_the_realised_risk_keeps_the_accepted_one(risk: float) -> None:
     for _ in range(200):
         drawn = rng.permutation(len(rows))[:500]
         wrong = tuple(int(c) for c in lost[drawn[:100]].sum(axis=0))
-        at = THRESHOLDS.index(Calibration(truth.weights, THRESHOLDS, wrong, 100).line_for(risk))
+        at = THRESHOLDS.index(Calibration(truth.weights, THRESHOLDS, wrong, 100).threshold_for(risk))
         rates.append(own[drawn[100:], at].mean())
         bounds.append(lost[drawn[100:], at].mean())
     margin = 2 * float(np.std(bounds)) / 200 ** 0.5

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.agent.waiting import Waiting
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, ModelError, NavigationError, NodeLost, StaleData
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.questions import Limits, Question
 from eqa_nodes.core.types.remembered import Recollection
 from tests.fixtures.agent_world import QUESTION, World
@@ -125,5 +126,5 @@ def test_a_question_that_waits_and_that_nobody_understands_ends_at_once() -> Non
     world = Labels({1: 0.8})
     episode = Agent(ports := Ports(world, world, world, world, world)).episode(
         ports, Question("sofa"), lambda progress: None, lambda: False)
-    answer = Waiting(episode).consider()
+    answer = WaitingQuestion(episode).consider()
     assert answer is not None and "'sofa'" in answer.message and world.calls == []

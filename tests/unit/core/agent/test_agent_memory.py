@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.answerers.common import evidence_from
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt

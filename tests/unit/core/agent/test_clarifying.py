@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
-from eqa_nodes.core.agent.waiting import Waiting
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
 from eqa_nodes.core.errors import ErrorCode, StorageError
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.inquiries import NO_REPLY, WHICH, Inquiry
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label, Sighting
@@ -115,6 +117,6 @@ def test_while_it_waits_for_its_turn_an_unclear_question_is_left_alone() -> None
     ports = Ports(home, home, home, home, home)
     for question, unclear in ((TIDY, True), (Question("Where is the kettle?"), False)):
         episode = Agent(ports, AgentConfig(ask_back=True)).episode(ports, question, home.told.append, lambda: False)
-        assert episode.clarifying is not None and episode.clarifying.needed() is unclear
+        assert episode.unclear() is unclear
         if unclear:
-            assert Waiting(episode).consider() is None and not home.texts
+            assert WaitingQuestion(episode).consider() is None and not home.texts

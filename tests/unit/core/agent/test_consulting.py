@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import LimitReached
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.floor import WeighedOption
 from eqa_nodes.core.types.questions import Limits, Question

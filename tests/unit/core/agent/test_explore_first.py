@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question

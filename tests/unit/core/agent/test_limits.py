@@ -23,15 +23,16 @@ from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
 from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.graph import merged
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.agent.limits import check_limits, limit_in, metres_left, poses_of, with_limit
-from eqa_nodes.core.agent.spending import CallBudget, spending
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
+from eqa_nodes.core.ledger import CallBudget, check_limits, limit_in, limit_in_words, metres_left, poses_of, spending
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
@@ -41,7 +42,6 @@ from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.runners.in_process import InProcessRunner
 from tests.fixtures.agent_world import QUESTION, World
 from tests.fixtures.rooms import view
-from tests.fixtures.vlm_replies import red_jpeg
 
 HERE, AHEAD = Pose2(1.0, 1.0, 0.0), Pose2(1.25, 1.0, 0.0)
 SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
@@ -193,8 +193,10 @@ def test_a_limit_of_money_wants_prices() -> None:
 
 
 def test_the_limit_survives_a_message() -> None:
-    assert with_limit("", "") == "" and limit_in("nothing was seen") == ""
-    assert limit_in(with_limit("not seen; nothing left", "3 model calls")) == "3 model calls"
+    assert limit_in_words("") == "" and limit_in("nothing was seen") == ""
+    told = Answer(message="not seen; nothing left").saying("", limit_in_words("3 model calls"))
+    assert told.message == "not seen; nothing left; ended by the limit of 3 model calls"
+    assert limit_in(told.message) == "3 model calls"
 
 
 # --- the model's turns -------------------------------------------------------------------------------------------

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.agent.limits import with_limit
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
+from eqa_nodes.core.ledger import limit_in_words
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
@@ -41,7 +43,7 @@ class OneByOne(World):
     def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
                advice: Sequence[WeighedOption] = ()) -> Decision:
         decision = super().decide(question, assessments, regions, advice)
-        return decision if decision.goal else decision._replace(reason=with_limit("", self.limit) or "nothing is left")
+        return decision if decision.goal else decision._replace(reason=limit_in_words(self.limit) or "nothing is left")
 
 
 def ask(world: World, question: Question = QUESTION, **config: object) -> Answer:

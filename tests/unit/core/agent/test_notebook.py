@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.core.agent.notebook import Notebook
+from eqa_nodes.core.agent.model_decides import Notebook
 from eqa_nodes.core.types.advice import Advice, TargetNote
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2

@@ -11,16 +11,19 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.bench.report.traces import load_trace, save_trace
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
-from eqa_nodes.core.agent.noting import NotedAnswerer
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
+from eqa_nodes.core.agent.reporting import CallRecorder
 from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError, StaleData
 from eqa_nodes.core.model import Completion
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.storage.codec import decode, dumps, loads
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, option_at
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Receipt
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
@@ -53,10 +56,10 @@ class Losing(Still):
         return super().last()
 
 
-def noted(*replies: object, prices: ModelConfig | None = None) -> tuple[NotedAnswerer, list[ModelCall]]:
+def noted(*replies: object, prices: ModelConfig | None = None) -> tuple[CallRecorder, list[ModelCall]]:
     calls: list[ModelCall] = []
     answerer = VlmAnswerer(ScriptedBackend(replies, config=prices))  # type: ignore[arg-type]
-    return NotedAnswerer(answerer, Still(), calls.append), calls  # type: ignore[arg-type]
+    return CallRecorder(answerer, Still(), calls.append), calls  # type: ignore[arg-type]
 
 
 def calls_of(world: World, **config: object) -> list[ModelCall]:
@@ -185,7 +188,7 @@ def test_a_trace_of_an_earlier_version_has_no_calls() -> None:
 def test_what_a_model_said_is_not_lost_with_the_robots_place() -> None:
     calls: list[ModelCall] = []
     backend = ScriptedBackend([json.dumps({"answer": "red", "confidence": 0.9, "images": [1]})] * 2)
-    answerer = NotedAnswerer(VlmAnswerer(backend), Losing(), calls.append)  # type: ignore[arg-type]
+    answerer = CallRecorder(VlmAnswerer(backend), Losing(), calls.append)  # type: ignore[arg-type]
     first, second = (answerer.answer(QUESTION, [Recalled(view(1), 1.0, "")]) for _ in range(2))
     assert first.text == second.text == "red" and [call.pose for call in calls] == [AT, AT]
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
-from eqa_nodes.core.agent.dialogue import Nobody, Person, Replies
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.person import Replies
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.protocols import Nobody, Person, Ports
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, WeighedOption, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, MAY_I_DRIVE, NO_REPLY, Inquiry
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
 from eqa_nodes.testing.waiting import WAIT_S
 from tests.fixtures.agent_world import World

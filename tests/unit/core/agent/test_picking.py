@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from eqa_nodes.core.agent.picking import pick
+from eqa_nodes.core.agent.model_decides import pick
 from eqa_nodes.core.types.floor import Option
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe

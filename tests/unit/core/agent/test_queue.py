@@ -8,11 +8,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports, Progress
-from eqa_nodes.core.agent.queue import Queue, QueuedQuestion
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent, QuestionQueue, QueuedQuestion
 from eqa_nodes.core.errors import ErrorCode, ModelError, QueueFull, StaleData
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
@@ -91,16 +93,16 @@ class Ear:
 
 
 @contextmanager
-def queue(house: House, limit: int = 32, **config: object) -> Iterator[Queue]:
+def queue(house: House, limit: int = 32, **config: object) -> Iterator[QuestionQueue]:
     agent = Agent(Ports(house, house, house, house, house), AgentConfig(**config))  # type: ignore[arg-type]
-    made = Queue(agent, limit)
+    made = QuestionQueue(agent, limit)
     try:
         yield made
     finally:
         made.close()
 
 
-def put(line: Queue, *questions: Question) -> list[tuple[QueuedQuestion, Ear]]:
+def put(line: QuestionQueue, *questions: Question) -> list[tuple[QueuedQuestion, Ear]]:
     ears = [Ear() for _ in questions]
     return [(line.put(q, ear), ear) for q, ear in zip(questions, ears, strict=True)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from eqa_nodes.core.agent.agent import understood
+from eqa_nodes.core.agent.questions import understood
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
@@ -64,7 +64,8 @@ class Guide(World):
         return answer
 
     def put(self, question: Question) -> Answer:
-        from eqa_nodes.core.agent.agent import Agent, Ports
+        from eqa_nodes.core.agent.questions import Agent
+        from eqa_nodes.core.protocols import Ports
 
         return Agent(Ports(self, self, self, self, self)).ask(question)
 
@@ -104,7 +105,8 @@ def test_there_is_nothing_to_show_for_an_answer_that_is_none() -> None:
 
 
 def test_a_showing_that_is_called_off_leaves_the_answer() -> None:
-    from eqa_nodes.core.agent.agent import Agent, Ports
+    from eqa_nodes.core.agent.questions import Agent
+    from eqa_nodes.core.protocols import Ports
 
     guide = Guide()
     agent = Agent(Ports(guide, guide, guide, guide, guide), listener=lambda p: agent.cancel() if p.phase == "showing"

@@ -13,20 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.config.run import RunConfig
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
-from eqa_nodes.core.agent.stopping import (
-    FEATURES,
-    Calibration,
-    Stop,
-    Support,
-    load_calibration,
-    make_stop,
-    support_of,
-)
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
+from eqa_nodes.core.agent.stopping import FEATURES, Calibration, Stop, load_calibration, make_stop, support_of
 from eqa_nodes.core.errors import ConfigError, ErrorCode
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, Support, ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
@@ -72,21 +66,21 @@ def test_more_agreement_is_never_less_likely(support: Support, other: float) -> 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.floats(0.01, 0.9))
 def test_the_line_is_the_smallest_one_that_keeps_the_risk(wrong: list[int], risk: float) -> None:
     counts = tuple(sorted(wrong, reverse=True))
-    lines = tuple((k + 1) / len(counts) for k in range(len(counts)))
-    fitted = Calibration(LOOKS.weights, lines, counts, 30)
-    good = [line for line, count in zip(lines, counts, strict=True) if (count + 1) / 31 <= risk]
+    thresholds = tuple((k + 1) / len(counts) for k in range(len(counts)))
+    fitted = Calibration(LOOKS.weights, thresholds, counts, 30)
+    good = [each for each, count in zip(thresholds, counts, strict=True) if (count + 1) / 31 <= risk]
     if good:
-        assert fitted.line_for(risk) == min(good)
+        assert fitted.threshold_for(risk) == min(good)
     else:
         with pytest.raises(ConfigError, match="cannot be promised"):
-            fitted.line_for(risk)
+            fitted.threshold_for(risk)
 
 
 def test_a_risk_that_is_too_small_is_told_what_can_be_promised() -> None:
     fitted = Calibration(LOOKS.weights, (0.5, 0.9), (4, 1), 99)
     with pytest.raises(ConfigError, match=r"risk 0.001 .* 99 calibration questions: accept at least 0.02,"):
-        fitted.line_for(0.001)
-    assert fitted.line_for(0.02) == 0.9
+        fitted.threshold_for(0.001)
+    assert fitted.threshold_for(0.02) == 0.9
 
 
 def test_an_unknown_calibration_lists_the_known_ones(tmp_path: Path) -> None:
@@ -98,9 +92,9 @@ def test_an_unknown_calibration_lists_the_known_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("values", [
     {"weights": [1.0, 2.0]},
-    {"weights": [0.0] * 5, "lines": [0.1], "wrong": []},
-    {"weights": [0.0] * 5, "lines": [0.2, 0.1], "wrong": [1, 0]},
-    {"weights": [0.0] * 5, "lines": [0.1, 0.2], "wrong": [0, 1]}])
+    {"weights": [0.0] * 5, "thresholds": [0.1], "wrong": []},
+    {"weights": [0.0] * 5, "thresholds": [0.2, 0.1], "wrong": [1, 0]},
+    {"weights": [0.0] * 5, "thresholds": [0.1, 0.2], "wrong": [0, 1]}])
 def test_a_calibration_whose_numbers_do_not_fit_is_refused(tmp_path: Path, values: dict[str, object]) -> None:
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(values))
@@ -195,7 +189,7 @@ class World:
 def by_looks(tmp_path: Path) -> str:
     """Return a calibration for which one look is thin, that can promise a risk of 0.05 and of 0.5."""
     path = tmp_path / "looks.json"
-    path.write_text(json.dumps({"weights": LOOKS.weights, "lines": [0.1, 0.99], "wrong": [30, 0], "episodes": 99}))
+    path.write_text(json.dumps({"weights": LOOKS.weights, "thresholds": [0.1, 0.99], "wrong": [30, 0], "episodes": 99}))
     return str(path)
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from eqa_nodes.core.agent.judging import still_wanted
 from eqa_nodes.core.agent.stopping import support_of
+from eqa_nodes.core.agent.strategies import still_wanted
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.targets import is_standing, missing_in, targets

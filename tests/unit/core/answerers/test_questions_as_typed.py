@@ -259,4 +259,4 @@ def test_one_of_two_bedrooms_is_not_the_whole_answer() -> None:
     assert half.confidence < 0.7 < whole.confidence
     looks = LabelAnswerer().assess(asked, [item.keyframe for item in everything])
     stop = make_stop(0.9, "label", 0.0)
-    assert stop.line < stop.sure(whole, looks)
+    assert stop.threshold < stop.sure(whole, looks)

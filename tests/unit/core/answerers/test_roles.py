@@ -19,8 +19,7 @@ from PIL import Image
 
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import RunConfig
-from eqa_nodes.core.agent.noting import NotedAnswerer
-from eqa_nodes.core.agent.spending import CallBudget, spending
+from eqa_nodes.core.agent.reporting import CallRecorder
 from eqa_nodes.core.answerers.common import may_decline
 from eqa_nodes.core.answerers.crop_ranking import CropRanker
 from eqa_nodes.core.answerers.object_graph import Crop, GraphObject
@@ -31,6 +30,7 @@ from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.wordings import OPENEQA
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.ledger import CallBudget, spending
 from eqa_nodes.core.model import Choice, Completion, Message, counted
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
@@ -140,7 +140,7 @@ def test_each_call_names_role_and_model() -> None:
 
     models = RoleModels(ScriptedBackend([views_json(1, 2, 3), answer_json(), answers(False)], "writer"),
                         {"blind": RoleModel(ScriptedBackend([GUESS], "gpt"))})
-    noted = NotedAnswerer(VlmAnswerer(models), Still(), calls.append)  # type: ignore[arg-type]
+    noted = CallRecorder(VlmAnswerer(models), Still(), calls.append)  # type: ignore[arg-type]
     noted.assess(QUESTION, VIEWS)
     answer = noted.answer(FORCED, ITEMS)
     assert [call.models for call in calls] == [

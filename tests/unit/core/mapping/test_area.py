@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from eqa_nodes.cli.groups import area_of
-from eqa_nodes.core.agent.agent import Agent, AgentConfig, Ports
+from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import BadQuestion, ConfigError, EqaError, ErrorCode
 from eqa_nodes.core.mapping.area import check_area, fenced, inside, is_inside
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, GridMap, NavResult, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Situation, ViewAssessment

@@ -18,7 +18,7 @@ from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.policies import make_policy
-from eqa_nodes.core.agent.agent import Agent, Ports
+from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.driving.atomic import AtomicNavigator
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
@@ -28,6 +28,7 @@ from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
+from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Staircase
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.judges.prompts import from_file
-from eqa_nodes.core.agent.stopping import Calibration, Support, load_calibration
+from eqa_nodes.core.agent.stopping import Calibration, load_calibration
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
 from eqa_nodes.core.model import Choice, Message, Usage
 from eqa_nodes.core.storage import json_lines
 from eqa_nodes.core.storage.codec import decode, encode, loads, read_json, write_json
 from eqa_nodes.core.storage.json_lines import read_lines
 from eqa_nodes.core.storage.text import storable
+from eqa_nodes.core.types.questions import Support
 from eqa_nodes.models.cassette import Call, Cassette, CassetteEntry
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend, read_script
@@ -121,7 +122,8 @@ def test_a_script_that_is_none_is_a_named_error(tmp_path: Path, content: str) ->
 
 @pytest.mark.parametrize("change", [
     {"weights": [float("nan")] * 5}, {"weights": [1e300] * 5}, {"weights": [10 ** 400] * 5}, {"weights": ["1"] * 5},
-    {"episodes": -1}, {"wrong": [-1, -2]}, {"wrong": [99, 98]}, {"lines": [float("nan"), 0.5]}, {"lines": [0.5, 7.0]},
+    {"episodes": -1}, {"wrong": [-1, -2]}, {"wrong": [99, 98]},
+    {"thresholds": [float("nan"), 0.5]}, {"thresholds": [0.5, 7.0]},
     {"episodes": 1e30}, {"source": 5}])
 def test_a_calibration_of_other_numbers_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     good = Calibration((0.5, 1.0, 0.0, 0.0, 0.0), (0.1, 0.9), (2, 1), 20)

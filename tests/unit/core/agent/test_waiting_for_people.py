@@ -16,9 +16,7 @@ import pytest
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
-from eqa_nodes.core.agent.config import AgentConfig
-from eqa_nodes.core.agent.drives import Drives
-from eqa_nodes.core.agent.patience import Patience
+from eqa_nodes.core.agent.driving import WaitForPeople
 from eqa_nodes.core.protocols import Memory
 from eqa_nodes.core.types.floor import Action, Decision
 from eqa_nodes.core.types.geometry import Pose2
@@ -112,28 +110,17 @@ def test_a_question_ends_with_somebody_in_the_doorway_for_minutes(tmp_path: Path
     assert simulator.nearest_m >= 0.0
 
 
-class Seen:
-    """A memory with views of these kinds, and drives that count the looks round."""
-
-    def __init__(self, *kinds: str) -> None:
-        seen = (sighted(i + 1, kind, "", (1.0, 0.0, 0.5), (0.5, 0.5, 1.0)) for i, kind in enumerate(kinds))
-        self.views = [view(1, Pose2(0.0, 0.0, 0.0), *seen)]
-        self.looks = 0
-
-    def since(self, keyframe_id: int) -> list[Any]:
-        return self.views
-
-    def look_around(self) -> None:
-        self.looks += 1
-
-
 @pytest.mark.parametrize(("kinds", "waits", "looks"), [(("sofa", "person"), 3, 3), (("person",), 0, 0),
                                                         (("sofa",), 3, 0), ((), 3, 0)])
 def test_it_waits_so_often_and_only_where_somebody_was_seen(kinds: tuple[str, ...], waits: int, looks: int) -> None:
-    world = Seen(*kinds)
-    patience = Patience(cast(Memory, world), cast(Drives, world), AgentConfig(waits=waits))
-    waited = [patience.waited() for _ in range(5)]
-    assert world.looks == sum(waited) == looks and waited == sorted(waited, reverse=True)
+    class Seen:
+        def since(self, keyframe_id: int) -> list[Any]:
+            seen = (sighted(i + 1, kind, "", (1.0, 0.0, 0.5), (0.5, 0.5, 1.0)) for i, kind in enumerate(kinds))
+            return [view(1, Pose2(0.0, 0.0, 0.0), *seen)]
+
+    people = WaitForPeople(cast(Memory, Seen()), waits)
+    waited = [people.worth_waiting() for _ in range(5)]
+    assert sum(waited) == looks and waited == sorted(waited, reverse=True)
 
 
 class Crowded(World):

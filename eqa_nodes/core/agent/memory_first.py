@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eqa_nodes.core.agent.answers import Answers
-from eqa_nodes.core.agent.assessments import ViewAssessments
-from eqa_nodes.core.agent.bounds import Bounds
-from eqa_nodes.core.agent.config import AgentConfig
-from eqa_nodes.core.agent.drives import Drives
-from eqa_nodes.core.agent.legs import Legs
+from eqa_nodes.core.agent.driving import DriveExecutor
+from eqa_nodes.core.agent.reporting import EpisodeContext
+from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.answerers.common import answer_of, refusal
-from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision
-from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.questions import Answer, Evidence
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
 
 
-class Recollecting:
+class MemoryFirst:
     """Asks memory first. privileged: what an answer of memory alone rests on; () while there is none."""
 
-    def __init__(self, question: Question, ports: Ports, config: AgentConfig, views: ViewAssessments, answers: Answers,
-                 bounds: Bounds, legs: Legs, drives: Drives) -> None:
-        self._question, self._ports, self._config = question, ports, config
-        self._views, self._answers, self._bounds = views, answers, bounds
-        self._legs, self._drives = legs, drives
+    def __init__(self, context: EpisodeContext, answers: Answers, driver: DriveExecutor) -> None:
+        self._question, self._ports, self._config, self._ledger, _ = context
+        self._answers, self._driver = answers, driver
         self.privileged: tuple[str, ...] = ()
 
     def refused(self) -> Answer | None:
@@ -40,7 +34,7 @@ class Recollecting:
         """Answer from memory alone; where that says where something is now, and long ago, look there first."""
         answer = self._answers.last = self._told(told)  # what is left when the drive fails
         self.privileged = answer.receipt.privileged
-        if (told.verify and self._question.may_explore and self.stale(told.evidence) and not self._bounds.reached()
+        if (told.verify and self._question.may_explore and self.stale(told.evidence) and not self._ledger.reached()
                 and self._look_again(told.evidence[0])):
             answer = self._answers.last = self._told(self.recollection() or told)
         return self._answers.worth_giving(answer)
@@ -50,7 +44,7 @@ class Recollecting:
         remembered = self.answer_from_views()
         if remembered is None:
             return False
-        if not self.stale(remembered.evidence) or self._bounds.reached() or not self._look_again(
+        if not self.stale(remembered.evidence) or self._ledger.reached() or not self._look_again(
                 remembered.evidence[0]):
             return True
         views = self._ports.memory.since(0)[-self._config.recall_limit:]
@@ -59,8 +53,8 @@ class Recollecting:
 
     def answer_from_views(self) -> Answer | None:
         """Return the answer from views that memory recalls, None where it is not enough."""
-        items = self._views.remembered()
-        self._views.judge_recalled(items)
+        items = self._answers.views.remembered()
+        self._answers.views.judge_recalled(items)
         return answer if items and self._answers.enough(answer := self._answers.ask(items)) else None
 
     def stale(self, evidence: Sequence[Evidence]) -> bool:
@@ -75,5 +69,5 @@ class Recollecting:
 
     def _look_again(self, evidence: Evidence) -> bool:
         """Drive to where a remembered view was taken and look round; False where that is outside the area."""
-        return self._drives.to(self._legs.within(
+        return self._driver.drive(self._driver.within_area(
             Decision(evidence.pose, "what is remembered may have changed", look_around=True)))

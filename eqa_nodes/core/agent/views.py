@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from eqa_nodes.core.agent.bounds import Bounds
-from eqa_nodes.core.agent.config import AgentConfig
+from eqa_nodes.core.agent.config import ASKING, NEWEST
+from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.language.targets import targets
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import spread
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase
-from eqa_nodes.core.protocols import Answerer, Memory, adviser_of
-from eqa_nodes.core.types.questions import Question, ViewAssessment
+from eqa_nodes.core.protocols import adviser_of
+from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.questions import ViewAssessment
 from eqa_nodes.core.types.remembered import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
+_HERE_M, _HERE_RAD = 0.15, math.radians(7.5)  # a remembered view from so near shows what the robot sees now
 _AT_ONCE = 100  # newest views that are judged in one call, at most
 
 
 class ViewAssessments:
-    """Judges each view once, as far as the question's bounds allow.
+    """Judges each view once, as far as the question's limits allow.
 
     promised: what the best of the views that were judged during a drive promises, until `judge_new` returns it.
     judged_one_by_one: False where a model is shown few views of a leg together and judges only those that it names.
     """
 
-    def __init__(self, memory: Memory, answerer: Answerer, question: Question, config: AgentConfig, bounds: Bounds,
-                 calibrated: bool, now_ns: Callable[[], int]) -> None:
-        """calibrated: how sure an answer is depends on what the views say that memory recalls. now_ns: the time."""
-        self._memory, self._answerer, self._question, self._config = memory, answerer, question, config
-        self._bounds, self._calibrated, self._now_ns = bounds, calibrated, now_ns
+    def __init__(self, context: EpisodeContext, calibrated: bool) -> None:
+        """calibrated: how sure an answer is depends on what the views say that memory recalls."""
+        self._question, ports, self._config, self._ledger, _ = context
+        self._memory, self._answerer, self._odometry = ports.memory, ports.answerer, ports.odometry
+        self._calibrated = calibrated
         self.promised: float | None = None
         self.judged_one_by_one = True
         self._newest = 0
@@ -95,7 +98,7 @@ class ViewAssessments:
         if promised is not None:
             return promised
         views = self.unjudged()
-        return self.judge(views) if views and not self._bounds.reached() else None
+        return self.judge(views) if views and not self._ledger.reached() else None
 
     def judge(self, views: Sequence[Keyframe]) -> float | None:
         """Judge views that came since the last look, in one call; return how much the best of them promises.
@@ -106,13 +109,13 @@ class ViewAssessments:
             self._newest = views[-1].id
             return self._take(views)
 
-        return self._bounds.asked(judged, None)
+        return self._ledger.asked(judged, None)
 
     def judge_recalled(self, items: Sequence[Recalled]) -> None:
         """Judge in one call those that were not yet, where how sure an answer is depends on it."""
         views = [item.keyframe for item in items if item.keyframe.id not in self._by_id]
         if self._calibrated and views and self.judged_one_by_one:
-            self._bounds.asked(lambda: self._take(views), None)
+            self._ledger.asked(lambda: self._take(views), None)
 
     def items(self) -> list[Recalled]:
         """Return views that were judged relevant, best first, then what memory recalls by the question's words.
@@ -151,7 +154,7 @@ class ViewAssessments:
             return self._memory.recall(RecallQuery(text, most))
         items = recall_diverse(self._memory.recall, text, most)
         now_ns = max((item.keyframe.stamp_ns for item in items), default=0)
-        now_ns = max(now_ns, self._now_ns())
+        now_ns = max(now_ns, self._odometry.last()[0])
         return dated(items, partial(time_phrase, now_ns=now_ns)) if about_time(text, now_ns) else items
 
     def _take(self, views: Sequence[Keyframe]) -> float:
@@ -178,3 +181,28 @@ class UnassessedViews(ViewAssessments):
     def items(self) -> list[Recalled]:
         """Return the views that memory keeps of this episode, `recall_limit` of them, evenly in time."""
         return spread(self._memory.since(0), self._config.recall_limit)
+
+
+class NewestViews(ViewAssessments):
+    """Judges the view from where the robot stands, and no other; a view that was judged is not judged again."""
+
+    _seen: Mapping[int, Keyframe] = {}
+
+    def anything_new(self) -> bool:
+        """Say that no other view is left to judge."""
+        return False
+
+    def here(self, pose: Pose2) -> Keyframe | None:
+        """Return the view that shows what the robot sees at a pose, unless it was judged; the newest for want of it."""
+        self._seen = {**self._seen, **{view.id: view for view in self.take_new()}}
+        seen = list(self._seen.values())
+        there = [view for view in seen if view.pose.distance(pose) <= _HERE_M
+                 and abs(wrap(view.pose.yaw - pose.yaw)) <= _HERE_RAD]
+        view = there[-1] if there else seen[-1] if seen else None
+        return None if view is None or any(a.keyframe_id == view.id for a in self.in_order()) else view
+
+
+def views_of(context: EpisodeContext, calibrated: bool) -> ViewAssessments:
+    """Return the views of a question, judged as agent.explore says."""
+    kind = {ASKING: ViewAssessments, NEWEST: NewestViews}.get(context.config.explore, UnassessedViews)
+    return kind(context, calibrated)

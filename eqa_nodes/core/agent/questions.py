@@ -1,22 +1,121 @@
-"""Several questions, one body: they wait in order of arrival, and what is seen for one is used for those that wait."""
+"""Questions wait in order of arrival; the agent answers one at a time, and core/agent/episode.py orders each of them.
+
+The agent drives ports (core/protocols.py): objects in process; topics, services and actions in the graph.
+"""
 
 from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from eqa_nodes.core.agent.agent import Agent, Progress
-from eqa_nodes.core.agent.cost import MeteredAnswerer
-from eqa_nodes.core.agent.waiting import Waiting
+from eqa_nodes.core.agent.config import ASKING, AgentConfig
+from eqa_nodes.core.agent.episode import Episode
+from eqa_nodes.core.agent.stopping import make_stop
+from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.background import background_task
-from eqa_nodes.core.episode import Episode
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
+from eqa_nodes.core.language.english import wish
+from eqa_nodes.core.ledger import MeteredAnswerer
+from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.inquiries import GO
+from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 
-LINE = 32  # questions that may wait
+__all__ = ["Agent", "AgentConfig", "Ports", "Progress", "QuestionQueue"]
+
+QUEUE_LIMIT = 32  # questions that may wait
+T = TypeVar("T", int, float)
+Listener = Callable[[Progress], None]
+
+
+class Agent:
+    """Answers one question at a time."""
+
+    def __init__(self, ports: Ports, config: AgentConfig | None = None,
+                 listener: Listener = lambda progress: None, drive: str = GO) -> None:
+        """drive: one of DRIVE_MODES. Raises ConfigError for a calibration that cannot be read, or a risk beyond it."""
+        self.ports = ports
+        self.config = config or AgentConfig()
+        self._stop = make_stop(self.config.enough, self.config.calibration, self.config.risk)
+        self._listener, self._drive = listener, drive
+        self._canceled = False
+
+    def ask(self, question: Question) -> Answer:
+        """Answer a question. Never raises EqaError: a failure is an Answer with its code, message and what was found.
+
+        No limit is exceeded: they hold inside a drive and inside a model's turn.
+        """
+        self._canceled = False
+        return self.episode(self.ports, question, self._listener, lambda: self._canceled).run()
+
+    def episode(self, ports: Ports, question: Question, listener: Listener, canceled: Callable[[], bool]) -> Episode:
+        """Return the episode of a question, not begun yet."""
+        limits = question.limits
+        limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
+                                 money=_tighter(limits.money, self.config.max_money))
+        return Episode(ports, self.config, self._stop, understood(question._replace(limits=limits)), listener, canceled,
+                       self._drive)
+
+    def cancel(self) -> None:
+        """End the running question at the next safe moment."""
+        self._canceled = True
+        self.ports.navigator.cancel()
+
+
+def _tighter(a: T, b: T) -> T:
+    """Return the smaller of two limits; 0 is none."""
+    return min(a, b) if a and b else a or b
+
+
+def understood(question: Question) -> Question:
+    """Return the question with a wish to be shown something as what it asks: "Show me the mug" -> "Where is the mug?"
+    """
+    text = "" if question.choices else wish(question.text)
+    return question._replace(text=text, show=True) if text else question
+
+
+class WaitingQuestion:
+    """Answers one question before its episode begins, without moving, if memory or what is seen meanwhile is enough.
+
+    A question that asks for a drive, is about the past, is unclear, or fails is left to its episode.
+    """
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+        self._begun = False  # memory was asked
+        self._hopeless = False  # what is seen meanwhile cannot answer it
+
+    def consider(self) -> Answer | None:
+        """Return the answer from memory and from what was seen since; None while that is not enough."""
+        if self._hopeless or self._episode.config.explore != ASKING:
+            return None
+        try:
+            with self._episode.ledger.apart():
+                answer = self._considered()
+        except EqaError:  # the episode will fail by it, and say so
+            self._hopeless, answer = True, None
+        if answer is not None:
+            answer.receipt = self._episode.ledger.receipt()
+        return answer
+
+    def _considered(self) -> Answer | None:
+        episode = self._episode
+        if self._begun:
+            enough = not episode.ledger.reached() and episode.strategy.answered()
+        else:
+            check_question(episode.question.text)
+            if (refused := episode.memory.refused()) is not None:
+                return refused
+            self._begun = True
+            self._hopeless = episode.question.show or episode.unclear() or episode.memory.recollection() is not None
+            episode.answers.views.leave_to_recall()
+            enough = not self._hopeless and not episode.ledger.reached() and (
+                episode.memory.answer_from_views() is not None)
+        answer = episode.answers.last
+        return answer if enough and answer is not None and not episode.memory.stale(answer.evidence) else None
 
 
 class QuestionObserver(Protocol):
@@ -39,16 +138,16 @@ class QueuedQuestion:
         self.question, self.asker = question, asker
         self.canceled = False
         self.episode: Episode  # both given by the queue
-        self.waiting: Waiting
+        self.waiting: WaitingQuestion
 
 
-class Queue:
+class QuestionQueue:
     """Answers questions in order of arrival; each costs what is done for it alone. Any thread may call; use `close`.
 
     While one is worked on, those that wait are answered as soon as memory or a new view does (agent.answer_waiting).
     """
 
-    def __init__(self, agent: Agent, limit: int = LINE) -> None:
+    def __init__(self, agent: Agent, limit: int = QUEUE_LIMIT) -> None:
         self.agent, self._limit = agent, limit  # another agent, with other settings, is that of later questions
         self._paying = threading.Lock()
         self._changed = threading.Condition()
@@ -123,7 +222,7 @@ class Queue:
         meter = MeteredAnswerer(ports.answerer, self._paying)
         asked.episode = self.agent.episode(ports._replace(answerer=meter), asked.question, asked.asker.progress,
                                            lambda: asked.canceled)
-        asked.waiting = Waiting(asked.episode)
+        asked.waiting = WaitingQuestion(asked.episode)
 
     def _line(self) -> list[QueuedQuestion]:
         with self._changed:

@@ -1,26 +1,82 @@
-"""An answerer whose calls of a model are noted: what was shown, what was said, what it cost."""
+"""What the listener of a question hears: what the agent does, and each call of a model with what it showed and cost.
+
+The parts of an episode share one EpisodeContext.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
+from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.answerers.briefs import marks_in
 from eqa_nodes.core.errors import BadFrame, EqaError
+from eqa_nodes.core.ledger import Ledger
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.pillow import image_size
-from eqa_nodes.core.protocols import Answerer, adviser_of
+from eqa_nodes.core.protocols import Answerer, Ports, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.calls import CallPicture, Mark, ModelCall
-from eqa_nodes.core.types.floor import Option, WeighedOption
+from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.measures import points_of, shown_note
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
+from eqa_nodes.core.types.progress import Progress
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment, WeighedAnswer
 from eqa_nodes.core.types.remembered import Recalled
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
+
+
+class Reporter:
+    """Tells the listener of one question what is done for it. confidence: returns how much the best view promises.
+
+    While the question waits in the queue, the queue tells; calls of a model are told when the question begins.
+    """
+
+    def __init__(self, listener: Callable[[Progress], None], ledger: Ledger) -> None:
+        self._listener, self._ledger, self._begun, self._phase = listener, ledger, False, "queued"
+        self._earlier: list[ModelCall] = []  # calls that were made while the question waited
+        self.confidence: Callable[[], float] = lambda: 0.0
+
+    def begin(self) -> None:
+        """Tell the calls that were made while the question waited; from here on everything is told."""
+        self._begun = True
+        earlier, self._earlier = self._earlier, []
+        for call in earlier:
+            self.called(call)
+
+    def __call__(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:
+        """Tell a phase, with the decision or the answer that it is about."""
+        self._phase = phase
+        if self._begun:
+            self._listener(Progress(phase, *self._ledger.update(), self.confidence(), decision,
+                                    decision.reason if decision else "", weighed))
+
+    def inquired(self, inquiry: Inquiry, decision: Decision | None) -> None:
+        """Tell what a person is asked, and how that ended. Raises Canceled."""
+        self._listener(Progress("asking", *self._ledger.update(), self.confidence(), decision, inquiry.in_words(),
+                                inquiry=inquiry))
+        self._ledger.check_canceled()
+
+    def called(self, call: ModelCall) -> None:
+        """Tell what a model was asked."""
+        if self._begun:
+            self._listener(Progress(self._phase, *self._ledger.travelled, self.confidence(), call=call))
+        else:
+            self._earlier.append(call)
+
+
+class EpisodeContext(NamedTuple):
+    """What all parts of one episode share."""
+
+    question: Question
+    ports: Ports
+    config: AgentConfig
+    ledger: Ledger
+    report: Reporter
 
 
 class LastObservation(Protocol):
@@ -30,8 +86,8 @@ class LastObservation(Protocol):
         """Return stamp and pose of the last observation."""
 
 
-class NotedAnswerer:
-    """Hands every call on, and tells `note` of those for which a model was asked. Implements Answerer, Adviser."""
+class CallRecorder:
+    """An answerer that tells `note` of every call for which a model was asked. Implements Answerer, Adviser."""
 
     def __init__(self, answerer: Answerer, odometry: LastObservation, note: Callable[[ModelCall], None]) -> None:
         """note: is called by the thread that asks."""

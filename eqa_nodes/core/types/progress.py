@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from eqa_nodes.core.agent.stopping import WeighedAnswer
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.inquiries import Inquiry
+from eqa_nodes.core.types.questions import WeighedAnswer
 
 
 class Progress(NamedTuple):
@@ -28,10 +28,3 @@ class Progress(NamedTuple):
     place: int = 0
     call: ModelCall | None = None
     inquiry: Inquiry | None = None
-
-
-class ProgressReport(Protocol):
-    """Tells whoever asked what the agent is doing."""
-
-    def __call__(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:
-        """Report a phase, with the decision or the answer that it is about."""

@@ -1,0 +1,150 @@
+"""One question: understand it, ask memory, look and drive until it is answered. Nothing else orders these steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from eqa_nodes.core.agent.config import ASKING, NEVER, NEWEST, AgentConfig
+from eqa_nodes.core.agent.driving import DriveExecutor
+from eqa_nodes.core.agent.memory_first import MemoryFirst
+from eqa_nodes.core.agent.model_decides import with_model
+from eqa_nodes.core.agent.person import Dialogue, needs_resolving, resolve
+from eqa_nodes.core.agent.reporting import CallRecorder, EpisodeContext, Reporter
+from eqa_nodes.core.agent.stopping import Answers, Stop
+from eqa_nodes.core.agent.strategies import strategy_of
+from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.core.ledger import Ledger, check_limits, limit_in, limit_in_words
+from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.floor import Decision
+from eqa_nodes.core.types.inquiries import GO
+from eqa_nodes.core.types.progress import Progress
+from eqa_nodes.core.types.questions import Answer, Question
+
+# A drive fails by the navigator, without a map or a transform, or with the node that drives.
+DRIVE_ERRORS = (ErrorCode.NAVIGATION, ErrorCode.STALE, ErrorCode.NODE_LOST)
+
+
+class Episode:
+    """One question on its way to an answer: `run` and `explore` are the whole of it.
+
+    ledger: limits and costs. person: asked what the question means, and whether to drive. driver: drives as far as
+    person, area and ledger allow. answers: what was said so far, and by which views. strategy: makes answers of views.
+    memory: what is known before the robot moves. policy: where to look next.
+    """
+
+    def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
+                 listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO) -> None:
+        """drive: one of DRIVE_MODES."""
+        self._with_question = partial(Episode, ports, replace(config, ask_back=False), stop, listener=listener,
+                                      canceled=canceled, drive=drive)
+        if config.explore == NEWEST:  # such an agent never says that it does not know
+            question = question._replace(force_guess=True)
+        self.ledger = Ledger(question.limits, ports.odometry, ports.answerer, canceled)
+        self.report = Reporter(listener, self.ledger)
+        ports = ports._replace(answerer=CallRecorder(ports.answerer, ports.odometry, self.report.called))
+        self.context = EpisodeContext(question, ports, config, self.ledger, self.report)
+        self.config, self.question, self.policy = config, question, ports.explorer
+        self.person = Dialogue(self.context)
+        self.answers = Answers(self.context, stop)
+        self.driver = DriveExecutor(self.context, self.person, self.answers.views, drive)
+        self.memory = MemoryFirst(self.context, self.answers, self.driver)
+        self.strategy = strategy_of(self.context, self.answers)
+        self._unconfirmed = ""  # why a sure answer was not looked at again
+
+    def run(self) -> Answer:
+        """Return the answer. A failure is an answer with its code, its message and what was found."""
+        self.report.begin()
+        try:
+            check_question(self.question.text)
+            check_limits(self.question.limits)
+            if self.config.ask_back:
+                resolved = resolve(self.question, self.context.ports.memory, self.person)
+                return resolved.complete(self._with_question(resolved.question).run())
+            self.ledger.begin()
+            answer = self.answers.last = self.memory.refused() or self._without_exploring() or self.explore()
+            if self.question.show:
+                answer = self.driver.show(answer)
+            self.ledger.update()
+        except EqaError as error:
+            answer = self.answers.failed(error)
+        answer = answer.saying(self.driver.not_allowed(), limit_in_words(self.ledger.limit))
+        return replace(answer, receipt=self.ledger.receipt(self.memory.privileged))
+
+    def explore(self) -> Answer:
+        """Look, decide and drive until an answer is sure enough, nothing is left to explore, or a limit is reached."""
+        self.strategy.begin()
+        if self.config.look_round:
+            self.driver.look_around()
+        for _ in range(self.config.max_legs):
+            if self.strategy.answered() and self._confirmed():  # at most one call of the model
+                return self.answers.best().saying(self._unconfirmed)
+            last = self.ledger.on_last_call() and any(option.weight > 0 for option in self.strategy.advice)
+            if (not last and self.ledger.reached()) or self.driver.ended:
+                break
+            if why := self.strategy.gave_up():
+                return self.strategy.closing_answer(why)
+            decision = self._decide()
+            if decision.goal is not None:
+                if self.driver.follow(decision):
+                    self.strategy.drove(decision)
+            elif limit := limit_in(decision.reason):
+                self.ledger.limit = self.ledger.limit or limit
+                break
+            elif not self.answers.views.anything_new() and not self.driver.waited_for_people():
+                return self.strategy.closing_answer(self.driver.ended_by(decision.reason))
+            if last and self.ledger.reached():  # the last call shows what is seen from where the model wanted to go
+                break
+        return self.strategy.closing_answer("")
+
+    def unclear(self) -> bool:
+        """Return whether a person has to be asked what the question means. Raises EqaError when memory fails."""
+        return self.config.ask_back and needs_resolving(self.question, self.context.ports.memory)
+
+    def _without_exploring(self) -> Answer | None:
+        """Return the answer if the robot need not, or may not, explore for it; None otherwise."""
+        asks = self.config.explore == ASKING
+        if self.config.explore == NEVER:
+            return self.answers.ask(())
+        if asks:
+            self.report("remembering")
+            if (recollection := self.memory.recollection()) is not None:
+                return self.memory.answer(recollection)
+        if not self.question.may_explore:
+            return self.answers.final()
+        self.strategy = with_model(self.context, self.answers, self.strategy)
+        return self.answers.best() if (asks and self.memory.views_answer()) or self.ledger.reached() else None
+
+    def _decide(self) -> Decision:
+        self.report("exploring")
+        return self.driver.within_area(self.policy.decide(self.question, self.answers.views.in_order(),
+                                                          self.strategy.regions, self.strategy.advice))
+
+    def _confirmed(self) -> bool:
+        """Look again where the policy wants to before an answer is given; False if it no longer stands after that."""
+        for _ in range(self.config.max_confirmations):
+            if self.ledger.reached() or not self._looked_again():
+                return True
+            if not self.strategy.still_stands():
+                return False
+        return True
+
+    def _looked_again(self) -> bool:
+        """Drive to where the policy wants to look again, and remember what is in view there.
+
+        False if it does not want to, or the drive fails: then the answer, which was sure enough without it, stays, and
+        its message says why it was not confirmed.
+        """
+        try:
+            confirm = self.policy.confirm(self.question, self.answers.views.in_order(), self.strategy.regions)
+            if not self.driver.drive(self.driver.within_area(confirm)):
+                return False
+            self.context.ports.memory.keep()
+            return True
+        except EqaError as error:
+            if error.code not in DRIVE_ERRORS:
+                raise
+            self._unconfirmed = f"not confirmed by a second look: {error}"
+            return False

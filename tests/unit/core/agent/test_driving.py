@@ -1,0 +1,188 @@
+"""Drives get what the limits of a question still allow, never leave its area, and end a search that goes nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from eqa_nodes.core.agent.driving import BoundedNavigator, DriveExecutor
+from eqa_nodes.core.agent.person import Dialogue, Permission
+from eqa_nodes.core.agent.views import ViewAssessments
+from eqa_nodes.core.errors import NavigationError
+from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Travelled
+from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
+from eqa_nodes.core.types.questions import Limits, Receipt
+from tests.fixtures.agent_world import context_of
+
+HERE, ELSEWHERE = Pose2(0.0, 0.0, 0.0), Pose2(3.0, 0.0, 0.0)
+
+
+class Stuck:
+    """A robot that turns and does not get anywhere; odometry and legs at once."""
+
+    def travelled(self) -> Travelled:
+        return Travelled(0, 0.0)
+
+    def last(self) -> tuple[int, Pose2]:
+        return 0, HERE
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
+        return NavResult(NavCode.SUCCEEDED)
+
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        return NavResult(NavCode.SUCCEEDED)
+
+    def spent(self) -> Receipt:
+        return Receipt()
+
+
+class Refused(Stuck):
+    """A robot whose navigator takes no goal, after so many drives that moved it."""
+
+    def __init__(self, moves: int = 0) -> None:
+        self.moves, self.metres = moves, 0.0
+
+    def travelled(self) -> Travelled:
+        return Travelled(0, self.metres)
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
+        self.moves -= 1
+        self.metres += self.moves >= 0
+        if self.moves < 0:
+            return NavResult(NavCode.BLOCKED, "Nav2 rejected the goal")
+        return super().go_to(goal, deadline_s, allowance)
+
+
+def driver_of(robot: Stuck, drive: str = GO) -> DriveExecutor:
+    context = context_of(robot, max_failed_legs=3)
+    return DriveExecutor(context, Dialogue(context), cast(ViewAssessments, None), drive)
+
+
+def driven(decisions: Sequence[Decision]) -> int:
+    """Return how many decisions a stuck robot follows before it gives up."""
+    driver = driver_of(Stuck())
+    for n, decision in enumerate(decisions):
+        try:
+            driver.follow(decision)
+        except NavigationError:
+            return n
+    return len(decisions)
+
+
+ROUND, AWAY, AWAY_AND_ROUND = Decision(HERE, "", look_around=True), Decision(ELSEWHERE, ""), Decision(
+    ELSEWHERE, "", look_around=True)
+
+
+def test_looks_round_where_it_stands_are_no_failed_drives_and_forgive_none() -> None:
+    assert driven([ROUND] * 9) == 9
+    assert driven([AWAY, ROUND, AWAY, ROUND, AWAY, AWAY]) == 4
+    assert driven([Decision(HERE._replace(yaw=0.5), "")] * 9) == 9  # a turn on the spot is none either
+    assert driven([AWAY] * 9) == driven([AWAY_AND_ROUND] * 9) == 2
+
+
+@pytest.mark.parametrize(("robot", "why"), [(Stuck(), "the navigator says that it arrived"),
+                                            (Refused(), "Nav2 rejected the goal")])
+def test_where_nothing_is_left_and_no_drive_moved_the_robot_that_is_the_error(robot: Stuck, why: str) -> None:
+    driver = driver_of(robot)
+    assert driver.ended_by("nothing is left") == "nothing is left", "nobody has driven yet"
+    driver.follow(AWAY)
+    with pytest.raises(NavigationError, match=f"no drive has moved the robot: {why}"):
+        driver.ended_by("nothing is left")
+    driver.follow(AWAY)
+    with pytest.raises(NavigationError, match=f"3 drives in a row did not move the robot: {why}"):
+        driver.follow(AWAY)
+
+
+def test_the_drive_that_failed_last_is_named_where_others_did_not() -> None:
+    driver = driver_of(Refused(moves=1))
+    driver.follow(AWAY)
+    assert driver.ended_by("nothing is left") == "nothing is left"
+    driver.follow(AWAY)
+    assert driver.ended_by("nothing is left") == ("nothing is left; the last drive did not move the robot: "
+                                               "Nav2 rejected the goal")
+
+
+@pytest.mark.parametrize(("limits", "spent", "driven", "left"), [
+    (Limits(), (40, 10.0), 2, -1), (Limits(steps=100), (40, 0.0), 0, -1),
+    (Limits(steps=100), (40, 0.0), 2, 3), (Limits(steps=100, metres=12.0), (40, 10.0), 2, 0),
+    (Limits(steps=100), (120, 0.0), 2, 0), (Limits(metres=50.0), (0, 5e-324), 1, 999)])
+def test_how_many_drives_are_left_is_told_by_those_before(limits: Limits, spent: tuple[int, float], driven: int,
+                                                          left: int) -> None:
+    ledger = context_of(Stuck(), limits).ledger
+    ledger.travelled = Travelled(*spent)
+    assert ledger.drives_left(driven) == left
+
+
+THERE = Decision(Pose2(1.0, 1.0, 0.0), "")
+SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
+
+
+class Noting:
+    """A navigator that notes what each drive was allowed; a robot that has driven; an answerer that was asked."""
+
+    def __init__(self) -> None:
+        self.allowed: list[Allowance] = []
+        self.driven = Travelled(7, 3.5)
+
+    def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
+        self.allowed.append(allowance)
+        return NavResult(NavCode.SUCCEEDED)
+
+    def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
+        return self.go_to(Pose2(0.0, 0.0, 0.0), deadline_s, allowance)
+
+    def cancel(self) -> None:
+        raise AssertionError("nobody calls this drive off")
+
+    def travelled(self) -> Travelled:
+        return self.driven
+
+    def spent(self) -> Receipt:
+        return Receipt()
+
+
+def bounded(world: Noting, limits: Limits, drive: str = GO) -> BoundedNavigator:
+    context = context_of(world, limits)
+    context.ledger.begin()
+    world.driven = Travelled(12, 4.75)
+    return BoundedNavigator(context, Permission(drive, context, Dialogue(context)))
+
+
+@pytest.mark.parametrize("drive", ["go_to", "look_around"])
+def test_a_drive_is_allowed_what_is_left(drive: str) -> None:
+    world = Noting()
+    navigator = bounded(world, Limits(steps=30, metres=3.0, seconds=3600.0, area=SQUARE))
+    if drive == "go_to":
+        navigator.go_to(THERE)
+    else:
+        navigator.look_around(THERE)
+    (allowed,) = world.allowed
+    assert allowed.steps == 25 and allowed.metres == pytest.approx(1.75) and allowed.area == SQUARE
+    assert 0 < allowed.seconds < 3600.0
+
+
+def test_what_is_used_up_allows_nothing_and_no_limit_allows_all() -> None:
+    world = Noting()
+    bounded(world, Limits(steps=3, metres=1.0, seconds=1e-9)).look_around(THERE)
+    bounded(world, Limits()).look_around(THERE)
+    assert world.allowed[0][:3] == (0, 0, 0)
+    assert world.allowed[1] == FREE
+
+
+def test_no_goal_outside_the_area_is_sent() -> None:
+    world = Noting()
+    navigator = bounded(world, Limits(area=SQUARE))
+    assert navigator.go_to(Decision(Pose2(3.0, 1.0, 0.0), "")).code is NavCode.UNREACHABLE and not world.allowed
+    assert navigator.within_area(Decision(Pose2(3.0, 1.0, 0.0), "a frontier")).goal is None
+    assert navigator.within_area(Decision(Pose2(1.0, 1.0, 0.0), "a frontier")).goal == Pose2(1.0, 1.0, 0.0)
+    assert navigator.go_to(THERE).code is NavCode.SUCCEEDED and len(world.allowed) == 1
+
+
+@pytest.mark.parametrize("drive", [CONFIRM, DRY])
+def test_what_nobody_was_asked_for_is_not_sent(drive: str) -> None:
+    world = Noting()
+    navigator = bounded(world, Limits(), drive)
+    assert navigator.go_to(THERE).code is navigator.look_around(THERE).code is NavCode.NOT_ALLOWED and not world.allowed
