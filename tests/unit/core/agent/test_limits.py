@@ -42,6 +42,7 @@ from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.runners.in_process import InProcessRunner
 from tests.fixtures.agent_world import QUESTION, World
 from tests.fixtures.rooms import view
+from tests.fixtures.vlm_replies import red_jpeg
 
 HERE, AHEAD = Pose2(1.0, 1.0, 0.0), Pose2(1.25, 1.0, 0.0)
 SQUARE = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))
