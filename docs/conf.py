@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from eqa_nodes import __version__ as release  # noqa: E402
 from eqa_nodes.bench.reference.published import published_page  # noqa: E402
+from eqa_nodes.cli.graph import parameters_page  # noqa: E402
 
 project = "eqa_nodes"
 author = "The eqa_nodes authors"
@@ -39,6 +40,7 @@ html_css_files = ["site.css"]
 copybutton_exclude = ".linenos, .gp, .go, .c1"  # comments behind a command
 
 TOP = {"contributing": "CONTRIBUTING.md", "changes": "CHANGELOG.md"}  # pages whose text is a file of the top folder
+PRINTED = {"parameters": parameters_page, "published": published_page}  # pages that the code prints
 
 
 def take_top_page(app: Sphinx, page: str, source: list[str]) -> None:
@@ -53,10 +55,10 @@ def take_top_page(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
-def print_published(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the published numbers in the place of their page."""
-    if page == "published":
-        source[0] = published_page()
+def print_page(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put what the code prints in the place of a page."""
+    if page in PRINTED:
+        source[0] = PRINTED[page]()
 
 
 def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
@@ -77,6 +79,6 @@ def leave_out_arguments(app: Sphinx, kind: str, name: str, described: object, op
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx has no setting for."""
     app.connect("source-read", take_top_page)
-    app.connect("source-read", print_published)
+    app.connect("source-read", print_page)
     app.connect("source-read", add_navigation)
     app.connect("autodoc-process-signature", leave_out_arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Graph:
     """Shows the graph, or checks a parameter file."""
 
-    format: str = option("table", "parameters: all of them, as docs/parameters.md; sros2: least-privilege policies for "
+    format: str = option("table", "parameters: all of them, as a page; sros2: least-privilege policies for "
                          "ros2 security (docs/security.md)", choices=("table", "dot", "json", "sros2", "parameters"))
     namespace: str = option("/", "for sros2: namespace of the nodes", metavar="NS")
     remap: tuple[str, ...] = option((), "for sros2: names that differ on the robot, such as color:=/front/image_raw "
@@ -42,7 +42,7 @@ class Graph:
 
             print(policy(self.namespace, remapping(self.remap), self.world), end="")
             return 0
-        {"table": _table, "dot": _dot, "json": _json, "parameters": _parameters}[self.format]()
+        {"table": _table, "dot": _dot, "json": _json, "parameters": lambda: print(parameters_page())}[self.format]()
         return 0
 
 
@@ -104,11 +104,13 @@ the node runs:
 - A running question, drive, episode or bag is not affected. Changes are in the node's log and on `/parameter_events`.
 - `ros2 param set` needs 1.0, not 1, where a parameter is a float. A file may hold either.
 - Settings that nodes share stand once in a file, in the section `/**`. Each node declares those that it uses.
+- Constants of the settings classes (`eqa_nodes/config/nodes.py` names them), such as the numbers of a paper, are not
+  parameters. A file may set them by their names, and so may Python.
 """
 
 
-def _parameters() -> None:
-    """Print docs/parameters.md."""
+def parameters_page() -> str:
+    """Return the page of all parameters, which `eqa graph --format parameters` prints and the site shows."""
     from eqa_nodes.config.graph import SHARED, shared_names
     from eqa_nodes.config.nodes import SETTINGS
     from eqa_nodes.config.parameters import parameters_of
@@ -119,22 +121,23 @@ def _parameters() -> None:
         for parameter in parameters:
             users.setdefault(parameter.name, []).append(node)
     shared = {p.name: p for parameters in tables.values() for p in parameters if p.name in shared_names()}
-    print(_PAGE)
-    print(f"## {SHARED}: shared by nodes\n")
-    _rows(sorted(shared.values(), key=lambda p: p.name.split(".")[:-1]), users)
+    lines = [_PAGE, f"## {SHARED}: shared by nodes\n",
+             *_rows(sorted(shared.values(), key=lambda p: p.name.split(".")[:-1]), users)]
     for node, parameters in tables.items():
-        print(f"\n## {node}\n")
-        _rows([p for p in parameters if p.name not in shared])
+        lines += [f"\n## {node}\n", *_rows([p for p in parameters if p.name not in shared])]
+    return "\n".join(lines)
 
 
-def _rows(parameters: Sequence[Parameter], users: Mapping[str, Sequence[str]] | None = None) -> None:
-    """Print a table. users: the nodes that declare a parameter, by its name; None = without that column."""
+def _rows(parameters: Sequence[Parameter], users: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield the lines of a table. users: the nodes that declare a parameter, by its name; None = without that column.
+    """
     columns = ["parameter", "default", "type", "live", *(["nodes"] if users else []), ""]
-    print(f"| {' | '.join(columns)} |".replace("  ", " ") + "\n|" + "---|" * len(columns))
+    yield f"| {' | '.join(columns)} |".replace("  ", " ")
+    yield "|" + "---|" * len(columns)
     for p in parameters:
         kind = p.type + (f", {p.range}" if p.range else "")
         who = f" {_nodes(users[p.name])} |" if users else ""
-        print(f"| `{p.name}` | {_default(p.default)} | {kind} | {p.live} |{who} {_escaped(p.description)} |")
+        yield f"| `{p.name}` | {_default(p.default)} | {kind} | {p.live} |{who} {_escaped(p.description)} |"
 
 
 def _nodes(names: Sequence[str]) -> str:

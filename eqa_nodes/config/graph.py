@@ -17,7 +17,7 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 from eqa_nodes.config.nodes import ATOMIC, NAV2, SETTINGS, VELOCITIES, GraphSettings, NodeSettings, Settings
-from eqa_nodes.config.parameters import ROS_OWN, build, leaves, parameters_of
+from eqa_nodes.config.parameters import ROS_OWN, build, leaves, settings_of
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
@@ -175,12 +175,12 @@ def shared_names() -> frozenset[str]:
     """Return the names that may stand in the section SHARED; a node declares those of them that it uses."""
     groups: dict[str, type] = {"node": NodeSettings, "robot": RobotModel, "memory.privacy": PrivacyConfig}
     return frozenset({"labels_from"} | {
-        f"{group}.{p.name}" for group, config in groups.items() for p in parameters_of(config)})
+        f"{group}.{p.name}" for group, config in groups.items() for p in settings_of(config)})
 
 
 def used_by(node: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without the shared ones that a node does not use."""
-    known = {parameter.name for parameter in parameters_of(SETTINGS[node])}
+    known = {setting.name for setting in settings_of(SETTINGS[node])}
     return {name: value for name, value in values.items() if name in known or name not in shared_names()}
 
 

@@ -22,7 +22,7 @@ from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.registry import is_class
-from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, group, setting
+from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, constant, group, setting
 from eqa_nodes.core.types.inquiries import DRIVE_MODES, GO
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.senses import SensesConfig
@@ -46,7 +46,7 @@ class NodeSettings:
     camera: CameraConfig = CameraConfig()
     second_camera: SecondCameraConfig = SecondCameraConfig()
     tf: TfConfig = TfConfig()
-    call_deadline_s: Positive = setting(60.0, "Deadline of a call to another node in seconds.", live=NOW)
+    call_deadline_s: Positive = constant(60.0, "Deadline of a call to another node in seconds.")
     drive: str = setting(GO,
         "Whether the robot may be moved: go | confirm (a person is asked before each drive and each look round) | dry "
         "(nothing moves; goals are shown). Agent and navigators read it. A navigator refuses what it does not allow, "
@@ -119,7 +119,7 @@ class MemorySettings(KeepsImages):
     text: str = setting("",
         'Detector that reads the text in the views that are stored: ocr (extra ocr), or one of another package; "" '
         "reads none, and only a simulator's labels say what is written.")
-    pending: Counted = setting(30,
+    pending: Counted = constant(30,
         "Maximum number of observations that wait for missing parts. Use more with a slow detector and many frames.")
 
     @property
@@ -153,7 +153,7 @@ class ReconstructorSettings(Settings):
     reconstruction: ReconstructionConfig = ReconstructionConfig()
     every_s: Positive = setting(5.0,
         "Minimum time between two messages on the topic reconstruction, in seconds of the stamps.")
-    max_points: Counted = setting(200_000, "Maximum number of points of a cloud; a larger one is thinned evenly.")
+    max_points: Counted = constant(200_000, "Maximum number of points of a cloud; a larger one is thinned evenly.")
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class NavigatorSettings(Settings):
     navigator: NavigatorConfig = setting(NavigatorConfig(), live=GOAL)
     leg_deadline_s: Positive = setting(AgentConfig().leg_deadline_s,
         "Deadline of one drive in seconds of the stamps' clock.", live=GOAL)
-    map_deadline_s: Positive = setting(10.0, "Time in seconds to wait for the map of the newest observation.", live=NOW)
+    map_deadline_s: Positive = constant(10.0, "Time in seconds to wait for the map of the newest observation.")
 
 
 @dataclass(frozen=True)
@@ -233,13 +233,13 @@ class AnswererSettings(Settings):
     model_for: tuple[str, ...] = setting((),
         "Models of single roles, each as ROLE=MODEL or ROLE.FIELD=VALUE, such as caption=llava-13b, blind.prompt=FILE, "
         "values.how=choose; docs/models.md lists roles and fields. What a role does not set is as in model.*.")
-    wording: str = setting(OWN,
+    wording: str = constant(OWN,
         'Wording of the prompts: "" (the package\'s own) | openeqa (blind guesses after three examples, and answers '
         "from pictures after thinking step by step, as OpenEQA's agents have them).")
-    embedder: str = setting("",
+    embedder: str = constant("",
         'CLIP or SigLIP model, by folder or hub name, that ranks objects by the similarity of their picture and the '
         'question, for the answerers socratic-voxel and socratic-graph; "" ranks them by their names.')
-    max_images: Count = setting(0,
+    max_images: Count = constant(0,
         "Maximum number of images shown to the model in one call; 0 uses the answerer's own limit.")
     folder: str = setting("",
         'Folder that stores what a model said about images, so that no image is paid for twice; "" stores it only '
@@ -278,25 +278,25 @@ class AgentSettings(Settings):
 
     node: NodeSettings = setting(NodeSettings(), reads=(*_PLACED, *_CALLER, "drive"))
     agent: AgentConfig = setting(AgentConfig(), live=QUESTION)
-    map_deadline_s: Positive = setting(10.0,
-        "Time in seconds to wait for the explorer to receive the map of the newest observation.", live=NOW)
+    map_deadline_s: Positive = constant(10.0,
+        "Time in seconds to wait for the explorer to receive the map of the newest observation.")
     model_deadline_s: Positive = setting(420.0,
         "Deadline of one batched call of the answerer, retries included, in seconds. Where it is not set, it follows "
         "a longer model.deadline_s of the answerer: two calls and a minute.", live=NOW)
-    observe_deadline_s: Positive = setting(60.0,
-        "Time in seconds to wait for all observers to receive the first observation of an episode.", live=EPISODE)
-    observers: tuple[str, ...] = setting(OBSERVERS, "Nodes that are reset when an episode begins.")
-    odometry: str = setting("simulator",
+    observe_deadline_s: Positive = constant(60.0,
+        "Time in seconds to wait for all observers to receive the first observation of an episode.")
+    observers: tuple[str, ...] = constant(OBSERVERS, "Nodes that are reset when an episode begins.")
+    odometry: str = constant("simulator",
         "Source of poses and counts: simulator (the service act) | topics (odom and tf, as on a robot).")
-    queue: Counted = setting(QUEUE_LIMIT, "Maximum number of questions that wait.")
-    simulator: bool = setting(True,
+    queue: Counted = constant(QUEUE_LIMIT, "Maximum number of questions that wait.")
+    simulator: bool = constant(True,
         "A simulator begins the episodes. If false, as on a robot, the agent begins one when it starts.")
     episode: str = setting("", 'Name of the episode that the agent begins; "" uses date and time.')
     keep_memory: bool = setting(True, "Keep what was remembered before when the agent begins an episode.")
     map_name: str = setting("",
         "Name of the map of the agent's own episodes; episodes with the same name share their map frame; \"\" names "
         "none.")
-    begin_deadline_s: Positive = setting(10.0,
+    begin_deadline_s: Positive = constant(10.0,
         "Time in seconds that a question waits for the agent's own episode to begin.")
 
     def __post_init__(self) -> None:
@@ -312,13 +312,13 @@ class AgentSettings(Settings):
 class LockstepSettings(Settings):
     """What shows observations in lock-step."""
 
-    observers: tuple[str, ...] = setting(OBSERVERS,
+    observers: tuple[str, ...] = constant(OBSERVERS,
         "Nodes that must acknowledge an observation before the next one is published; an empty list runs freely.")
-    acknowledged_deadline_s: Positive = setting(30.0,
-        "Time in seconds to wait for all observers to acknowledge an observation.", live=NOW)
-    repeat_s: Positive = setting(1.0,
+    acknowledged_deadline_s: Positive = constant(30.0,
+        "Time in seconds to wait for all observers to acknowledge an observation.")
+    repeat_s: Positive = constant(1.0,
         "Interval in seconds at which an unacknowledged observation is published again, because messages can be lost "
-        "while nodes still discover each other.", live=NOW)
+        "while nodes still discover each other.")
 
 
 @dataclass(frozen=True)
@@ -334,11 +334,11 @@ class BridgeSettings(LockstepSettings):
     scan: ScanConfig = ScanConfig()
     stamped: bool = setting(True,
         "Type of cmd_vel: TwistStamped (Nav2 from Kilted on). If false, Twist (Nav2 up to Jazzy).")
-    physics_hz: Annotated[float, Range(0.0, 1000.0, above=True)] = setting(30.0,
-        "Rate of odometry and transforms in hertz of simulated time.", live=EPISODE)
-    camera_hz: Positive = setting(5.0,
+    physics_hz: Annotated[float, Range(0.0, 1000.0, above=True)] = constant(30.0,
+        "Rate of odometry and transforms in hertz of simulated time.")
+    camera_hz: Positive = constant(5.0,
         "Rate of images and scans in hertz of simulated time, rounded to a whole "
-        "number of physics steps.", live=EPISODE)
+        "number of physics steps.")
     real_time_factor: Positive = setting(1.0, "Maximum number of simulated seconds per second.", live=NOW)
 
     def __post_init__(self) -> None:
@@ -365,9 +365,9 @@ class ReplaySettings(LockstepSettings):
     rate: NotNegative = setting(0.0,
         "Playback speed relative to the recorded stamps; 0 plays in lock-step, as fast "
         "as the observers acknowledge.", live=PICTURE)
-    labels: bool = setting(False, "Publish the labels of the recording (privileged).")
+    labels: bool = constant(False, "Publish the labels of the recording (privileged).")
     bag: ReadingConfig = ReadingConfig()
-    begin_deadline_s: Positive = setting(90.0,
+    begin_deadline_s: Positive = constant(90.0,
         "Time in seconds to wait for the graph to come up before the first episode begins.")
 
 

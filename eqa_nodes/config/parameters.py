@@ -17,14 +17,17 @@ from typing import Any, NamedTuple, TypeVar
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Range, check_ranges, ranges_of
-from eqa_nodes.core.settings import description_of, live_of, reads
+from eqa_nodes.core.settings import description_of, is_constant, live_of, reads
 
 ROS_OWN = ("use_sim_time", "start_type_description_service")
 Config = TypeVar("Config")
 
 
 class Parameter(NamedTuple):
-    """One setting: dotted name, default, type in words, range (None = any value), what it is, when a change counts."""
+    """One setting: dotted name, default, type in words, range (None = any value), what it is, when a change counts.
+
+    constant: it is not declared as a ROS parameter.
+    """
 
     name: str
     default: Any
@@ -32,23 +35,29 @@ class Parameter(NamedTuple):
     range: Range | None
     description: str
     live: str = ""
+    constant: bool = False
 
 
 def parameters_of(config: type) -> tuple[Parameter, ...]:
     """Return the parameters of a config dataclass, depth first; of shared groups those that it reads."""
-    return tuple(_parameters(config, "", ""))
+    return tuple(setting for setting in settings_of(config) if not setting.constant)
 
 
-def _parameters(config: type, prefix: str, live: str) -> Iterator[Parameter]:
+def settings_of(config: type) -> tuple[Parameter, ...]:
+    """Return the parameters and the constants of a config dataclass, as `parameters_of` does."""
+    return tuple(_settings(config, "", "", False))
+
+
+def _settings(config: type, prefix: str, live: str, constant: bool) -> Iterator[Parameter]:
     base, hints = config(), _hints_of(config)
     for field in dataclasses.fields(config):
         default, name = getattr(base, field.name), f"{prefix}{field.name}"
         if dataclasses.is_dataclass(default):
-            below = _parameters(type(default), f"{name}.", live_of(field, live))
+            below = _settings(type(default), f"{name}.", live_of(field, live), constant or is_constant(field))
             yield from (p for p in below if reads(field, p.name[len(name) + 1:]))
         else:
             yield Parameter(name, default, _words(hints[field.name]), ranges_of(config).get(field.name),
-                            description_of(field), live_of(field, live))
+                            description_of(field), live_of(field, live), constant or is_constant(field))
 
 
 @cache
@@ -63,7 +72,7 @@ def _words(hint: Any) -> str:
 
 def leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield (dotted name, value) of a settings object, depth first."""
-    for parameter in parameters_of(type(value)):
+    for parameter in settings_of(type(value)):
         leaf = attrgetter(parameter.name)(value)
         yield f"{prefix}{parameter.name}", list(leaf) if isinstance(leaf, tuple) else leaf
 
@@ -75,10 +84,11 @@ def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> C
     """
     depends: Callable[[Mapping[str, Any]], type[Config]] | None = getattr(config, "for_values", None)
     config = config if depends is None else depends(values)  # one setting can bring others
-    known = {parameter.name for parameter in parameters_of(config)}
+    known = {setting.name for setting in settings_of(config)}
     for name in values:
         if name not in known and name not in ROS_OWN:
-            raise ConfigError(f"{owner}: " + unknown("parameter", name, known))
+            listed = {parameter.name for parameter in parameters_of(config)}
+            raise ConfigError(f"{owner}: " + unknown("parameter", name, listed))
     return typing.cast(Config, _build(config, values, "", owner))
 
 

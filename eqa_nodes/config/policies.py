@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, make_dataclass
+from dataclasses import make_dataclass
 from functools import cache
 from typing import Any
 
 from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.protocols import Policy
+from eqa_nodes.core.settings import constant, group
 from eqa_nodes.core.types.robot import RobotModel
 
 
@@ -21,8 +22,9 @@ def parameter_name(policy: str) -> str:
 def policy_parameters(policy: str = "") -> Any:
     """Return the default parameters of all listed policies, an attribute for each that has some.
 
-    policy: one more, named as "module:Class". A package whose policy cannot be imported has no parameters: its error
-    is raised where that policy is chosen.
+    Those of the built-in policies are constants: papers or measurements fix them. policy: one more, named as
+    "module:Class". A package whose policy cannot be imported has no parameters: its error is raised where that policy
+    is chosen.
     """
     others = (name for name in POLICIES if name not in POLICIES.builtin)
     return _parameters((*POLICIES.builtin, *others), policy if policy not in POLICIES else "")()
@@ -32,7 +34,8 @@ def policy_parameters(policy: str = "") -> Any:
 def _parameters(listed: tuple[str, ...], more: str) -> type:
     configs = {name: config for name in (*listed, more) if name and (config := _config(name, name == more))}
     return make_dataclass("PolicyParameters", [
-        (parameter_name(name), config, field(default_factory=config)) for name, config in configs.items()], frozen=True)
+        (parameter_name(name), config, constant(config()) if name in POLICIES.builtin else group(config))
+        for name, config in configs.items()], frozen=True)
 
 
 def _config(name: str, chosen: bool) -> type | None:

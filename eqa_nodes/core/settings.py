@@ -34,6 +34,16 @@ def setting(default: T, description: str = "", *, live: Live | None = None, read
     return result
 
 
+def constant(default: T, description: str = "") -> T:
+    """Return a field of a settings dataclass that is not a ROS parameter: a paper or a measurement fixes its value.
+
+    Python and parameter files may set it. A group of settings may be one as a whole.
+    """
+    made: Any = field(default=default, metadata={"description": description, "live": RESTART, "constant": True})
+    result: T = made
+    return result
+
+
 def group(factory: Callable[[], T], *, live: Live | None = None) -> T:
     """Return a field that holds a group of settings, made when the dataclass is."""
     made: Any = field(default_factory=factory, metadata={"live": live})
@@ -44,6 +54,11 @@ def group(factory: Callable[[], T], *, live: Live | None = None) -> T:
 def description_of(own: Field[Any]) -> str:
     """Return the description of a field, "" where it has none."""
     return str(own.metadata.get("description", ""))
+
+
+def is_constant(own: Field[Any]) -> bool:
+    """Return whether a field is not a parameter."""
+    return bool(own.metadata.get("constant", False))
 
 
 def live_of(own: Field[Any], group: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, Finite, NotNegative, Positive, Seed, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 
 _STAND_INS = ("scripted", "simulated")  # they read no EQA_VLM_MODEL
 CASSETTE_MODES = ("auto", "record", "replay")
@@ -26,42 +26,42 @@ class ModelConfig:
         'replies or of limits of the simulated model; "" uses EQA_VLM_MODEL.')
     base_url: str = setting("", 'URL of the endpoint; "" uses EQA_VLM_BASE_URL.')
     temperature: Finite = setting(0.0, "Sampling temperature; a negative value is not sent.")
-    seed: Seed = setting(0, "Number added to the seed of every call, to draw other replies to the same questions.")
-    timeout_s: Positive = setting(60.0, "Timeout of one request in seconds.")
+    seed: Seed = constant(0, "Number added to the seed of every call, to draw other replies to the same questions.")
+    timeout_s: Positive = constant(60.0, "Timeout of one request in seconds.")
     deadline_s: Positive = setting(180.0, "Deadline of one call with all its retries in seconds.")
-    max_retries: Count = setting(2, "Maximum number of retries of one call.")
-    stream: bool = setting(False, "Stream the replies, as some servers behind proxies need.")
-    logprobs: bool = setting(True, "Ask for token probabilities where the backend supports them.")
+    max_retries: Count = constant(2, "Maximum number of retries of one call.")
+    stream: bool = constant(False, "Stream the replies, as some servers behind proxies need.")
+    logprobs: bool = constant(True, "Ask for token probabilities where the backend supports them.")
     tokens_field: str = setting("max_tokens",
         "Name of the request field that limits the tokens, max_tokens or max_completion_tokens. It is tried first; "
         "where a server refuses it, the other one is sent.")
     image_side_px: Count = setting(512,
         "Longest side of a picture for the model in pixels; larger ones are scaled down. 0 sends them as stored.")
-    image_detail: str = setting("",
+    image_detail: str = constant("",
         'How closely the server looks at pictures: low | high | auto; "" sends nothing, which is auto to most servers.')
-    picture_kb: Count = setting(0,
+    picture_kb: Count = constant(0,
         "Maximum size of one picture in kB; a larger one is compressed more, and then scaled down. 0 sets no limit.")
-    request_mb: Positive = setting(50.0, "Maximum size of one request with its pictures in MB; more is an error.")
-    reply_mb: Positive = setting(16.0, "Maximum size of one reply in MB, after unpacking; more is an error.")
+    request_mb: Positive = constant(50.0, "Maximum size of one request with its pictures in MB; more is an error.")
+    reply_mb: Positive = constant(16.0, "Maximum size of one reply in MB, after unpacking; more is an error.")
     hosts: str = setting("",
         'Hosts that requests may go to, separated by commas, such as "models.example.org, *.lan"; "" allows that of '
         "the base URL. What EQA_VLM_HOSTS of the environment names must allow it too.")
     allow_http: bool = setting(False,
         "Send pictures and key over http:// also to hosts outside this machine and private networks.")
-    rate_calls: Count = setting(0, "Maximum number of calls per minute and process; 0 sets no limit.")
-    rate_tokens: Count = setting(0, "Maximum number of tokens per minute and process; 0 sets no limit.")
+    rate_calls: Count = constant(0, "Maximum number of calls per minute and process; 0 sets no limit.")
+    rate_tokens: Count = constant(0, "Maximum number of tokens per minute and process; 0 sets no limit.")
     price_in: NotNegative = setting(0.0, "Price of one million input tokens; 0 means unknown.")
     price_out: NotNegative = setting(0.0, "Price of one million output tokens; 0 means unknown.")
-    price_cached: NotNegative = setting(0.0,
+    price_cached: NotNegative = constant(0.0,
         "Price of one million input tokens that the server had in its cache; 0 means that of input tokens.")
-    budget_calls: Count = setting(0, "Maximum number of calls; 0 sets no limit.")
-    budget_tokens: Count = setting(0, "Maximum number of tokens; 0 sets no limit.")
+    budget_calls: Count = constant(0, "Maximum number of calls; 0 sets no limit.")
+    budget_tokens: Count = constant(0, "Maximum number of tokens; 0 sets no limit.")
     budget_money: NotNegative = setting(0.0, "Maximum cost by the prices; 0 sets no limit.")
     device: str = setting("", 'Device of a local model; "" chooses cuda, mps or cpu, whichever is available.')
-    dtype: str = setting("", 'Number format of a local model; "" is bfloat16 on cuda and mps, float32 on the cpu.')
-    batch: Counted = setting(4, "Number of chats that a local model processes at once.")
-    cassette: str = setting("", 'File that replies are recorded to and replayed from; "" uses none.')
-    cassette_mode: str = setting("auto",
+    dtype: str = constant("", 'Number format of a local model; "" is bfloat16 on cuda and mps, float32 on the cpu.')
+    batch: Counted = constant(4, "Number of chats that a local model processes at once.")
+    cassette: str = constant("", 'File that replies are recorded to and replayed from; "" uses none.')
+    cassette_mode: str = constant("auto",
         "Use of the cassette: auto (replay, record what is missing) | record (always ask) | replay (never ask).")
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import NotNegative, Percent, Positive, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 
 _CHOICES = {"compression": ("none", "lz4", "zstd"), "color": ("raw", "jpeg", "png"), "depth": ("raw", "png"),
             "names": ("graph", "robot")}
@@ -49,7 +49,7 @@ class RecordingConfig:
     color: str = setting("raw",
         "Format of colour images, by the name of the image transport plugin: raw | jpeg | png; raw and png are "
         "lossless.")
-    jpeg_quality: Percent = setting(90, "JPEG quality of the colour images (1 to 100).")
+    jpeg_quality: Percent = constant(90, "JPEG quality of the colour images (1 to 100).")
     depth: str = setting("raw",
         "Format of depth images: raw | png (16 bits; 16UC1 is lossless, 32FC1 is rounded to 1 mm and ends at 65.535 "
         "m).")
@@ -57,9 +57,9 @@ class RecordingConfig:
         "Names of the topics in the bag: graph (such as /camera/color/image_raw, in every bag) | robot (as they are "
         "remapped and in their namespace).")
     split_mb: NotNegative = setting(0.0, "Size in megabytes after which a new file begins; 0 never splits.")
-    split_s: NotNegative = setting(0.0,
+    split_s: NotNegative = constant(0.0,
         "Duration in seconds of the stamps after which a new file begins; 0 never splits.")
-    buffer_mb: Positive = setting(256.0,
+    buffer_mb: Positive = constant(256.0,
         "Size in megabytes of the queue for the disk, 8 or more. Beyond it the oldest images are dropped.")
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 
 from eqa_nodes.config.graph import SHARED, settings, shared_once
 from eqa_nodes.config.nodes import SETTINGS
-from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of
+from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of, settings_of
 from eqa_nodes.core.errors import EqaError
 
 
@@ -23,7 +23,7 @@ def declare(node: Any) -> Any:
 
     Raises ConfigError for an override that is no parameter (rclpy would not), or none that counts.
     """
-    lists = {p.name for p in parameters_of(SETTINGS[node.row]) if isinstance(p.default, tuple)}
+    lists = {p.name for p in settings_of(SETTINGS[node.row]) if isinstance(p.default, tuple)}
     overrides = {key: () if p.value is None and key in lists else p.value  # what ROS makes of an empty list in a file
                  for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
     known = shared_once({node.row: overrides}, node.get_name())

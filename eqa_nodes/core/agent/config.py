@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Share, check_ranges
-from eqa_nodes.core.settings import RESTART, setting
+from eqa_nodes.core.settings import constant, setting
 
 ASKING, NEWEST, FIRST, NEVER = WAYS = ("asking", "newest", "first", "never")  # to explore
 
@@ -20,33 +20,33 @@ class AgentConfig:
         "drive ends, answer from that view alone, and guess without any where the search ends) | first (explore "
         "everything, then answer once from recall_limit views spread evenly over time) | never (answer at once "
         "without exploring).")
-    look_round: bool = setting(True, "Turn once on the spot before the first drive.")
+    look_round: bool = constant(True, "Turn once on the spot before the first drive.")
     enough: NotNegative = setting(0.7,
         "Probability of being right (0 to 1) at which an answer ends the search; above 1 no answer does.")
-    promise: NotNegative = setting(0.5, "Confidence of a single view (0 to 1) from which an answer is requested.")
+    promise: NotNegative = constant(0.5, "Confidence of a single view (0 to 1) from which an answer is requested.")
     calibration: str = setting("",
         "Calibration of that probability: a name or a .json file; \"\" uses the answerer's own confidence.")
     risk: Share = setting(0.0,
         "Accepted share of wrong answers (0 to 1). Above 0 it replaces enough, and less certain answers abstain.")
-    recall_limit: Counted = setting(12, "Maximum number of views that an answer is made from.")
+    recall_limit: Counted = constant(12, "Maximum number of views that an answer is made from.")
     consult: bool = setting(True,
         "Show a model few pictures with the policy's options drawn in, and let it answer and say where to go in one "
         "call. It needs an answerer and a policy that can (vlm, best); without it each view is judged by itself.")
-    pictures: Counted = setting(5,
+    pictures: Counted = constant(5,
         "Maximum number of pictures that one such call shows. The last call of a search shows up to twice as many.")
-    relevant: Share = setting(0.3, "Relevance (0 to 1) from which a judged view is shown to the answerer.")
-    leg_deadline_s: Positive = setting(60.0,
+    relevant: Share = constant(0.3, "Relevance (0 to 1) from which a judged view is shown to the answerer.")
+    leg_deadline_s: Positive = constant(60.0,
         "Deadline of one drive in seconds of the stamps' clock. In the graph, leg_deadline_s of the navigator applies"
-        " instead.", live=RESTART)
-    max_legs: Counted = setting(200, "Maximum number of drives per question.")
-    waits: Count = setting(3,
+        " instead.")
+    max_legs: Counted = constant(200, "Maximum number of drives per question.")
+    waits: Count = constant(3,
         "Maximum number of looks round in a row to wait where nothing is left to explore and a person was seen, who may"
         " stand in the way; 0 ends the search at once.")
-    max_confirmations: Count = setting(3, "Maximum number of drives to look again before an answer is given.")
+    max_confirmations: Count = constant(3, "Maximum number of drives to look again before an answer is given.")
     assess_while_driving: bool = setting(False,
         "Judge views during a drive and stop where one promises an answer (live only).")
-    look_s: Positive = setting(0.5, "Wall-clock interval in seconds at which new views are fetched during a drive.")
-    max_failed_legs: Counted = setting(5, "Maximum number of drives in a row that do not move the robot.")
+    look_s: Positive = constant(0.5, "Wall-clock interval in seconds at which new views are fetched during a drive.")
+    max_failed_legs: Counted = constant(5, "Maximum number of drives in a row that do not move the robot.")
     stale_s: NotNegative = setting(4 * 3600.0,
         "Age in seconds from which an observation is looked at again where that is allowed. It must be at least "
         "memory.keyframes.refresh_s, or memory stores nothing new.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import NotNegative, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 
 PINHOLE, DISTORTED, RECTIFIED = "pinhole", "distorted", "rectified"
 
@@ -67,7 +67,7 @@ class TfConfig:
     relocated_m: NotNegative = setting(1.0,
         "Distance in metres between two observations above which the robot counts as relocalised, not as corrected by"
         " odometry; 0 disables the check.")
-    relocated_rad: NotNegative = setting(0.6,
+    relocated_rad: NotNegative = constant(0.6,
         "Turn in radians between two observations above which the robot counts as relocalised; 0 disables the check.")
 
     def __post_init__(self) -> None:

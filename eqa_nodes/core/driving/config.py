@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eqa_nodes.core.driving.zones import parsed
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, NotNegative, Positive, Share, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,11 @@ class RecoveryConfig:
     retries: Count = setting(1, "Number of times a failed goal is sent again after the costmaps are cleared.")
     viewpoints: Count = setting(2,
         "Number of other places with a view of the goal that are tried next, the nearest to the goal first.")
-    back_off_m: Positive = setting(1.5, "Maximum distance of these places from the goal in metres.")
-    afar_m: NotNegative = setting(4.0,
+    back_off_m: Positive = constant(1.5, "Maximum distance of these places from the goal in metres.")
+    afar_m: NotNegative = constant(4.0,
         "Maximum distance in metres of one last place with a view of the goal, the nearest to the robot; 0 disables "
         "it.")
-    apart_m: Positive = setting(0.5, "Minimum distance in metres between two places that are tried.")
+    apart_m: Positive = constant(0.5, "Minimum distance in metres between two places that are tried.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "recovery")
@@ -53,14 +53,14 @@ class GateConfig:
     """Under which conditions the robot may drive."""
 
     battery_min: Share = setting(0.0, "Minimum charge of the battery (0 to 1) for driving; 0 disables the check.")
-    battery_s: Positive = setting(60.0, "Age in seconds after which a battery message is ignored.")
+    battery_s: Positive = constant(60.0, "Age in seconds after which a battery message is ignored.")
     std_m: NotNegative = setting(0.0,
         "Maximum standard deviation of the localised position in metres for driving; 0 disables the check.")
     std_rad: NotNegative = setting(0.0,
         "Maximum standard deviation of the localised heading in radians for driving; 0 disables the check.")
-    place_s: Positive = setting(5.0,
+    place_s: Positive = constant(5.0,
         "Maximum time in seconds, by the stamps of odometry, without a transform from map to base_link while driving.")
-    odom_s: NotNegative = setting(5.0,
+    odom_s: NotNegative = constant(5.0,
         "Maximum time in seconds without an odometry message, after the first one, while driving: of the wall clock, "
         "or of simulated time with use_sim_time; 0 disables the check.")
 
@@ -76,7 +76,7 @@ class KeepOutConfig:
         'Polygons of the map frame in metres that the robot must not enter, each "name: x y, x y, x y".')
     margin_m: Positive = setting(0.5, "Minimum distance in metres between a goal and a keep-out zone.")
     stop_m: NotNegative = setting(0.25, "Distance in metres to a keep-out zone at which the robot is stopped.")
-    touch_s: NotNegative = setting(2.0,
+    touch_s: NotNegative = constant(2.0,
         "Time in seconds that the robot is told to drive forward and does not move, after which Nav2's planner keeps "
         "off what it touches until the drive ends; 0 disables it.")
 
@@ -96,7 +96,7 @@ class DrivingConfig:
         "failed. It must exceed Nav2's tolerances of planner and goal checker together (0.5 m and 0.25 m by default); "
         "0 disables the check.")
     recovery: RecoveryConfig = RecoveryConfig()
-    wait: WaitConfig = WaitConfig()
+    wait: WaitConfig = constant(WaitConfig())
     gates: GateConfig = GateConfig()
     keep_out: KeepOutConfig = KeepOutConfig()
 

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import NotNegative, Part, Positive, Range, check_ranges
-from eqa_nodes.core.settings import EPISODE, PICTURE, setting
+from eqa_nodes.core.settings import PICTURE, constant, setting
 from eqa_nodes.core.types.robot import RobotModel
 
 HEAD_ROOM_M = 0.1  # what hangs so little above the robot is an obstacle: one voxel
@@ -24,34 +24,34 @@ class MapperConfig:
 
     voxel_m: Positive = setting(0.1, "Edge length of a voxel and of a grid cell in metres.")
     range_m: Positive = setting(5.0, "Maximum horizontal distance in metres at which depth is used for the map.")
-    truncation_m: NotNegative = setting(0.1,
+    truncation_m: NotNegative = constant(0.1,
         "Distance in metres in front of a surface, along the optical axis, that is not marked as free.")
-    floor_below_m: NotNegative = setting(0.2, "Depth below the floor in metres down to which the map reaches.")
+    floor_below_m: NotNegative = constant(0.2, "Depth below the floor in metres down to which the map reaches.")
     ceiling_m: Positive = setting(3.5, "Height above the floor in metres up to which the map reaches.")
     obstacle_min_m: Positive = setting(0.15, "Height above the floor in metres from which a surface is an obstacle.")
-    tilt_error_deg: NotNegative = setting(0.0,
+    tilt_error_deg: NotNegative = constant(0.0,
         "Error in degrees of the camera's tilt: the height from which a surface is an obstacle rises with the distance"
         " by its tangent, so that a low obstacle_min_m makes no obstacles of far floor.")
     drop_m: NotNegative = setting(0.2, "Depth below the floor in metres from which lower ground is a drop.")
-    low_m: NotNegative = setting(0.35,
+    low_m: NotNegative = constant(0.35,
         "Height in metres down to which a column must have been seen to be marked as clear.")
     blind_m: Annotated[float, Range(-1.0)] = setting(-1.0,
         "Distance in metres within which the floor may lie below the image, so that the lowest visible part of a "
         "column decides; negative computes it from robot.camera, at least 1.5.")
-    explored_range_m: Positive = setting(3.5,
+    explored_range_m: Positive = constant(3.5,
         "Maximum distance in metres at which floor that is seen clear is marked as explored (explore-eqa uses a share"
         " of the image rows, which depends on the tilt of the camera).")
-    explored_width: Part = setting(0.5, "Central share of the image width (0 to 1) in which floor counts as explored.")
-    clearance_m: NotNegative = setting(0.5,
+    explored_width: Part = constant(0.5, "Central share of the image width (0 to 1) in which floor counts as explored.")
+    clearance_m: NotNegative = constant(0.5,
         "Radius in metres of the disc around the start that is assumed to be clear and explored.")
-    hit: Weight = setting(3, "Increase of the log-odds of a voxel that holds a surface point.")
+    hit: Weight = constant(3, "Increase of the log-odds of a voxel that holds a surface point.")
     miss: Weight = setting(1, "Decrease of the log-odds of a voxel that a ray passes.")
-    bound: Weight = setting(15, "Bound on the absolute value of the summed log-odds.")
-    max_extent_m: Positive = setting(300.0,
+    bound: Weight = constant(15, "Bound on the absolute value of the summed log-odds.")
+    max_extent_m: Positive = constant(300.0,
         "Maximum width of the map in metres; a wider one is rejected as an error of localisation.")
-    storey_band_m: Positive = setting(0.6,
+    storey_band_m: Positive = constant(0.6,
         "Maximum difference in metres between the height of the base and that of the floor it stands on.")
-    storey_gap_m: Positive = setting(1.5,
+    storey_gap_m: Positive = constant(1.5,
         "Minimum height difference in metres between level ground and all known floors for a new floor to begin.")
 
     def __post_init__(self) -> None:
@@ -82,9 +82,9 @@ class NavigatorConfig:
     """How to drive."""
 
     tolerance_m: Positive = setting(0.25, "Distance in metres to the goal at which it is reached.")
-    snap_m: Positive = setting(0.5, "Maximum distance in metres by which a goal is moved onto reachable floor.")
+    snap_m: Positive = constant(0.5, "Maximum distance in metres by which a goal is moved onto reachable floor.")
     allow_unknown: bool = setting(False, "Allow paths through cells that have never been seen.")
-    patience: Positive = setting(4.0, "The drive fails after this many times the expected number of actions, plus 40.")
+    patience: Positive = constant(4.0, "The drive fails after this many times the expected number of actions, plus 40.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "navigator")
@@ -99,12 +99,12 @@ class ScanConfig:
     tilt_error_deg: NotNegative = setting(1.0,
         "Error in degrees of the camera's tilt: the minimum height rises with the distance by its tangent, so that"
         " far floor is no obstacle.", live=PICTURE)
-    high_m: NotNegative = setting(0.0,
-        "Maximum height above the floor in metres of the points in the scan; 0 uses the robot's height.", live=PICTURE)
-    frame_m: float = setting(0.3, "Height of the frame of the scan above the floor in metres.", live=EPISODE)
-    min_range_m: NotNegative = setting(0.05, "Minimum range of the scan in metres.", live=PICTURE)
-    max_range_m: NotNegative = setting(0.0,
-        "Maximum range of the scan in metres; 0 uses that of the camera.", live=PICTURE)
+    high_m: NotNegative = constant(0.0,
+        "Maximum height above the floor in metres of the points in the scan; 0 uses the robot's height.")
+    frame_m: float = constant(0.3, "Height of the frame of the scan above the floor in metres.")
+    min_range_m: NotNegative = constant(0.05, "Minimum range of the scan in metres.")
+    max_range_m: NotNegative = constant(0.0,
+        "Maximum range of the scan in metres; 0 uses that of the camera.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "scan")

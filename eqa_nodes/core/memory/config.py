@@ -10,7 +10,7 @@ from eqa_nodes.core.memory.objects import ObjectsConfig
 from eqa_nodes.core.perception.floor_points import PlacesConfig
 from eqa_nodes.core.perception.instances import PerceptionConfig
 from eqa_nodes.core.ranges import NotNegative
-from eqa_nodes.core.settings import NOW, setting
+from eqa_nodes.core.settings import NOW, constant, setting
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class MemoryConfig:
 
     keyframes: KeyframeConfig = setting(KeyframeConfig(), live=NOW)
     perception: PerceptionConfig = setting(PerceptionConfig(), live=NOW)
-    places: PlacesConfig = setting(PlacesConfig(), live=NOW)
-    objects: ObjectsConfig = setting(ObjectsConfig(), live=NOW)
+    places: PlacesConfig = constant(PlacesConfig())
+    objects: ObjectsConfig = constant(ObjectsConfig())
     privacy: PrivacyConfig = PrivacyConfig()
     embedder: str = setting("auto",
         "Text embedder for recall by meaning: auto (wordllama where it is installed) | wordllama | none, or an "
@@ -34,6 +34,6 @@ class MemoryConfig:
     relocalise: bool = setting(False,
         "Compare an unknown map with the known ones, by the depth of their views; what is known there is recalled once"
         " it is certain where the map lies.", live=NOW)
-    ahead_s: NotNegative = setting(10.0,
+    ahead_s: NotNegative = constant(10.0,
         "Maximum time in seconds that a stamp may be ahead of the clock; views with later stamps are rejected; 0 sets"
         " no limit.")

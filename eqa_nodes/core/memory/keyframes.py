@@ -20,7 +20,7 @@ from PIL import Image
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.ranges import Degrees, NotNegative, Percent, Share, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.moments import VIEW_PX
 from eqa_nodes.core.types.remembered import MemoryObject, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
@@ -36,11 +36,11 @@ class KeyframeConfig:
         "Minimum distance in metres from all remembered views at which a view is new by its place.")
     min_turn_deg: Degrees = setting(25.0,
         "Minimum angle in degrees to the remembered views nearby at which a view is new by its direction.")
-    same_move_m: NotNegative = setting(0.1,
+    same_move_m: NotNegative = constant(0.1,
         "Maximum distance in metres between two views that show the same image unless the scene has changed.")
-    min_change: Share = setting(0.08,
+    min_change: Share = constant(0.08,
         "Mean difference of brightness-normalised thumbnails (0 to 1) from which the scene has changed.")
-    jpeg_quality: Percent = setting(90, "JPEG quality of the stored images (1 to 100).")
+    jpeg_quality: Percent = constant(90, "JPEG quality of the stored images (1 to 100).")
     refresh_s: NotNegative = setting(4 * 3600.0,
         "Age in seconds, by the stamps, after which a view is stored again when the robot sees it again.")
 

@@ -18,7 +18,7 @@ import numpy as np
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.perception.instances import PerceptionConfig, points_of
 from eqa_nodes.core.ranges import NotNegative, Part, Positive, check_ranges
-from eqa_nodes.core.settings import NOW, setting
+from eqa_nodes.core.settings import NOW, constant, setting
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.views import Frame, Label
 
@@ -67,18 +67,18 @@ class DetectionConfig:
 
     vocabulary: tuple[str, ...] = setting(VOCABULARY, "Kinds of objects that the detector looks for.")
     score: float = setting(0.2, "Minimum score (0 to 1) of a detection that is used.", live=NOW)
-    near_m: NotNegative = setting(0.1, "Minimum depth in metres of a pixel that is used.", live=NOW)
-    far_m: Positive = setting(4.0, "Maximum depth in metres of a pixel that is used.", live=NOW)
-    eps_m: Positive = setting(0.1, "Radius in metres of the depth clusters.", live=NOW)
-    doubled: Part = setting(0.6,
+    near_m: NotNegative = constant(0.1, "Minimum depth in metres of a pixel that is used.")
+    far_m: Positive = constant(4.0, "Maximum depth in metres of a pixel that is used.")
+    eps_m: Positive = constant(0.1, "Radius in metres of the depth clusters.")
+    doubled: Part = constant(0.6,
         "Overlap of two masks (intersection over union, 0 to 1) from which they are "
-        "one object detected twice.", live=NOW)
-    around: NotNegative = setting(0.15,
-        "Share of the box that is examined on each side of it where no segmenter is used.", live=NOW)
-    floor_m: NotNegative = setting(0.05,
+        "one object detected twice.")
+    around: NotNegative = constant(0.15,
+        "Share of the box that is examined on each side of it where no segmenter is used.")
+    floor_m: NotNegative = constant(0.05,
         "Height above the floor in metres below which a point belongs to the floor, unless the object lies flat on "
-        "it.", live=NOW)
-    perception: PerceptionConfig = setting(PerceptionConfig(), live=NOW)
+        "it.")
+    perception: PerceptionConfig = constant(PerceptionConfig())
 
     def __post_init__(self) -> None:
         check_ranges(self, "detection")

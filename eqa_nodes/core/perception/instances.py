@@ -10,7 +10,7 @@ import numpy as np
 
 from eqa_nodes.core.perception.noise import NoiseConfig, disturbed
 from eqa_nodes.core.ranges import Count, Counted, Positive, Share
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
 _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling": "on"}
@@ -20,12 +20,12 @@ _RELATIONS = {"on": "on", "in": "in", "under": "under", "wall": "on", "ceiling":
 class PerceptionConfig:
     """When an instance counts as seen."""
 
-    min_share: Share = setting(60 / (640 * 480),
+    min_share: Share = constant(60 / (640 * 480),
         "Minimum share of the image's pixels (0 to 1) that an instance must cover.")
-    max_range_m: Positive = setting(6.0, "Maximum median depth of an instance along the optical axis, in metres.")
-    points: Counted = setting(250,
+    max_range_m: Positive = constant(6.0, "Maximum median depth of an instance along the optical axis, in metres.")
+    points: Counted = constant(250,
         "Approximate number of depth samples per instance, which limits the cost of a frame.")
-    caption_items: Count = setting(24, "Maximum number of instances that a caption names; the largest are named.")
+    caption_items: Count = constant(24, "Maximum number of instances that a caption names; the largest are named.")
     noise: NoiseConfig = NoiseConfig()
 
 

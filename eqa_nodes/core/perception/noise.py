@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from eqa_nodes.core.ranges import NotNegative, Range, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Label, Sighting
 
@@ -32,7 +32,7 @@ class NoiseConfig:
         "Share of sightings (0 to 1) with a wrong label: another kind of object from the same room, or a wrong "
         "colour, material or state.")
     range_m: NotNegative = setting(0.0, "Distance in metres beyond which objects are missed; 0 sets no limit.")
-    seed: int = setting(0, "Seed of the simulated label errors.")
+    seed: int = constant(0, "Seed of the simulated label errors.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "perception.noise")

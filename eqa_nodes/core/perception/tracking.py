@@ -18,7 +18,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Detector, painted, sound
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
-from eqa_nodes.core.settings import NOW, setting
+from eqa_nodes.core.settings import constant, setting
 from eqa_nodes.core.types.boxes import Point, box_of, least, most, overlap
 from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting, check_frame
 
@@ -134,7 +134,7 @@ class PerceiverConfig:
     """From images to instances."""
 
     detection: DetectionConfig = DetectionConfig()
-    tracking: TrackingConfig = setting(TrackingConfig(), live=NOW)
+    tracking: TrackingConfig = constant(TrackingConfig())
 
 
 class Perceiver:

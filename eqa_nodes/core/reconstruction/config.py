@@ -7,7 +7,7 @@ from typing import Annotated
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import NotNegative, Positive, Range, check_ranges
-from eqa_nodes.core.settings import setting
+from eqa_nodes.core.settings import constant, setting
 
 
 @dataclass(frozen=True)
@@ -15,17 +15,17 @@ class ReconstructionConfig:
     """Settings of the coloured surface that is put together from depth images."""
 
     voxel_m: Positive = setting(0.02, "Edge length of a voxel in metres.")
-    truncation_m: Positive = setting(0.08,
+    truncation_m: Positive = constant(0.08,
         "Distance in metres around a surface within which voxels are kept; at least two voxels.")
     range_m: Positive = setting(4.0, "Maximum depth along the optical axis in metres at which a pixel is used.")
-    min_views: Annotated[int, Range(1, 100)] = setting(2, "Minimum number of frames that must have seen a surface.")
-    max_blocks: Annotated[int, Range(1, 4_000_000)] = setting(150_000,
+    min_views: Annotated[int, Range(1, 100)] = constant(2, "Minimum number of frames that must have seen a surface.")
+    max_blocks: Annotated[int, Range(1, 4_000_000)] = constant(150_000,
         "Maximum number of blocks of 8 x 8 x 8 voxels in memory; those that were not seen for longest are on disk. "
         "Each needs 10 kB; room is made in steps that double it, so that for a moment three times as much may be "
         "allocated.")
-    spill_folder: str = setting("",
+    spill_folder: str = constant("",
         'Folder of the temporary file of blocks that memory has no room for; "" uses the system\'s.')
-    max_weight: Annotated[int, Range(1, 10_000)] = setting(20,
+    max_weight: Annotated[int, Range(1, 10_000)] = constant(20,
         "Frames after which older ones count less. What was taken away disappears after at most about as many frames "
         "that see through it.")
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Counted, Degrees, NotNegative, Positive, Range, check_ranges
-from eqa_nodes.core.settings import NOW, setting
+from eqa_nodes.core.settings import NOW, constant, setting
 from eqa_nodes.core.types.views import Intrinsics
 
 _FASTEST = 1000.0  # no base is faster
@@ -25,8 +25,8 @@ class CameraModel:
     hfov_deg: Degrees = setting(90.0, "Horizontal field of view in degrees.")
     height_m: float = setting(1.2, "Height of the camera above the floor in metres.")
     tilt_down_deg: float = setting(10.0, "Tilt of the camera below level in degrees; negative looks up.")
-    max_range_m: Positive = setting(10.0, "Maximum range of depth in metres; farther pixels are 0.")
-    color: bool = setting(True,
+    max_range_m: Positive = constant(10.0, "Maximum range of depth in metres; farther pixels are 0.")
+    color: bool = constant(True,
         "Render the simulated image in colour. If false it is grey, which is much cheaper where only depth and labels"
         " are needed.")
 
@@ -58,13 +58,14 @@ class BaseLimits:
     """Limits of a differential base."""
 
     forward_m_s: _Limit = setting(0.5, "Maximum forward speed in metres per second.")
-    backward_m_s: Annotated[float, Range(0.0, _FASTEST)] = setting(0.25,
+    backward_m_s: Annotated[float, Range(0.0, _FASTEST)] = constant(0.25,
         "Maximum backward speed in metres per second; 0 for a base that cannot drive backwards.")
     turn_rad_s: _Limit = setting(1.5, "Maximum turn rate in either direction in radians per second.")
-    accelerate_m_s2: _Limit = setting(1.5, "Maximum linear acceleration and deceleration in metres per second squared.")
-    accelerate_rad_s2: _Limit = setting(3.0,
+    accelerate_m_s2: _Limit = constant(1.5,
+        "Maximum linear acceleration and deceleration in metres per second squared.")
+    accelerate_rad_s2: _Limit = constant(3.0,
         "Maximum angular acceleration and deceleration in radians per second squared.")
-    timeout_s: _Limit = setting(0.5, "Age of a velocity command in seconds after which the base ignores it and stops.")
+    timeout_s: _Limit = constant(0.5, "Age of a velocity command in seconds after which the base ignores it and stops.")
 
     def __post_init__(self) -> None:
         check_ranges(self, "base")
@@ -79,14 +80,14 @@ class RobotModel:
     move_m: Positive = setting(0.25, "Distance of one move_forward action in metres.")
     turn_deg: Positive = setting(30.0,
         "Angle of one turn action in degrees. It must divide 360.")
-    look_deg: Positive = setting(15.0, "Angle of one action that tilts the camera up or down, in degrees.")
-    step_s: Positive = setting(0.5, "Simulated time of one action in seconds.")
+    look_deg: Positive = constant(15.0, "Angle of one action that tilts the camera up or down, in degrees.")
+    step_s: Positive = constant(0.5, "Simulated time of one action in seconds.")
     climb_m: NotNegative = setting(0.2, "Highest step that the robot can drive over, in metres.")
-    slope_deg: NotNegative = setting(45.0, "Steepest floor that the robot can drive on, in degrees.")
+    slope_deg: NotNegative = constant(45.0, "Steepest floor that the robot can drive on, in degrees.")
     stairs: bool = setting(False,
         "The robot takes stairs whose steps are not higher than climb_m. If false stairs are obstacles, as robots with"
         " wheels need it.")
-    slide: bool = setting(True, "Slide along obstacles in simulation. If false the robot stops in front of them.")
+    slide: bool = constant(True, "Slide along obstacles in simulation. If false the robot stops in front of them.")
     camera: CameraModel = CameraModel()
     base: BaseLimits = setting(BaseLimits(), live=NOW)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import NotNegative, Range, check_ranges
-from eqa_nodes.core.settings import EPISODE, setting
+from eqa_nodes.core.settings import EPISODE, constant, setting
 
 TRUTH, CORRECTIONS, OTHERS = "truth", "corrections", "others"  # who knows where the robot is in the map
 
@@ -37,17 +37,16 @@ class LocalisationConfig:
         "Source of the transform from the map frame to the odometry frame: truth (exact at every step) | corrections "
         "(as by AMCL: with the scans, and corrected after some motion, so that the robot jumps in the map) | others "
         "(the bridge publishes none; AMCL or SLAM Toolbox does).", live=EPISODE)
-    update_m: NotNegative = setting(0.25,
+    update_m: NotNegative = constant(0.25,
         "Motion in metres along an axis of odometry after which the next scan corrects the robot's place, as "
-        "update_min_d of AMCL.", live=EPISODE)
-    update_rad: NotNegative = setting(0.2,
-        "Turn in radians after which the next scan corrects the robot's place, as update_min_a of AMCL.", live=EPISODE)
-    ahead_s: NotNegative = setting(1.0,
-        "Time in seconds by which corrections are stamped later than their scan, as transform_tolerance of AMCL.",
-        live=EPISODE)
-    error_m: NotNegative = setting(0.03,
+        "update_min_d of AMCL.")
+    update_rad: NotNegative = constant(0.2,
+        "Turn in radians after which the next scan corrects the robot's place, as update_min_a of AMCL.")
+    ahead_s: NotNegative = constant(1.0,
+        "Time in seconds by which corrections are stamped later than their scan, as transform_tolerance of AMCL.")
+    error_m: NotNegative = constant(0.03,
         "Error of corrections: standard deviation in metres along each axis; that of the heading is 1 degree for each "
-        "3 cm.", live=EPISODE)
+        "3 cm.")
 
     def __post_init__(self) -> None:
         if self.by not in (TRUTH, CORRECTIONS, OTHERS):

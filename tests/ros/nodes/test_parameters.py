@@ -71,13 +71,13 @@ def agent(ros: Any) -> tuple[Any, Services]:
 
 def test_a_live_parameter_is_set_and_a_wrong_one_refused_with_the_reason(agent: tuple[Any, Services]) -> None:
     node, services = agent
-    assert services.set(agent__relevant=0.4)[0].successful
-    assert node.config.agent.relevant == node.get_parameter("agent.relevant").value == 0.4
+    assert services.set(agent__stale_s=400.0)[0].successful
+    assert node.config.agent.stale_s == node.get_parameter("agent.stale_s").value == 400.0
     before = node.config
-    for values, reason in (({"agent__relevant": 1.5}, "out of range"), ({"agent__look_s": 0.0}, "above 0"),
+    for values, reason in (({"agent__risk": 1.5}, "out of range"), ({"agent__reply_s": 0.0}, "above 0"),
                            ({"agent__explore": "sideways"}, "asking, first, never"),
-                           ({"agent__recall_limit": 0}, "1 or more"), ({"agent__look_s": math.nan}, "nan"),
-                           ({"agent__risk": 0.1}, "set agent.calibration"), ({"agent__relevant": 1}, "type"),
+                           ({"agent__max_tokens": -1}, "0 or more"), ({"agent__reply_s": math.nan}, "nan"),
+                           ({"agent__risk": 0.1}, "set agent.calibration"), ({"agent__stale_s": 1}, "type"),
                            ({"agent__calibration": "nowhere"}, "no calibration 'nowhere'")):
         [result] = services.set(**values)
         assert not result.successful and reason in result.reason, result.reason
@@ -87,7 +87,7 @@ def test_a_live_parameter_is_set_and_a_wrong_one_refused_with_the_reason(agent: 
 def test_what_wants_a_restart_is_read_only(agent: tuple[Any, Services]) -> None:
     node, services = agent
     before = node.config
-    [result] = services.set(odometry="topics")
+    [result] = services.set(map_name="home")
     assert not result.successful and "read-only" in result.reason and node.config is before
 
 
@@ -96,21 +96,21 @@ def test_several_are_set_as_a_whole_or_not_at_all(agent: tuple[Any, Services]) -
     risk = 0.3
     assert services.set_together(agent__risk=risk, agent__calibration="label").successful
     assert (node.config.agent.risk, node.config.agent.calibration) == (risk, "label")
-    refused = services.set_together(agent__max_legs=7, agent__explore="sideways")
-    assert not refused.successful and node.config.agent.max_legs == 200
-    assert node.get_parameter("agent.max_legs").value == 200
+    refused = services.set_together(agent__stale_s=7.0, agent__explore="sideways")
+    assert not refused.successful and node.config.agent.stale_s == 14400.0
+    assert node.get_parameter("agent.stale_s").value == 14400.0
 
 
 def test_parameters_tell_what_they_are(agent: tuple[Any, Services]) -> None:
     _, services = agent
-    names = ["agent.relevant", "agent.recall_limit", "agent.look_s", "odometry"]
+    names = ["agent.risk", "agent.max_tokens", "agent.reply_s", "map_name"]
     share, whole, open_, fixed = services.call(DescribeParameters, names=names).descriptors
-    assert "shown to the answerer" in share.description and not share.read_only
+    assert "Accepted share" in share.description and not share.read_only
     assert [(r.from_value, r.to_value) for r in share.floating_point_range] == [(0.0, 1.0)]
     assert share.type == ParameterType.PARAMETER_DOUBLE and "next question" in share.additional_constraints
-    assert "1 or more" in whole.additional_constraints
+    assert "0 or more" in whole.additional_constraints
     assert open_.floating_point_range[0].to_value == math.inf and "above 0" in open_.additional_constraints
-    assert fixed.read_only and "restart" in fixed.additional_constraints and "as on a robot" in fixed.description
+    assert fixed.read_only and "restart" in fixed.additional_constraints and "same map" not in share.description
 
 
 # Every live parameter, changed, and looked up in the object that uses it ----------------------------------------------

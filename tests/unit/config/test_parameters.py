@@ -1,4 +1,4 @@
-"""A parameter is told once, by its field: description, range, default; what is live; and the page that lists them."""
+"""A setting is described once, by its field: description, range, default; what is live; and what is a constant."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.config.nodes import SETTINGS
-from eqa_nodes.config.parameters import Parameter, build, parameters_of
+from eqa_nodes.config.parameters import Parameter, build, leaves, parameters_of, settings_of
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Part, Positive, Range, Share
-from eqa_nodes.core.settings import EPISODE, NOW, setting
-from tests.fixtures.paths import ROOT
+from eqa_nodes.core.settings import EPISODE, NOW, constant, setting
 
 ALL = [(node, parameter) for node, config in SETTINGS.items() for parameter in parameters_of(config)]
 
@@ -60,11 +59,32 @@ def test_groups_say_what_is_live_and_which_of_their_settings_are_used() -> None:
     assert build(Groups, {"part.third": 4}).part == Larger(third=4)
 
 
-@pytest.mark.parametrize(("node", "parameter"), ALL, ids=[f"{node}:{p.name}" for node, p in ALL])
-def test_every_parameter_is_described_and_its_default_allowed(node: str, parameter: Parameter) -> None:
-    text = parameter.description
-    assert len(text) > 15 and text[0].isupper() and text.endswith("."), text
-    assert parameter.range is None or parameter.range.holds(parameter.default)
+@dataclass(frozen=True)
+class Measured:
+    """Holds constants: one, and a group of them."""
+
+    tuned: Share = setting(0.5, "A share.")
+    fixed: Share = constant(0.25, "Another share.")
+    paper: Small = constant(Small())
+
+
+def test_a_constant_is_checked_as_a_setting_is_and_no_parameter() -> None:
+    assert [p.name for p in parameters_of(Measured)] == ["tuned"]
+    assert [p.name for p in settings_of(Measured)] == ["tuned", "fixed", "paper.first", "paper.plain", "paper.second"]
+    made = build(Measured, {"fixed": 1, "paper.first": 0.75})
+    assert made == Measured(fixed=1.0, paper=Small(first=0.75)) and dict(leaves(made))["paper.first"] == 0.75
+    with pytest.raises(ConfigError, match="fixed is 1.5: it must be 0 to 1"):
+        build(Measured, {"fixed": 1.5})
+    with pytest.raises(ConfigError, match="unknown parameter 'fixd'.*known are tuned"):
+        build(Measured, {"fixd": 0.5})
+
+
+def test_every_setting_is_described_and_its_default_allowed() -> None:
+    for node, config in SETTINGS.items():
+        for own in settings_of(config):
+            text = own.description
+            assert len(text) > 15 and text[0].isupper() and text.endswith("."), (node, own.name, text)
+            assert own.range is None or own.range.holds(own.default), (node, own.name)
 
 
 @pytest.mark.parametrize(("hint", "inside", "outside", "words"), [
@@ -103,18 +123,17 @@ def test_what_nodes_must_agree_on_is_not_live() -> None:
             assert parameter.live == "at once"
         elif any(part in agreed or part.startswith("labels") for part in parameter.name.split(".")):
             assert not parameter.live, (node, parameter.name)
-    assert live("agent", "agent.enough") == "next question" and not live("agent", "agent.leg_deadline_s")
+    assert live("agent", "agent.enough") == "next question"
 
 
 def test_no_parameter_injects_faults_and_few_are_said_twice() -> None:
     assert not [name for _, parameter in ALL if "test" in (name := parameter.name)]
     own = [name for _, parameter in ALL if not (name := parameter.name).startswith(("node.", "robot."))]
     assert len(own) - len(set(own)) < 20  # what nodes share stands in one of these sections, once in a file
-    assert len({parameter.name for _, parameter in ALL}) < 400
 
 
-def test_the_page_of_parameters_is_what_the_command_writes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_of_parameters_lists_all_and_they_are_few(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", "--format", "parameters"]) == 0
-    page = (ROOT / "docs" / "parameters.md").read_text()
-    assert page == capsys.readouterr().out, "old: eqa graph --format parameters > docs/parameters.md"
+    page = capsys.readouterr().out
     assert all(f"| `{parameter.name}` |" in page for _, parameter in ALL)
+    assert page.count("\n| `") <= 150, "a number that nobody tunes is a constant (core/settings.py), not a parameter"

@@ -55,7 +55,7 @@ def test_sim_takes_scans_and_may_record_nothing(tmp_path: Path) -> None:
 
 def test_sim_leaves_driving_to_nav2_and_writes_its_parameters(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
-    own.write_text("/**/bridge:\n  ros__parameters: {base.forward_m_s: 0.8, robot.radius_m: 0.2}\n")
+    own.write_text("/**/bridge:\n  ros__parameters: {robot.base.forward_m_s: 0.8, robot.radius_m: 0.2}\n")
     run = plan("sim", tmp_path / "run", navigator="nav2", params_file=str(own), nav2="bringup", scene="toy:room")
     assert run.nodes == nodes_of("sim", navigator="nav2")
     written = read_file(tmp_path / "run" / "params.yaml")
