@@ -39,7 +39,7 @@ from tests.fixtures.launched import WAIT_S
 from tests.fixtures.paths import ROOT
 
 LAUNCH_FILE = ROOT / "launch" / "sim.launch.py"
-OWN_PARAMETERS = "/**/bridge:\n  ros__parameters:\n    acknowledged_deadline_s: 29.0\n"
+OWN_PARAMETERS = "/**/bridge:\n  ros__parameters:\n    real_time_factor: 0.9\n"
 ARGUMENTS = {"policy": "frontier", "answerer": "label", "image": "160x120"}
 PLANT = Sample("plant", "Where is the plant?", "", scene="toy:flat", seed=3)
 LIMITS = Limits(steps=60)
@@ -93,7 +93,7 @@ class TestGraph(unittest.TestCase):
     def test_parameters_arrive(self, environment: dict[str, str], proc_output: Any) -> None:
         await_episode(proc_output)
         with GraphClient(environment) as client:
-            assert parameter(client, "bridge", "acknowledged_deadline_s") == 29.0  # from the file
+            assert parameter(client, "bridge", "real_time_factor") == 0.9  # from the file
             assert parameter(client, "bridge", "robot.camera.width") == 160  # from an argument
             assert parameter(client, "memory", "labels") is True  # follows from another argument
             assert parameter(client, "navigator", "robot.move_m") == parameter(client, "bridge", "robot.move_m")

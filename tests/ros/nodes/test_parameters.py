@@ -6,7 +6,6 @@ from tests.fixtures.needs import need_ros
 
 need_ros()
 
-import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -24,11 +23,9 @@ from rclpy.parameter import Parameter
 
 from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import parameters_of
-from eqa_nodes.core.errors import ErrorCode, NodeLost
 from eqa_nodes.core.types.floor import FREE
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.nodes.agent import AgentNode
-from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.observation import Observations
 from eqa_nodes.ros.remote import Service
 from eqa_nodes.ros.runner import node_class
@@ -175,14 +172,10 @@ def navigator(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     goal = Bag(pose=Bag(pose=Episode().start, header=Bag(frame_id="map")))
     patch.setattr(node.navigator, "go_to", catch)
     patch.setattr(node.navigator, "look_around", catch)
-    patch.setattr(LatestMessages, "at", staticmethod(catch))
-    patch.setattr(Service, "call", staticmethod(catch))
     node._last = Episode().header
     uses: dict[str, Callable[[], Any]] = {
         "leg_deadline_s": lambda: {caught(lambda: node._look_around(None, FREE))[0][0],
-                                   caught(lambda: node._go_to(goal, FREE))[0][1]},
-        "map_deadline_s": lambda: {caught(node._view)[0][-1]},
-        "node.call_deadline_s": lambda: {caught(lambda: node._request(0))[0][0]}}
+                                   caught(lambda: node._go_to(goal, FREE))[0][1]}}
     [value] = uses[name]()
     return value
 
@@ -196,46 +189,21 @@ def recorder(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
 def agent_(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     if name.startswith("agent."):
         return at(node.queue.agent.config, name.removeprefix("agent."))
-    ports, question = node.ports, Question("")
-    for call in ("call", "exchange"):
-        patch.setattr(Service, call, staticmethod(catch))
-
-    def map_deadline() -> int:
-        """Return until when the explorer was asked, by a clock that says 0, 1, 2 ..., while its map did not come."""
-        clock = itertools.count()
-        patch.setattr("eqa_nodes.ros.ports.time", Bag(monotonic=lambda: next(clock), sleep=lambda _: None))
-        patch.setattr(Service, "exchange", lambda *_, **__: Bag(error_code=ErrorCode.STALE))
-        patch.setattr("eqa_nodes.ros.ports.convert.raise_remote", catch)
-        caught(lambda: ports.explorer._fresh())
-        return next(clock) - 2
-
-    uses: dict[str, Callable[[], set[Any]]] = {
-        "node.call_deadline_s": lambda: {
-            caught(lambda: ports.memory.recollect(""))[0][0], caught(lambda: ports.memory.since(0))[0][0],
-            caught(lambda: ports.explorer._fresh())[0][0], caught(node.odometry.status)[0][0],
-            caught(lambda: node._reset(Bag(episode=Episode()), None))[0][0]},
-        "model_deadline_s": lambda: {caught(lambda: ports.answerer.regions(question))[0][0]},
-        "observe_deadline_s": lambda: {caught(lambda: node.odometry.begin(0))[0][0]},
-        "map_deadline_s": lambda: {map_deadline()}}
-    [value] = uses[name]()
-    return value
+    patch.setattr(Service, "call", staticmethod(catch))
+    patch.setattr(Service, "exchange", staticmethod(catch))
+    assert name == "model_deadline_s"
+    return caught(lambda: node.ports.answerer.regions(Question("")))[0][0]
 
 
 def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     drive = node._velocities
     if name.startswith("robot.base."):
         return at(drive._base.config, name.removeprefix("robot.base."))
-    if name in ("acknowledged_deadline_s", "repeat_s"):
-        return shows(node, name, patch)
-    config = node.config
-    if name == "scan.frame_m" or name.startswith("senses."):
-        patch.setattr("eqa_nodes.nodes.bridge_velocities.Senses",
-                      (lambda *_: None) if name == "scan.frame_m" else catch)
-        patch.setattr("eqa_nodes.nodes.bridge_velocities.base_from_scan", catch)
+    if name.startswith("senses."):
+        patch.setattr("eqa_nodes.nodes.bridge_velocities.Senses", catch)
         patch.setattr("eqa_nodes.nodes.bridge_velocities.taking", lambda simulator: simulator)
         first = Bag(frame=Bag(stamp_ns=1, map_from_base=None, base_from_camera=None))
-        told = caught(lambda: drive.begin(None, first, 0, 0))[0]
-        return told[1] if name == "scan.frame_m" else at(told[0], name.removeprefix("senses."))
+        return at(caught(lambda: drive.begin(None, first, 0, 0))[0][0], name.removeprefix("senses."))
     if name.startswith("scan."):
         patch.setattr("eqa_nodes.nodes.bridge_velocities.scan_of", catch)
         frame = Bag(depth_m=None, intrinsics=None, base_from_camera=None)
@@ -247,34 +215,12 @@ def bridge(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
     patch.setattr(drive, "_look", catch)
     drive._announced.set()
     caught(lambda: drive._run(Bag(stop=Bag(wait=waits.append, is_set=lambda: False))))
-    return {"physics_hz": 1.0 / steps[0], "real_time_factor": steps[0] / waits[0],
-            "camera_hz": config.camera_hz if len(steps) == round(config.physics_hz / config.camera_hz) else None}[name]
-
-
-def shows(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
-    """Look at what waits for observers: for so long before it shows an observation again, and until it gives up."""
-    clock = Bag(now=0.0)
-    waited: list[float] = []
-
-    def wait(_: Any, stamp_ns: int, within_s: float) -> list[str]:
-        waited.append(within_s)
-        clock.now += within_s
-        return ["mapper"]
-
-    patch.setattr("eqa_nodes.ros.observation.time", Bag(monotonic=lambda: clock.now))
-    patch.setattr("eqa_nodes.ros.observation.Acknowledgements.wait", wait)
-    with pytest.raises(NodeLost) as lost:
-        node._observations.await_observers(Bag(stamp_ns=1), {}, lambda: None)
-    limit = str(lost.value).partition(" within ")[2].split()[0]
-    return {"repeat_s": waited[0], "acknowledged_deadline_s": float(limit)}[name]
+    assert name == "real_time_factor"
+    return steps[0] / waits[0]
 
 
 def replay(node: Any, name: str, patch: pytest.MonkeyPatch) -> Any:
-    if name == "node.call_deadline_s":
-        patch.setattr(node, "remote", lambda key: Bag(call=catch))
-        return caught(node._begin)[0][0]
-    if name != "rate":
-        return shows(node, name, patch)
+    assert name == "rate"
     frames = [Bag(stamp_ns=s * 1_000_000_000) for s in (1, 2, 3)]
     reel = Bag(frame=frames[0], history=Bag(labels={}), coming=lambda: _changing(node, frames[1:]))
     reel.show = lambda frame: setattr(reel, "frame", frame)
@@ -302,9 +248,8 @@ PROBES: dict[str, Probe] = {
 NEEDS = {"perception": {"detector.name": "labels"}, "bridge": {"drive": "velocities"}}
 OTHER: dict[str, Any] = {"policy": "frontier", "agent.explore": "first", "agent.calibration": "label",
                          "agent.risk": 0.3, "bag.compression": "zstd", "bag.color": "png", "bag.depth": "png",
-                         "bag.names": "robot", "bag.split_mb": 2.0, "bag.split_s": 2.0,
-                         "senses.localisation.by": "others", "senses.depth_noise": 0.1,
-                         "params.express.coarse": "random"}
+                         "bag.names": "robot", "bag.split_mb": 2.0, "senses.localisation.by": "others",
+                         "senses.depth_noise": 0.1}
 
 
 def other(name: str, default: Any) -> Any:
@@ -354,7 +299,7 @@ def test_whoever_uses_a_live_parameter_has_its_change(ros: Any, name: str, tmp_p
 
 def test_a_node_that_is_renamed_keeps_its_settings(ros: Any) -> None:
     node = node_class("mapper")(context=ros.context, cli_args=[
-        "--ros-args", "-r", "__node:=mapper2", "-p", "map.voxel_m:=0.2", "-p", "map.robot_radius_m:=0.3"])
+        "--ros-args", "-r", "__node:=mapper2", "-p", "map.voxel_m:=0.2", "-p", "robot.radius_m:=0.3"])
     try:
         assert (node.get_name(), node.config.map.voxel_m, node.config.robot.radius_m) == ("mapper2", 0.2, 0.3)
         put(node, {"map.voxel_m": 0.1})
