@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_bridge.house.furnish import RoomFurnisher
 from sim_bridge.house.furnish_living import light, pictures, several
-from sim_bridge.house.kinds_kitchen import FRONTS
+from sim_bridge.house.kinds import FRONTS
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.space import YAW, Block
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from importlib import resources
 from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
@@ -97,14 +98,49 @@ class Kind(NamedTuple):
     surfaces: Callable[[Look], list[Surface]] | None = None
 
 
-KINDS: dict[str, Kind] = {}
+WOODS = ("brown", "brown", "beige", "white", "black")
+SOFT = ("gray", "blue", "green", "red", "beige", "yellow", "purple", "brown", "pink", "orange", "turquoise", "black")
+BRIGHT = ("red", "blue", "green", "yellow", "orange", "pink", "purple", "white", "turquoise")
+DOMESTIC = ("white", "black", "gray", "red", "beige", "turquoise")
+FRONTS = ("white", "beige", "blue", "green", "gray", "brown", "red")
+SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
+DOORS = ("brown", "white", "white", "beige")
+_COLOURS = {"WOODS": WOODS, "SOFT": SOFT, "BRIGHT": BRIGHT, "DOMESTIC": DOMESTIC, "FRONTS": FRONTS, "SHADES": SHADES,
+            "DOORS": DOORS}
+KINDS: dict[str, Kind] = {}  # filled by the builders; importing sim_bridge.house.catalogue loads all of them
 
 
-def kind(name: str, depth: Range, width: Range, height: Range, **more: object) -> Callable[[Build], Build]:
-    """Register the decorated builder in KINDS; further keywords are fields of Kind."""
+def _read_table() -> dict[str, list[str]]:
+    """Return the rows of kinds.csv by the name of the kind. A name in capitals stands for one of the groups above."""
+    lines = resources.files("sim_bridge.house").joinpath("kinds.csv").read_text(encoding="utf-8").splitlines()[1:]
+    rows = [[cell.strip() for cell in line.split(";")] for line in lines]
+    return {row[0]: row[1:] for row in rows}
+
+
+_TABLE = _read_table()
+
+
+def _words(cell: str) -> tuple[str, ...]:
+    return _COLOURS.get(cell) or tuple(word.strip() for word in cell.split(","))
+
+
+def kind(build: Build) -> Build:
+    """Register a builder in KINDS under its own name, with the row of kinds.csv that has this name."""
+    name = build.__name__.replace("_", " ")
+    *sizes, colours, materials, states, solid, swing = _TABLE[name]
+    (d0, d1), (w0, w1), (h0, h1) = (map(float, size.split()) for size in sizes)
+    KINDS[name] = Kind(name, (d0, d1), (w0, w1), (h0, h1), build, _words(colours), _words(materials), _words(states),
+                       solid != "no", float(swing or 0.0))
+    return build
+
+
+def carrying(surfaces: Callable[[Look], list[Surface]]) -> Callable[[Build], Build]:
+    """Register a builder of something that other objects can stand on."""
 
     def enter(build: Build) -> Build:
-        KINDS[name] = Kind(name, depth, width, height, build, **more)  # type: ignore[arg-type]
+        kind(build)
+        name = build.__name__.replace("_", " ")
+        KINDS[name] = KINDS[name]._replace(surfaces=surfaces)
         return build
 
     return enter
@@ -180,8 +216,3 @@ def shelves(look: Look, boards: int, foot: float = 0.08) -> list[tuple[float, fl
     step = (look.height - foot - 0.03) / boards
     return [(round(foot + 0.025 + i * step, 4), round(step - 0.03, 4)) for i in range(boards)]
 
-
-WOODS = ("brown", "brown", "beige", "white", "black")
-SOFT = ("gray", "blue", "green", "red", "beige", "yellow", "purple", "brown", "pink", "orange", "turquoise", "black")
-BRIGHT = ("red", "blue", "green", "yellow", "orange", "pink", "purple", "white", "turquoise")
-DOMESTIC = ("white", "black", "gray", "red", "beige", "turquoise")

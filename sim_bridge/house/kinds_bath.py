@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, WOODS, Look, Surface, at, box, doors, kind, legs, tone
+from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, tone
 from sim_bridge.house.kinds_kitchen import tap
 from sim_bridge.house.kinds_storage import frame, inside
 from sim_bridge.house.scene import Part
@@ -10,15 +10,7 @@ from sim_bridge.house.scene import Part
 CERAMIC = "white"
 
 
-@kind(
-    "toilet",
-    (0.64, 0.72),
-    (0.37, 0.42),
-    (0.76, 0.82),
-    colours=("white",),
-    materials=("ceramic",),
-    states=("open", "closed"),
-)
+@kind
 def toilet(look: Look) -> list[Part]:
     """Bowl and tank; the lid lies on the bowl, or leans on the tank when open."""
     w, h, b = look.width, look.height, look.back
@@ -40,25 +32,16 @@ def toilet(look: Look) -> list[Part]:
     return [*out, at("cylinder_x", b + 0.2, 0, 0.4, (0.03, w, h - 0.41), "#dfe4e6")]
 
 
-@kind(
-    "bathroom sink",
-    (0.44, 0.52),
-    (0.55, 0.9),
-    (1.02, 1.1),
-    colours=WOODS,
-    materials=("wood",),
-    states=("running", "off"),
-    surfaces=lambda look: [
-        Surface(
-            look.back + 0.02,
-            s * (look.width / 2 - 0.08) - 0.06,
-            look.front - 0.05,
-            s * (look.width / 2 - 0.08) + 0.06,
-            0.86,
-        )
-        for s in (-1, 1)
-    ],
-)
+@carrying(lambda look: [
+    Surface(
+        look.back + 0.02,
+        s * (look.width / 2 - 0.08) - 0.06,
+        look.front - 0.05,
+        s * (look.width / 2 - 0.08) + 0.06,
+        0.86,
+    )
+    for s in (-1, 1)
+])
 def bathroom_sink(look: Look) -> list[Part]:
     """A ceramic basin on a cabinet, with a tap."""
     c, d, w = look.colour, look.depth, look.width
@@ -77,15 +60,7 @@ def bathroom_sink(look: Look) -> list[Part]:
     return out + tap(look.back + 0.06, 0.86, look.height - 0.86, 0.14, 0.805, look.state == "running")
 
 
-@kind(
-    "bathtub",
-    (0.72, 0.8),
-    (1.5, 1.75),
-    (0.55, 0.62),
-    colours=("white",),
-    materials=("ceramic",),
-    states=("full", "empty", "empty"),
-)
+@kind
 def bathtub(look: Look) -> list[Part]:
     """Four rims around a basin, with water and foam when full, and a tap at one end."""
     d, w, h = look.depth, look.width, look.height - 0.08
@@ -111,7 +86,7 @@ def bathtub(look: Look) -> list[Part]:
     return out
 
 
-@kind("shower", (0.8, 0.95), (0.8, 0.95), (2.0, 2.1), colours=("",), materials=("glass",))
+@kind
 def shower(look: Look) -> list[Part]:
     """A tray in a corner behind glass panes in metal frames, with a shower head. The front is entered."""
     d, w, h = look.depth, look.width, look.height
@@ -135,7 +110,7 @@ def shower(look: Look) -> list[Part]:
     return out
 
 
-@kind("towel", (0.06, 0.09), (0.4, 0.55), (0.62, 0.8), colours=BRIGHT, materials=("fabric",), solid=False)
+@kind
 def towel(look: Look) -> list[Part]:
     """A towel over a rail on the wall."""
     d, w, h = look.depth, look.width, look.height
@@ -147,7 +122,7 @@ def towel(look: Look) -> list[Part]:
     ]
 
 
-@kind("toilet paper", (0.13, 0.15), (0.15, 0.17), (0.13, 0.15), colours=("white",), materials=("paper",), solid=False)
+@kind
 def toilet_paper(look: Look) -> list[Part]:
     """A roll on a holder."""
     h = look.height
@@ -158,13 +133,13 @@ def toilet_paper(look: Look) -> list[Part]:
     ]
 
 
-@kind("bath mat", (0.5, 0.6), (0.7, 0.9), (0.012, 0.02), colours=BRIGHT, materials=("fabric",), solid=False)
+@kind
 def bath_mat(look: Look) -> list[Part]:
     """A thick mat."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "rug")]
 
 
-@kind("soap dispenser", (0.07, 0.08), (0.07, 0.08), (0.17, 0.2), colours=BRIGHT, materials=("plastic",))
+@kind
 def soap_dispenser(look: Look) -> list[Part]:
     """A bottle with a pump."""
     d, h = look.depth, look.height
@@ -175,7 +150,7 @@ def soap_dispenser(look: Look) -> list[Part]:
     ]
 
 
-@kind("toothbrush cup", (0.08, 0.09), (0.08, 0.09), (0.19, 0.22), colours=BRIGHT, materials=("ceramic",))
+@kind
 def toothbrush_cup(look: Look) -> list[Part]:
     """A cup with two brushes."""
     d, h = look.depth, look.height
@@ -189,15 +164,7 @@ def toothbrush_cup(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "bathroom scale",
-    (0.3, 0.34),
-    (0.3, 0.34),
-    (0.05, 0.07),
-    colours=("white", "black", "pink", "blue"),
-    materials=("plastic",),
-    solid=False,
-)
+@kind
 def bathroom_scale(look: Look) -> list[Part]:
     """A flat scale with a dial."""
     return [
@@ -206,15 +173,7 @@ def bathroom_scale(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "bathroom shelf",
-    (0.3, 0.36),
-    (0.4, 0.6),
-    (1.5, 1.8),
-    colours=("white", "brown", "beige", "black"),
-    materials=("wood",),
-    surfaces=lambda look: inside(look, 4)[1:],
-)
+@carrying(lambda look: inside(look, 4)[1:])
 def bathroom_shelf(look: Look) -> list[Part]:
     """A slim open shelf with folded towels on its lowest board."""
     z = inside(look, 4)[0].z

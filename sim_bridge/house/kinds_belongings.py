@@ -6,15 +6,7 @@ from sim_bridge.house.kinds import Look, at, box, kind, legs, tone
 from sim_bridge.house.scene import Part
 
 
-@kind(
-    "basket",
-    (0.32, 0.4),
-    (0.36, 0.44),
-    (0.26, 0.34),
-    colours=("beige", "brown"),
-    materials=("wicker",),
-    states=("full", "empty"),
-)
+@kind
 def basket(look: Look) -> list[Part]:
     """A round wicker basket, with balls of wool when full."""
     d, w, h = look.depth, look.width, look.height - 0.06
@@ -30,14 +22,7 @@ def basket(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "shoes",
-    (0.26, 0.3),
-    (0.22, 0.26),
-    (0.1, 0.13),
-    colours=("black", "brown", "red", "white", "blue", "green"),
-    materials=("leather",),
-)
+@kind
 def shoes(look: Look) -> list[Part]:
     """A pair of shoes."""
     d, w, h = look.depth, look.width, look.height
@@ -53,14 +38,7 @@ def shoes(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "backpack",
-    (0.2, 0.26),
-    (0.3, 0.36),
-    (0.42, 0.5),
-    colours=("red", "blue", "green", "black", "orange", "purple"),
-    materials=("fabric",),
-)
+@kind
 def backpack(look: Look) -> list[Part]:
     """A bag with a front pocket and a loop."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
@@ -73,14 +51,7 @@ def backpack(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "suitcase",
-    (0.24, 0.3),
-    (0.42, 0.5),
-    (0.62, 0.72),
-    colours=("red", "blue", "black", "green", "purple", "orange"),
-    materials=("plastic",),
-)
+@kind
 def suitcase(look: Look) -> list[Part]:
     """A ribbed case on wheels with a pulled-out handle."""
     c, d, w, h = look.colour, look.depth, look.width, look.height - 0.12
@@ -98,15 +69,7 @@ def suitcase(look: Look) -> list[Part]:
     )
 
 
-@kind(
-    "cardboard box",
-    (0.35, 0.5),
-    (0.4, 0.55),
-    (0.3, 0.5),
-    colours=("brown",),
-    materials=("cardboard",),
-    states=("open", "closed"),
-)
+@kind
 def cardboard_box(look: Look) -> list[Part]:
     """A box with tape; open, its flaps stand up."""
     d, w, h = look.depth, look.width, look.height
@@ -123,14 +86,7 @@ def cardboard_box(look: Look) -> list[Part]:
     return out + [box(0, s * (w / 2 - 0.006), low, (d, 0.01, h - low), tone(c, 1.1), "paper") for s in (-1, 1)]
 
 
-@kind(
-    "jar",
-    (0.1, 0.12),
-    (0.1, 0.12),
-    (0.15, 0.2),
-    colours=("red", "yellow", "green", "orange", "brown"),
-    materials=("glass",),
-)
+@kind
 def jar(look: Look) -> list[Part]:
     """A preserving jar with coloured contents and a lid."""
     d, h = look.depth, look.height
@@ -141,14 +97,7 @@ def jar(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "cereal box",
-    (0.07, 0.09),
-    (0.19, 0.22),
-    (0.27, 0.31),
-    colours=("yellow", "red", "blue", "green", "orange"),
-    materials=("cardboard",),
-)
+@kind
 def cereal_box(look: Look) -> list[Part]:
     """A tall packet with an image."""
     d, w, h = look.depth, look.width, look.height
@@ -159,14 +108,7 @@ def cereal_box(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "hat",
-    (0.28, 0.32),
-    (0.28, 0.32),
-    (0.12, 0.15),
-    colours=("black", "brown", "beige", "red", "blue"),
-    materials=("fabric",),
-)
+@kind
 def hat(look: Look) -> list[Part]:
     """A brim and a crown with a band."""
     d, h = look.depth, look.height
@@ -177,15 +119,7 @@ def hat(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "umbrella stand",
-    (0.24, 0.28),
-    (0.24, 0.28),
-    (0.75, 0.9),
-    colours=("black", "white", "brown", "blue"),
-    materials=("metal",),
-    states=("full", "empty"),
-)
+@kind
 def umbrella_stand(look: Look) -> list[Part]:
     """A tall pot, with umbrellas when full."""
     d, h = look.depth, look.height
@@ -204,14 +138,7 @@ def umbrella_stand(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "stool",
-    (0.3, 0.36),
-    (0.3, 0.36),
-    (0.42, 0.48),
-    colours=("red", "blue", "yellow", "white", "brown"),
-    materials=("wood",),
-)
+@kind
 def stool(look: Look) -> list[Part]:
     """A round seat on four legs."""
     return [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import SOFT, WOODS, Look, Surface, at, box, kind, tone
+from sim_bridge.house.kinds import Look, Surface, at, box, carrying, kind, tone
 from sim_bridge.house.scene import Part
 
 ART = ("#c8683a", "#4f86a8", "#7a9a4c", "#b8506a", "#d8a83c", "#6a5a9c", "#4a9a90")
 
 
-@kind("painting", (0.03, 0.05), (0.5, 1.3), (0.4, 0.8), colours=("",), materials=("paper",), solid=False)
+@kind
 def painting(look: Look) -> list[Part]:
     """An image in a frame: a landscape of hills and sun, or coloured shapes."""
     w, h, f = look.width, look.height, look.front
@@ -45,15 +45,7 @@ def painting(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "wall clock",
-    (0.04, 0.06),
-    (0.28, 0.38),
-    (0.28, 0.38),
-    colours=("black", "red", "white", "brown", "blue", "gold"),
-    materials=("plastic",),
-    solid=False,
-)
+@kind
 def wall_clock(look: Look) -> list[Part]:
     """A round dial with hands at a random time."""
     r, f = min(look.width, look.height), look.front
@@ -67,15 +59,7 @@ def wall_clock(look: Look) -> list[Part]:
     return out + [box(f - 0.002, y * r, r / 2 + z * r - 0.01, (0.004, 0.02, 0.02), "#1a1a1c") for y, z in ticks]
 
 
-@kind(
-    "mirror",
-    (0.03, 0.05),
-    (0.5, 0.9),
-    (0.65, 1.5),
-    colours=("gold", "black", "white", "silver", "brown"),
-    materials=("glass",),
-    solid=False,
-)
+@kind
 def mirror(look: Look) -> list[Part]:
     """A bluish pane in a frame."""
     w, h, f = look.width, look.height, look.front
@@ -86,33 +70,15 @@ def mirror(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "wall shelf",
-    (0.2, 0.25),
-    (0.7, 1.0),
-    (0.03, 0.05),
-    colours=WOODS,
-    materials=("wood",),
-    solid=False,
-    surfaces=lambda look: [
-        Surface(look.back + 0.02, -look.width / 2 + 0.05, look.front - 0.01, look.width / 2 - 0.05, look.height, 0.5)
-    ],
-)
+@carrying(lambda look: [
+    Surface(look.back + 0.02, -look.width / 2 + 0.05, look.front - 0.01, look.width / 2 - 0.05, look.height, 0.5)
+])
 def wall_shelf(look: Look) -> list[Part]:
     """A board on the wall."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "wood")]
 
 
-@kind(
-    "coat rack",
-    (0.14, 0.2),
-    (0.7, 1.0),
-    (0.95, 1.1),
-    colours=("brown", "white", "black"),
-    materials=("wood",),
-    states=("full", "empty"),
-    solid=False,
-)
+@kind
 def coat_rack(look: Look) -> list[Part]:
     """A board with hooks on the wall; jackets hang from it when full."""
     d, w, h = look.depth, look.width, look.height
@@ -134,7 +100,7 @@ def coat_rack(look: Look) -> list[Part]:
     return out
 
 
-@kind("potted plant", (0.36, 0.6), (0.36, 0.6), (0.8, 1.5), colours=("green",), materials=("ceramic",))
+@kind
 def potted_plant(look: Look) -> list[Part]:
     """A pot with earth, a stem and a crown of leaves."""
     d, h = look.depth, look.height
@@ -162,7 +128,7 @@ def potted_plant(look: Look) -> list[Part]:
     return out
 
 
-@kind("house plant", (0.18, 0.24), (0.18, 0.24), (0.24, 0.36), colours=("green",), materials=("ceramic",))
+@kind
 def house_plant(look: Look) -> list[Part]:
     """A small pot with long leaves."""
     d, h = look.depth, look.height
@@ -184,7 +150,7 @@ def house_plant(look: Look) -> list[Part]:
     return out
 
 
-@kind("cactus", (0.14, 0.18), (0.16, 0.2), (0.22, 0.32), colours=("green",), materials=("ceramic",))
+@kind
 def cactus(look: Look) -> list[Part]:
     """A column with two arms in a clay pot."""
     w, h = look.width, look.height
@@ -198,22 +164,14 @@ def cactus(look: Look) -> list[Part]:
     ]
 
 
-@kind("rug", (1.0, 2.2), (1.4, 3.2), (0.012, 0.02), colours=SOFT, materials=("fabric",), solid=False)
+@kind
 def rug(look: Look) -> list[Part]:
     """A flat carpet with a border."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     return [box(0, 0, 0, (d, w, h * 0.8), tone(c, 0.6), "rug"), box(0, 0, 0, (d - 0.16, w - 0.16, h), c, "rug")]
 
 
-@kind(
-    "doormat",
-    (0.42, 0.5),
-    (0.62, 0.75),
-    (0.012, 0.018),
-    colours=("brown", "black", "green", "red"),
-    materials=("fabric",),
-    solid=False,
-)
+@kind
 def doormat(look: Look) -> list[Part]:
     """A rough mat with a border."""
     return [
@@ -222,7 +180,7 @@ def doormat(look: Look) -> list[Part]:
     ]
 
 
-@kind("whiteboard", (0.03, 0.05), (1.0, 1.4), (0.7, 0.9), colours=("white",), materials=("metal",), solid=False)
+@kind
 def whiteboard(look: Look) -> list[Part]:
     """A white panel with scribbles in an aluminium frame."""
     w, h, f = look.width, look.height, look.front
@@ -237,7 +195,7 @@ def whiteboard(look: Look) -> list[Part]:
     return out
 
 
-@kind("calendar", (0.02, 0.03), (0.28, 0.36), (0.4, 0.48), colours=("",), materials=("paper",), solid=False)
+@kind
 def calendar(look: Look) -> list[Part]:
     """An image over a grid of days."""
     w, h, f = look.width, look.height, look.front

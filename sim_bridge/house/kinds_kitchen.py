@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import Look, Surface, at, box, doors, kind, legs, tone, top
+from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, tone, top
 from sim_bridge.house.scene import Part
-
-FRONTS = ("white", "beige", "blue", "green", "gray", "brown", "red")
 
 
 def _base(look: Look, columns: int, worktop: str = "#5b5550") -> list[Part]:
@@ -18,21 +16,13 @@ def _base(look: Look, columns: int, worktop: str = "#5b5550") -> list[Part]:
     ]
 
 
-@kind("kitchen counter", (0.6, 0.64), (0.35, 2.6), (0.88, 0.92), colours=FRONTS, materials=("wood",), surfaces=top)
+@carrying(top)
 def kitchen_counter(look: Look) -> list[Part]:
     """Base cabinets below a stone worktop."""
     return _base(look, max(1, round(look.width / 0.55)))
 
 
-@kind(
-    "kitchen sink",
-    (0.6, 0.64),
-    (0.75, 0.95),
-    (1.18, 1.24),
-    colours=("",),
-    materials=("metal",),
-    states=("running", "off"),
-)
+@kind
 def kitchen_sink(look: Look) -> list[Part]:
     """A steel basin with an arched tap in a base cabinet; colour of the fronts follows the kitchen's."""
     bench = 0.9
@@ -72,16 +62,7 @@ def tap(x: float, z: float, height: float, reach: float, basin: float, running: 
     return out
 
 
-@kind(
-    "oven",
-    (0.6, 0.64),
-    (0.58, 0.62),
-    (0.88, 0.92),
-    colours=("black", "white", "gray", "red"),
-    materials=("metal",),
-    states=("on", "off"),
-    surfaces=lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)],
-)
+@carrying(lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)])
 def oven(look: Look) -> list[Part]:
     """A range: four hobs, knobs, and a glass door; hobs and window glow when on."""
     c, d, w, h, on = look.colour, look.depth, look.width, look.height, look.state == "on"
@@ -112,17 +93,7 @@ def oven(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "dishwasher",
-    (0.6, 0.64),
-    (0.58, 0.62),
-    (0.88, 0.92),
-    colours=("white", "gray", "black"),
-    materials=("metal",),
-    states=("closed", "closed", "open"),
-    swing=0.5,
-    surfaces=top,
-)
+@carrying(top)
 def dishwasher(look: Look) -> list[Part]:
     """A front with a handle and a panel; open, the door lies flat in front of racks with plates."""
     c, w, h, f, b = look.colour, look.width, look.height, look.front, look.back
@@ -146,16 +117,7 @@ def dishwasher(look: Look) -> list[Part]:
     return out + [at("cylinder_y", mid - 0.14 + 0.08 * i, 0, 0.16, (0.02, 0.26, 0.26), "#eef1f3") for i in range(5)]
 
 
-@kind(
-    "refrigerator",
-    (0.62, 0.7),
-    (0.6, 0.75),
-    (1.7, 1.9),
-    colours=("white", "silver", "gray", "black", "red"),
-    materials=("metal",),
-    states=("closed", "closed", "open"),
-    swing=0.55,
-)
+@kind
 def refrigerator(look: Look) -> list[Part]:
     """Freezer below, cooler above, a long handle each; open, the lit inside shows shelves with food."""
     c, w, h, f, b = look.colour, look.width, look.height, look.front, look.back
@@ -198,7 +160,7 @@ def refrigerator(look: Look) -> list[Part]:
     return low
 
 
-@kind("wall cabinet", (0.32, 0.36), (0.35, 2.6), (0.6, 0.7), colours=FRONTS, materials=("wood",), solid=False)
+@kind
 def wall_cabinet(look: Look) -> list[Part]:
     """Cupboards that hang above a counter."""
     return [
@@ -207,7 +169,7 @@ def wall_cabinet(look: Look) -> list[Part]:
     ]
 
 
-@kind("range hood", (0.4, 0.5), (0.58, 0.62), (0.7, 0.95), colours=("silver",), materials=("metal",), solid=False)
+@kind
 def range_hood(look: Look) -> list[Part]:
     """A steel canopy with a duct up to the ceiling."""
     return [
@@ -217,21 +179,13 @@ def range_hood(look: Look) -> list[Part]:
     ]
 
 
-@kind("kitchen island", (0.7, 0.85), (1.2, 1.6), (0.88, 0.92), colours=FRONTS, materials=("wood",), surfaces=top)
+@carrying(top)
 def kitchen_island(look: Look) -> list[Part]:
     """A free-standing block of cabinets."""
     return _base(look, 3, "#cfc8bd")
 
 
-@kind(
-    "trash can",
-    (0.26, 0.32),
-    (0.26, 0.32),
-    (0.45, 0.62),
-    colours=("silver", "black", "red", "white", "green"),
-    materials=("metal",),
-    states=("closed", "closed", "open"),
-)
+@kind
 def trash_can(look: Look) -> list[Part]:
     """A bin with a pedal; its lid stands up when open."""
     d, h = look.depth, look.height
@@ -250,7 +204,7 @@ def trash_can(look: Look) -> list[Part]:
     return [*out, at("sphere", 0, 0, body - 0.05, (d, d, 0.1), tone(look.colour, 0.85), "metal")]
 
 
-@kind("wine rack", (0.26, 0.32), (0.55, 0.7), (0.7, 0.9), colours=("brown", "black"), materials=("wood",), surfaces=top)
+@carrying(top)
 def wine_rack(look: Look) -> list[Part]:
     """A lattice with lying bottles."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
@@ -274,14 +228,7 @@ def wine_rack(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "high chair",
-    (0.5, 0.58),
-    (0.45, 0.52),
-    (0.9, 1.02),
-    colours=("white", "blue", "red", "yellow"),
-    materials=("plastic",),
-)
+@kind
 def high_chair(look: Look) -> list[Part]:
     """A toddler's seat with tray on tall legs."""
     c = look.colour

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sim_bridge.house.kinds import Look, at, box, kind
 from sim_bridge.house.scene import Part
 
-SHADES = ("white", "yellow", "red", "green", "blue", "orange", "beige")
 WARM, COLD = "#ffe3a0", "#a9a8a2"  # a bulb that is on, and one that is off
 
 
@@ -24,9 +23,7 @@ def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
     return [at("frustum", 0, 0, z, size, look.colour, "lampshade", glow=1.0), bulb]
 
 
-@kind(
-    "floor lamp", (0.34, 0.42), (0.34, 0.42), (1.45, 1.7), colours=SHADES, materials=("fabric",), states=("on", "off")
-)
+@kind
 def floor_lamp(look: Look) -> list[Part]:
     """Foot, pole and shade."""
     h, w = look.height, look.width
@@ -37,7 +34,7 @@ def floor_lamp(look: Look) -> list[Part]:
     ]
 
 
-@kind("table lamp", (0.24, 0.3), (0.24, 0.3), (0.38, 0.5), colours=SHADES, materials=("fabric",), states=("on", "off"))
+@kind
 def table_lamp(look: Look) -> list[Part]:
     """A round base with a shade."""
     h, w = look.height, look.width
@@ -49,15 +46,7 @@ def table_lamp(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "desk lamp",
-    (0.3, 0.36),
-    (0.17, 0.2),
-    (0.42, 0.5),
-    colours=("red", "black", "white", "green", "yellow", "blue"),
-    materials=("metal",),
-    states=("on", "off"),
-)
+@kind
 def desk_lamp(look: Look) -> list[Part]:
     """Foot, upright, arm and a cone."""
     d, w, h = look.depth, look.width, look.height
@@ -72,16 +61,7 @@ def desk_lamp(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "ceiling lamp",
-    (0.38, 0.55),
-    (0.38, 0.55),
-    (0.12, 0.18),
-    colours=("white",),
-    materials=("glass",),
-    states=("on", "on", "off"),
-    solid=False,
-)
+@kind
 def ceiling_lamp(look: Look) -> list[Part]:
     """A flat glass dome under a plate."""
     on = look.state == "on"
@@ -100,16 +80,7 @@ def ceiling_lamp(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "pendant lamp",
-    (0.36, 0.5),
-    (0.36, 0.5),
-    (0.75, 0.95),
-    colours=("black", "white", "red", "yellow", "green", "orange", "gold"),
-    materials=("metal",),
-    states=("on", "on", "off"),
-    solid=False,
-)
+@kind
 def pendant_lamp(look: Look) -> list[Part]:
     """A shade on a cable."""
     h, w = look.height, look.width
@@ -121,16 +92,7 @@ def pendant_lamp(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "wall lamp",
-    (0.16, 0.22),
-    (0.16, 0.22),
-    (0.24, 0.32),
-    colours=("white", "yellow", "orange"),
-    materials=("glass",),
-    states=("on", "off"),
-    solid=False,
-)
+@kind
 def wall_lamp(look: Look) -> list[Part]:
     """A shade on a bracket."""
     h, w, on = look.height, look.width, look.state == "on"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import Look, at, box, kind, legs, tone, top
+from sim_bridge.house.kinds import Look, at, box, carrying, kind, legs, tone, top
 from sim_bridge.house.scene import Part
 
 
@@ -31,31 +31,13 @@ def _machine(look: Look, ring: str, glass: str) -> list[Part]:
     ]
 
 
-@kind(
-    "washing machine",
-    (0.56, 0.62),
-    (0.58, 0.62),
-    (0.83, 0.87),
-    colours=("white", "white", "gray", "black"),
-    materials=("metal",),
-    states=("closed", "closed", "open"),
-    swing=0.4,
-    surfaces=top,
-)
+@carrying(top)
 def washing_machine(look: Look) -> list[Part]:
     """A white box with a round glass door and a panel; the door swings aside when open."""
     return _machine(look, "silver", "#3f6f8c")
 
 
-@kind(
-    "dryer",
-    (0.56, 0.62),
-    (0.58, 0.62),
-    (0.83, 0.87),
-    colours=("white", "white", "gray"),
-    materials=("metal",),
-    surfaces=top,
-)
+@carrying(top)
 def dryer(look: Look) -> list[Part]:
     """As a washing machine, with a dark door."""
     return [
@@ -64,15 +46,7 @@ def dryer(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "laundry basket",
-    (0.36, 0.42),
-    (0.42, 0.52),
-    (0.5, 0.6),
-    colours=("beige", "white", "brown", "blue", "pink"),
-    materials=("wicker",),
-    states=("full", "empty"),
-)
+@kind
 def laundry_basket(look: Look) -> list[Part]:
     """A wicker basket, with clothes on top when full."""
     d, w, h = look.depth, look.width, look.height - 0.1
@@ -94,15 +68,7 @@ def laundry_basket(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "ironing board",
-    (0.34, 0.4),
-    (1.15, 1.3),
-    (0.86, 0.92),
-    colours=("blue", "gray", "red", "green"),
-    materials=("fabric",),
-    surfaces=top,
-)
+@carrying(top)
 def ironing_board(look: Look) -> list[Part]:
     """A long padded board, pointed at one end, on crossed metal legs."""
     d, w, h = look.depth, look.width, look.height
@@ -119,9 +85,7 @@ def ironing_board(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "iron", (0.11, 0.13), (0.24, 0.28), (0.13, 0.15), colours=("blue", "red", "white", "purple"), materials=("plastic",)
-)
+@kind
 def iron(look: Look) -> list[Part]:
     """A sole plate, a body and a handle."""
     d, w, h = look.depth, look.width, look.height
@@ -134,9 +98,7 @@ def iron(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "drying rack", (0.5, 0.58), (1.0, 1.3), (0.95, 1.1), colours=("",), materials=("metal",), states=("full", "empty")
-)
+@kind
 def drying_rack(look: Look) -> list[Part]:
     """A folding frame with rails; clothes hang from it when full."""
     d, w, h = look.depth, look.width, look.height
@@ -151,14 +113,7 @@ def drying_rack(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "detergent bottle",
-    (0.1, 0.12),
-    (0.14, 0.17),
-    (0.26, 0.3),
-    colours=("blue", "orange", "green", "purple"),
-    materials=("plastic",),
-)
+@kind
 def detergent_bottle(look: Look) -> list[Part]:
     """A big bottle with handle, cap and label."""
     d, w, h = look.depth, look.width, look.height
@@ -170,14 +125,7 @@ def detergent_bottle(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "bucket",
-    (0.28, 0.32),
-    (0.28, 0.32),
-    (0.28, 0.32),
-    colours=("red", "blue", "yellow", "green", "gray"),
-    materials=("plastic",),
-)
+@kind
 def bucket(look: Look) -> list[Part]:
     """A bucket."""
     d, h = look.depth, look.height

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import SOFT, Look, at, box, kind, tone
+from sim_bridge.house.kinds import Look, at, box, kind, tone
 from sim_bridge.house.scene import Part
 
 
-@kind(
-    "curtains",
-    (0.1, 0.16),
-    (0.9, 2.9),
-    (1.1, 2.5),
-    colours=SOFT,
-    materials=("fabric",),
-    states=("open", "open", "closed"),
-    solid=False,
-)
+@kind
 def curtains(look: Look) -> list[Part]:
     """Cloth on a rail: gathered at both sides when open, across the window when closed."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
@@ -39,16 +30,7 @@ def curtains(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "window",
-    (0.1, 1.05),
-    (0.4, 2.1),
-    (0.4, 1.8),
-    colours=("white",),
-    materials=("glass",),
-    states=("closed", "closed", "open"),
-    solid=False,
-)
+@kind
 def window(look: Look) -> list[Part]:
     """Two panes in a frame inside the wall; open, one sash stands into the room, beyond the given depth."""
     w, h, c = look.width, look.height, "white"
@@ -83,7 +65,6 @@ def _sash(look: Look, y: float, width: float, opened: bool) -> list[Part]:
     ]
 
 
-DOOR_COLOURS = ("brown", "white", "white", "beige")
 
 
 def _leaf(look: Look, plain: str) -> list[Part]:
@@ -96,23 +77,13 @@ def _leaf(look: Look, plain: str) -> list[Part]:
     return [*out, at("cylinder_x", 0, w * 0.4, h * 0.47, (0.11, 0.05, 0.05), "gold", "metal")]
 
 
-@kind(
-    "door", (0.1, 0.12), (0.84, 0.94), (2.0, 2.06), colours=DOOR_COLOURS, materials=("wood",), states=("open", "closed")
-)
+@kind
 def door(look: Look) -> list[Part]:
     """A panelled leaf with a knob near local +y."""
     return _leaf(look, tone(look.colour, 0.88))
 
 
-@kind(
-    "front door",
-    (0.1, 0.12),
-    (0.84, 0.94),
-    (2.0, 2.06),
-    colours=("red", "blue", "green", "black", "brown", "yellow"),
-    materials=("wood",),
-    states=("closed",),
-)
+@kind
 def front_door(look: Look) -> list[Part]:
     """A coloured leaf with a small window."""
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, SOFT, WOODS, Look, Surface, at, box, doors, kind, legs, tone, top
+from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, tone, top
 from sim_bridge.house.scene import Part
 
 
@@ -10,15 +10,7 @@ def _seat(look: Look) -> list[Surface]:
     return [Surface(look.back + 0.24, -look.width / 2 + 0.22, look.front - 0.08, look.width / 2 - 0.22, 0.44, 0.6)]
 
 
-@kind(
-    "sofa",
-    (0.86, 1.0),
-    (1.75, 2.4),
-    (0.78, 0.88),
-    colours=SOFT,
-    materials=("fabric", "fabric", "leather"),
-    surfaces=_seat,
-)
+@carrying(_seat)
 def sofa(look: Look) -> list[Part]:
     """Base, seat cushions, back cushions and two arms on short feet."""
     c, t = look.colour, look.texture
@@ -42,7 +34,7 @@ def sofa(look: Look) -> list[Part]:
     return out
 
 
-@kind("armchair", (0.75, 0.9), (0.78, 0.92), (0.8, 0.95), colours=SOFT, materials=("fabric", "leather"), surfaces=_seat)
+@carrying(_seat)
 def armchair(look: Look) -> list[Part]:
     """A sofa for one."""
     c, t = look.colour, look.texture
@@ -55,7 +47,7 @@ def armchair(look: Look) -> list[Part]:
     return out + legs(look, 0.1, 0.06, "brown", "wood")
 
 
-@kind("ottoman", (0.5, 0.65), (0.5, 0.65), (0.38, 0.45), colours=SOFT, materials=("fabric", "leather"), surfaces=top)
+@carrying(top)
 def ottoman(look: Look) -> list[Part]:
     """A padded cube on feet."""
     return [
@@ -76,27 +68,13 @@ def _chair(look: Look, seat: float) -> list[Part]:
     return out
 
 
-@kind(
-    "chair",
-    (0.42, 0.5),
-    (0.42, 0.48),
-    (0.82, 0.95),
-    colours=("brown", "white", "black", "beige", "red", "blue", "green"),
-    materials=("wood",),
-)
+@kind
 def chair(look: Look) -> list[Part]:
     """Seat, four legs and a ladder back."""
     return _chair(look, 0.46)
 
 
-@kind(
-    "bar stool",
-    (0.36, 0.42),
-    (0.36, 0.42),
-    (0.72, 0.8),
-    colours=("black", "brown", "red", "white"),
-    materials=("wood", "metal"),
-)
+@kind
 def bar_stool(look: Look) -> list[Part]:
     """A round seat on four high legs with a foot rest."""
     c, t = look.colour, look.texture
@@ -107,14 +85,7 @@ def bar_stool(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "office chair",
-    (0.58, 0.66),
-    (0.58, 0.66),
-    (0.95, 1.15),
-    colours=("black", "gray", "blue", "red", "white"),
-    materials=("fabric", "leather"),
-)
+@kind
 def office_chair(look: Look) -> list[Part]:
     """Star foot with castors, column, seat, back and arm rests."""
     c, t = look.colour, look.texture
@@ -134,7 +105,7 @@ def _seat_top(look: Look) -> list[Surface]:
     return [Surface(look.back + 0.03, -look.width / 2 + 0.06, look.front - 0.03, look.width / 2 - 0.06, look.height)]
 
 
-@kind("bench", (0.36, 0.44), (0.9, 1.3), (0.42, 0.48), colours=WOODS, materials=("wood",), surfaces=_seat_top)
+@carrying(_seat_top)
 def bench(look: Look) -> list[Part]:
     """A plank on two frames, open below."""
     c, t = look.colour, look.texture
@@ -149,16 +120,7 @@ def _mattress(look: Look) -> list[Surface]:
     return [Surface(look.back + 0.9, -look.width / 2 + 0.12, look.front - 0.15, look.width / 2 - 0.12, 0.545, 0.8)]
 
 
-@kind(
-    "bed",
-    (2.0, 2.12),
-    (0.95, 1.8),
-    (0.9, 1.1),
-    colours=("blue", "white", "red", "green", "gray", "purple", "yellow", "pink", "beige", "turquoise"),
-    materials=("wood",),
-    states=("made", "unmade"),
-    surfaces=_mattress,
-)
+@carrying(_mattress)
 def bed(look: Look) -> list[Part]:
     """Frame, headboard, mattress, pillows and a blanket: smooth when made, rumpled to one side when not."""
     wood = "brown" if look.dice.chance(0.6) else look.dice.pick(("white", "beige", "black"))
@@ -222,42 +184,26 @@ def _table(look: Look, thick: float, leg: float) -> list[Part]:
     return [*out, box(0, 0, look.height - thick - 0.07, (look.depth - 0.16, look.width - 0.16, 0.07), dark, wood)]
 
 
-@kind("dining table", (0.85, 1.0), (1.4, 2.0), (0.73, 0.77), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def dining_table(look: Look) -> list[Part]:
     """A long table on four legs."""
     return _table(look, 0.04, 0.08)
 
 
-@kind("kitchen table", (0.75, 0.85), (0.75, 1.2), (0.73, 0.77), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def kitchen_table(look: Look) -> list[Part]:
     """A small table on four legs."""
     return _table(look, 0.035, 0.06)
 
 
-@kind(
-    "coffee table",
-    (0.5, 0.65),
-    (0.9, 1.2),
-    (0.38, 0.45),
-    colours=("brown", "brown", "black", "white", "beige"),
-    materials=("wood",),
-    surfaces=top,
-)
+@carrying(top)
 def coffee_table(look: Look) -> list[Part]:
     """A low table with a board below its top."""
     c = tone(look.colour, 0.85)
     return [*_table(look, 0.035, 0.06), box(0, 0, 0.1, (look.depth - 0.1, look.width - 0.1, 0.025), c, look.texture)]
 
 
-@kind(
-    "side table",
-    (0.42, 0.5),
-    (0.42, 0.5),
-    (0.5, 0.6),
-    colours=("brown", "white", "black", "beige", "red", "turquoise"),
-    materials=("wood", "metal"),
-    surfaces=top,
-)
+@carrying(top)
 def side_table(look: Look) -> list[Part]:
     """A round top on a pole and a round foot."""
     c, t = look.colour, look.texture
@@ -268,7 +214,7 @@ def side_table(look: Look) -> list[Part]:
     ]
 
 
-@kind("console table", (0.28, 0.34), (0.8, 1.1), (0.78, 0.86), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def console_table(look: Look) -> list[Part]:
     """A slim table with a row of drawers."""
     c, t = look.colour, look.texture
@@ -281,7 +227,7 @@ def console_table(look: Look) -> list[Part]:
     ]
 
 
-@kind("desk", (0.62, 0.75), (1.2, 1.6), (0.73, 0.77), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def desk(look: Look) -> list[Part]:
     """A top on side panels, with a block of drawers on one side."""
     c, t, w = look.colour, look.texture, look.width
@@ -299,7 +245,7 @@ def desk(look: Look) -> list[Part]:
     return out
 
 
-@kind("cushion", (0.14, 0.18), (0.38, 0.46), (0.36, 0.42), colours=BRIGHT, materials=("fabric",))
+@kind
 def cushion(look: Look) -> list[Part]:
     """A plump square, standing."""
     c = look.colour

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, Look, at, box, kind, tone
+from sim_bridge.house.kinds import Look, at, box, kind, tone
 from sim_bridge.house.scene import Part
 
 
-@kind(
-    "computer monitor",
-    (0.18, 0.22),
-    (0.52, 0.68),
-    (0.44, 0.52),
-    colours=("black", "white", "silver"),
-    materials=("plastic",),
-    states=("on", "off"),
-)
+@kind
 def computer_monitor(look: Look) -> list[Part]:
     """A screen on a stand."""
     w, h, on = look.width, look.height, look.state == "on"
@@ -34,7 +26,7 @@ def computer_monitor(look: Look) -> list[Part]:
     ]
 
 
-@kind("keyboard", (0.14, 0.16), (0.42, 0.46), (0.03, 0.04), colours=("black", "white", "gray"), materials=("plastic",))
+@kind
 def keyboard(look: Look) -> list[Part]:
     """A flat board with rows of keys."""
     c = look.colour
@@ -47,15 +39,7 @@ def keyboard(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "laptop",
-    (0.26, 0.32),
-    (0.34, 0.38),
-    (0.24, 0.27),
-    colours=("silver", "black", "white"),
-    materials=("metal",),
-    states=("open", "closed"),
-)
+@kind
 def laptop(look: Look) -> list[Part]:
     """Open: keyboard and a glowing screen; closed: a slab."""
     d, w, c = look.depth, look.width, look.colour
@@ -69,7 +53,7 @@ def laptop(look: Look) -> list[Part]:
     ]
 
 
-@kind("printer", (0.34, 0.4), (0.4, 0.44), (0.26, 0.34), colours=("white", "black", "gray"), materials=("plastic",))
+@kind
 def printer(look: Look) -> list[Part]:
     """A box with a paper tray and paper standing at the rear."""
     d, w, h = look.depth, look.width, look.height
@@ -81,7 +65,7 @@ def printer(look: Look) -> list[Part]:
     ]
 
 
-@kind("globe", (0.22, 0.25), (0.22, 0.25), (0.28, 0.31), colours=("blue",), materials=("plastic",))
+@kind
 def globe(look: Look) -> list[Part]:
     """A blue ball with green land on a wooden foot."""
     d, h = look.depth, look.height
@@ -98,14 +82,7 @@ def globe(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "alarm clock",
-    (0.07, 0.09),
-    (0.14, 0.18),
-    (0.13, 0.16),
-    colours=("red", "black", "white", "blue", "green"),
-    materials=("plastic",),
-)
+@kind
 def alarm_clock(look: Look) -> list[Part]:
     """A round clock with two bells."""
     d, h, r = look.depth, look.height, look.width * 0.85
@@ -119,7 +96,7 @@ def alarm_clock(look: Look) -> list[Part]:
     ]
 
 
-@kind("book", (0.17, 0.2), (0.24, 0.28), (0.06, 0.1), colours=BRIGHT, materials=("paper",))
+@kind
 def book(look: Look) -> list[Part]:
     """A thick book lying down: coloured covers around white pages."""
     d, w, h = look.depth, look.width, look.height
@@ -132,14 +109,7 @@ def book(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "picture frame",
-    (0.06, 0.08),
-    (0.15, 0.22),
-    (0.18, 0.26),
-    colours=("gold", "black", "white", "brown", "silver"),
-    materials=("wood",),
-)
+@kind
 def picture_frame(look: Look) -> list[Part]:
     """A framed photograph that stands."""
     w, h = look.width, look.height
@@ -150,15 +120,7 @@ def picture_frame(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "vase",
-    (0.13, 0.18),
-    (0.13, 0.18),
-    (0.42, 0.55),
-    colours=BRIGHT,
-    materials=("ceramic", "glass"),
-    states=("full", "full", "empty"),
-)
+@kind
 def vase(look: Look) -> list[Part]:
     """A vase; full of flowers or empty."""
     d, h, c = look.depth, look.height, look.colour
@@ -182,15 +144,7 @@ def vase(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "candle",
-    (0.08, 0.1),
-    (0.08, 0.1),
-    (0.16, 0.24),
-    colours=("white", "red", "yellow", "green", "purple"),
-    materials=("wax",),
-    states=("lit", "unlit"),
-)
+@kind
 def candle(look: Look) -> list[Part]:
     """A thick candle on a dish, with a flame when lit."""
     d, h = look.depth, look.height

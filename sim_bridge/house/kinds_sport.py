@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, Look, at, box, kind
+from sim_bridge.house.kinds import Look, at, box, kind
 from sim_bridge.house.scene import Part
 
 
-@kind(
-    "bicycle",
-    (0.5, 0.58),
-    (1.6, 1.75),
-    (0.98, 1.08),
-    colours=("red", "blue", "green", "black", "yellow", "orange"),
-    materials=("metal",),
-)
+@kind
 def bicycle(look: Look) -> list[Part]:
     """Two wheels along local y, a frame of tubes, saddle and handlebar."""
     c, w, h, r = look.colour, look.width, look.height, 0.66
@@ -36,15 +29,7 @@ def bicycle(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "treadmill",
-    (1.5, 1.75),
-    (0.7, 0.8),
-    (1.25, 1.4),
-    colours=("black", "gray"),
-    materials=("metal",),
-    states=("on", "off"),
-)
+@kind
 def treadmill(look: Look) -> list[Part]:
     """A belt between rails, two posts and a console that is lit when on. The rider faces local -x."""
     d, w, h, on = look.depth, look.width, look.height, look.state == "on"
@@ -70,14 +55,7 @@ def treadmill(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "exercise bike",
-    (0.95, 1.1),
-    (0.5, 0.58),
-    (1.1, 1.25),
-    colours=("black", "red", "white", "blue"),
-    materials=("metal",),
-)
+@kind
 def exercise_bike(look: Look) -> list[Part]:
     """A frame with flywheel, saddle, pedals and handlebar; it faces local +x."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
@@ -96,7 +74,7 @@ def exercise_bike(look: Look) -> list[Part]:
     ]
 
 
-@kind("dumbbell rack", (0.4, 0.48), (0.9, 1.2), (0.7, 0.85), colours=("black", "gray"), materials=("metal",))
+@kind
 def dumbbell_rack(look: Look) -> list[Part]:
     """Two trays with rows of dumbbells."""
     d, w, h = look.depth, look.width, look.height
@@ -120,7 +98,7 @@ def dumbbell_rack(look: Look) -> list[Part]:
     return out
 
 
-@kind("weight bench", (1.15, 1.3), (0.6, 1.3), (0.95, 1.1), colours=("black", "red", "blue"), materials=("leather",))
+@kind
 def weight_bench(look: Look) -> list[Part]:
     """A padded bench with two posts that hold a barbell."""
     d, w, h = look.depth, look.width, look.height
@@ -137,35 +115,20 @@ def weight_bench(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "yoga mat",
-    (0.58, 0.65),
-    (1.65, 1.8),
-    (0.01, 0.02),
-    colours=("purple", "blue", "green", "pink", "turquoise", "orange"),
-    materials=("rubber",),
-    solid=False,
-)
+@kind
 def yoga_mat(look: Look) -> list[Part]:
     """A rolled-out mat."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "fabric")]
 
 
-@kind(
-    "exercise ball",
-    (0.55, 0.65),
-    (0.55, 0.65),
-    (0.55, 0.65),
-    colours=("blue", "red", "purple", "green", "gray", "orange"),
-    materials=("rubber",),
-)
+@kind
 def exercise_ball(look: Look) -> list[Part]:
     """A big ball."""
     d = min(look.depth, look.width, look.height)
     return [at("sphere", 0, 0, 0, (d, d, d), look.colour)]
 
 
-@kind("punching bag", (0.34, 0.4), (0.34, 0.4), (1.55, 1.75), colours=("red", "black", "blue"), materials=("leather",))
+@kind
 def punching_bag(look: Look) -> list[Part]:
     """A heavy bag on a standing foot."""
     d, h = look.depth, look.height
@@ -178,7 +141,7 @@ def punching_bag(look: Look) -> list[Part]:
     ]
 
 
-@kind("water bottle", (0.075, 0.085), (0.075, 0.085), (0.22, 0.26), colours=BRIGHT, materials=("metal",))
+@kind
 def water_bottle(look: Look) -> list[Part]:
     """A sports bottle."""
     d, h = look.depth, look.height

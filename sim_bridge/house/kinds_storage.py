@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import WOODS, Look, Surface, at, box, doors, kind, legs, shelves, tone, top
+from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, shelves, tone, top
 from sim_bridge.house.scene import Part
 
 BOOKS = ("#9c3b32", "#2f5a8c", "#3f7a4c", "#d1a23c", "#6b4a7d", "#c9c2b2", "#3b3b40", "#c46f35", "#7fa3b8")
@@ -31,7 +31,7 @@ def _free_board(look: Look) -> list[Surface]:
     return inside(look, 5)[2:4]
 
 
-@kind("bookshelf", (0.28, 0.34), (0.8, 1.2), (1.7, 2.0), colours=WOODS, materials=("wood",), surfaces=_free_board)
+@carrying(_free_board)
 def bookshelf(look: Look) -> list[Part]:
     """Five boards, three of them filled with rows of coloured books; the middle two have room for other objects."""
     out = frame(look, 5, look.colour)
@@ -47,7 +47,7 @@ def bookshelf(look: Look) -> list[Part]:
     return out
 
 
-@kind("tv stand", (0.38, 0.46), (1.2, 1.8), (0.45, 0.58), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def tv_stand(look: Look) -> list[Part]:
     """A low cabinet: doors at both sides, an open niche with a box in the middle."""
     c, t, w, h = look.colour, look.texture, look.width, look.height
@@ -66,15 +66,7 @@ def tv_stand(look: Look) -> list[Part]:
     return [*out, box(-0.02, 0, 0.09, (look.depth - 0.14, w / 3 - 0.12, 0.07), "black")]
 
 
-@kind(
-    "television",
-    (0.18, 0.24),
-    (0.9, 1.45),
-    (0.6, 0.9),
-    colours=("black",),
-    materials=("plastic",),
-    states=("on", "off"),
-)
+@kind
 def television(look: Look) -> list[Part]:
     """A flat screen on a foot: it glows with an image when on and is black when off."""
     w, h, on = look.width, look.height, look.state == "on"
@@ -103,19 +95,19 @@ def _chest(look: Look, foot: float, leg: float, rows: int, columns: int) -> list
     ]
 
 
-@kind("sideboard", (0.4, 0.48), (1.2, 1.7), (0.8, 0.92), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def sideboard(look: Look) -> list[Part]:
     """A waist-high cabinet with three doors on feet."""
     return _chest(look, 0.1, 0.05, 1, 3)
 
 
-@kind("dresser", (0.42, 0.52), (0.8, 1.2), (0.8, 1.0), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def dresser(look: Look) -> list[Part]:
     """A chest of four rows of drawers."""
     return _chest(look, 0.05, 0.06, 4, 2 if look.width > 1.0 else 1)
 
 
-@kind("nightstand", (0.36, 0.44), (0.42, 0.5), (0.48, 0.58), colours=WOODS, materials=("wood",), surfaces=top)
+@carrying(top)
 def nightstand(look: Look) -> list[Part]:
     """Two drawers on feet."""
     c, t = look.colour, look.texture
@@ -132,16 +124,7 @@ def open_leaf(look: Look, y: float, z0: float, height: float, colour: str) -> Pa
     return box(look.front + look.swing / 2, y, z0, (look.swing, 0.03, height), colour, look.texture)
 
 
-@kind(
-    "wardrobe",
-    (0.56, 0.64),
-    (1.0, 1.7),
-    (1.9, 2.15),
-    colours=WOODS,
-    materials=("wood",),
-    states=("closed", "closed", "open"),
-    swing=0.45,
-)
+@kind
 def wardrobe(look: Look) -> list[Part]:
     """Tall doors; open, one sees clothes on a rail between two swung leaves."""
     c, t, w, h = look.colour, look.texture, look.width, look.height
@@ -165,15 +148,7 @@ def wardrobe(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "filing cabinet",
-    (0.46, 0.6),
-    (0.48, 0.54),
-    (0.7, 1.25),
-    colours=("gray", "white", "black", "red", "blue"),
-    materials=("metal",),
-    surfaces=top,
-)
+@carrying(top)
 def filing_cabinet(look: Look) -> list[Part]:
     """Steel drawers with label handles."""
     return [
@@ -182,9 +157,7 @@ def filing_cabinet(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "display cabinet", (0.36, 0.44), (0.8, 1.1), (1.7, 1.95), colours=("brown", "white", "black"), materials=("wood",)
-)
+@kind
 def display_cabinet(look: Look) -> list[Part]:
     """Plates and glasses on boards above a pair of doors."""
     c = look.colour
@@ -202,18 +175,9 @@ def display_cabinet(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "piano",
-    (0.58, 0.64),
-    (1.4, 1.5),
-    (1.1, 1.25),
-    colours=("black", "brown", "white"),
-    materials=("wood",),
-    states=("open", "closed"),
-    surfaces=lambda look: [
-        Surface(look.back + 0.03, -look.width / 2 + 0.05, look.back + 0.28, look.width / 2 - 0.05, look.height)
-    ],
-)
+@carrying(lambda look: [
+    Surface(look.back + 0.03, -look.width / 2 + 0.05, look.back + 0.28, look.width / 2 - 0.05, look.height)
+])
 def piano(look: Look) -> list[Part]:
     """An upright: tall back, keyboard at hand height (hidden below a lid when closed), cheeks and pedals."""
     c, t, d, w, h = look.colour, look.texture, look.depth, look.width, look.height
@@ -230,16 +194,7 @@ def piano(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "fireplace",
-    (0.35, 0.45),
-    (1.2, 1.5),
-    (1.0, 1.15),
-    colours=("white", "gray", "red", "beige"),
-    materials=("stone",),
-    states=("lit", "unlit"),
-    surfaces=top,
-)
+@carrying(top)
 def fireplace(look: Look) -> list[Part]:
     """A stone surround with a mantel; flames over logs when lit."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
@@ -264,7 +219,7 @@ def fireplace(look: Look) -> list[Part]:
     return out
 
 
-@kind("speaker", (0.24, 0.32), (0.2, 0.28), (0.8, 1.05), colours=("black", "brown", "white"), materials=("wood",))
+@kind
 def speaker(look: Look) -> list[Part]:
     """A floor-standing box with two cones."""
     out = [box(-0.01, 0, 0, (look.depth - 0.02, look.width, look.height), look.colour, look.texture)]
@@ -275,7 +230,7 @@ def speaker(look: Look) -> list[Part]:
     return out
 
 
-@kind("aquarium", (0.35, 0.42), (0.8, 1.1), (1.1, 1.25), colours=("",), materials=("glass",), states=("on", "off"))
+@kind
 def aquarium(look: Look) -> list[Part]:
     """A tank with fish on a cabinet; its lamp is on or off."""
     w, h, d, on = look.width, look.height, look.depth, look.state == "on"

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import BRIGHT, DOMESTIC, Look, at, box, kind, tone
+from sim_bridge.house.kinds import Look, at, box, kind, tone
 from sim_bridge.house.scene import Part
 
 
-@kind(
-    "microwave",
-    (0.34, 0.4),
-    (0.46, 0.54),
-    (0.27, 0.32),
-    colours=("white", "black", "silver", "red"),
-    materials=("metal",),
-)
+@kind
 def microwave(look: Look) -> list[Part]:
     """A box with a dark window and a panel with a clock."""
     f, w, h = look.front, look.width, look.height
@@ -26,7 +19,7 @@ def microwave(look: Look) -> list[Part]:
     ]
 
 
-@kind("toaster", (0.17, 0.2), (0.28, 0.32), (0.19, 0.22), colours=DOMESTIC, materials=("metal",))
+@kind
 def toaster(look: Look) -> list[Part]:
     """Two slots with slices of toast and a lever."""
     out = [
@@ -37,7 +30,7 @@ def toaster(look: Look) -> list[Part]:
     return out + [box(s * 0.035, 0, look.height - 0.06, (0.022, look.width * 0.6, 0.06), "#b9793a") for s in (-1, 1)]
 
 
-@kind("kettle", (0.17, 0.2), (0.2, 0.24), (0.23, 0.27), colours=DOMESTIC, materials=("metal",))
+@kind
 def kettle(look: Look) -> list[Part]:
     """A round body with spout, lid and handle."""
     d, h = look.depth, look.height
@@ -51,14 +44,7 @@ def kettle(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "coffee machine",
-    (0.26, 0.32),
-    (0.2, 0.26),
-    (0.32, 0.4),
-    colours=("black", "silver", "red", "white"),
-    materials=("plastic",),
-)
+@kind
 def coffee_machine(look: Look) -> list[Part]:
     """A column with a head over a glass pot of coffee."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
@@ -72,15 +58,7 @@ def coffee_machine(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "fruit bowl",
-    (0.28, 0.34),
-    (0.28, 0.34),
-    (0.14, 0.18),
-    colours=("white", "blue", "brown", "green"),
-    materials=("ceramic",),
-    states=("full", "full", "empty"),
-)
+@kind
 def fruit_bowl(look: Look) -> list[Part]:
     """A wide bowl: full of apples, oranges and bananas, or empty."""
     d = look.depth
@@ -103,7 +81,7 @@ def fruit_bowl(look: Look) -> list[Part]:
     return out
 
 
-@kind("spice rack", (0.09, 0.12), (0.34, 0.45), (0.26, 0.34), colours=("brown", "white", "black"), materials=("wood",))
+@kind
 def spice_rack(look: Look) -> list[Part]:
     """Two boards of small jars."""
     w, h = look.width, look.height
@@ -126,7 +104,7 @@ def spice_rack(look: Look) -> list[Part]:
     return out
 
 
-@kind("knife block", (0.14, 0.18), (0.1, 0.13), (0.26, 0.32), colours=("brown", "black"), materials=("wood",))
+@kind
 def knife_block(look: Look) -> list[Part]:
     """A wooden block with black handles."""
     out = [box(0, 0, 0, (look.depth, look.width, look.height * 0.65), look.colour, "wood")]
@@ -142,15 +120,7 @@ def knife_block(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "dish rack",
-    (0.3, 0.36),
-    (0.4, 0.48),
-    (0.24, 0.28),
-    colours=("silver",),
-    materials=("metal",),
-    states=("full", "empty"),
-)
+@kind
 def dish_rack(look: Look) -> list[Part]:
     """A wire basket over a tray, with plates when full."""
     d, w = look.depth, look.width
@@ -165,14 +135,7 @@ def dish_rack(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "cooking pot",
-    (0.24, 0.3),
-    (0.34, 0.4),
-    (0.17, 0.22),
-    colours=("silver", "red", "black", "blue"),
-    materials=("metal",),
-)
+@kind
 def cooking_pot(look: Look) -> list[Part]:
     """A pot with lid and two handles."""
     d, h = look.depth, look.height
@@ -184,7 +147,7 @@ def cooking_pot(look: Look) -> list[Part]:
     ]
 
 
-@kind("cutting board", (0.22, 0.28), (0.32, 0.4), (0.07, 0.09), colours=("brown", "beige"), materials=("wood",))
+@kind
 def cutting_board(look: Look) -> list[Part]:
     """A board with a loaf of bread."""
     return [
@@ -193,7 +156,7 @@ def cutting_board(look: Look) -> list[Part]:
     ]
 
 
-@kind("mug", (0.08, 0.09), (0.11, 0.12), (0.09, 0.1), colours=BRIGHT, materials=("ceramic",))
+@kind
 def mug(look: Look) -> list[Part]:
     """A cup with a handle and coffee in it."""
     d = look.depth
@@ -204,14 +167,7 @@ def mug(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "plate",
-    (0.24, 0.28),
-    (0.24, 0.28),
-    (0.06, 0.07),
-    colours=("white", "blue", "red", "green", "yellow"),
-    materials=("ceramic",),
-)
+@kind
 def plate(look: Look) -> list[Part]:
     """A plate with food on it."""
     d = look.depth
@@ -223,9 +179,7 @@ def plate(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "bottle", (0.08, 0.09), (0.08, 0.09), (0.28, 0.32), colours=("green", "brown", "red", "blue"), materials=("glass",)
-)
+@kind
 def bottle(look: Look) -> list[Part]:
     """A body with a label and a slim neck."""
     d, h = look.depth, look.height

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import SOFT, Look, at, box, kind, tone
+from sim_bridge.house.kinds import Look, at, box, kind, tone
 from sim_bridge.house.scene import Part
 
 
-@kind(
-    "teddy bear",
-    (0.22, 0.28),
-    (0.26, 0.32),
-    (0.34, 0.42),
-    colours=("brown", "beige", "white", "pink"),
-    materials=("fabric",),
-)
+@kind
 def teddy_bear(look: Look) -> list[Part]:
     """A sitting bear."""
     c, h, w = look.colour, look.height, look.width
@@ -34,15 +27,7 @@ def teddy_bear(look: Look) -> list[Part]:
     return out
 
 
-@kind(
-    "toy box",
-    (0.36, 0.44),
-    (0.6, 0.8),
-    (0.4, 0.5),
-    colours=("red", "blue", "yellow", "green", "pink", "white"),
-    materials=("wood",),
-    states=("open", "closed"),
-)
+@kind
 def toy_box(look: Look) -> list[Part]:
     """A chest; open, the lid stands up and toys show."""
     d, w, c = look.depth, look.width, look.colour
@@ -66,7 +51,7 @@ def toy_box(look: Look) -> list[Part]:
     ]
 
 
-@kind("building blocks", (0.24, 0.32), (0.28, 0.36), (0.24, 0.32), colours=("",), materials=("wood",))
+@kind
 def building_blocks(look: Look) -> list[Part]:
     """A tower of coloured cubes with a roof."""
     s, h = 0.08, look.height
@@ -81,14 +66,7 @@ def building_blocks(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "ball",
-    (0.2, 0.24),
-    (0.2, 0.24),
-    (0.2, 0.24),
-    colours=("red", "blue", "orange", "yellow", "green"),
-    materials=("rubber",),
-)
+@kind
 def ball(look: Look) -> list[Part]:
     """A ball with a white stripe."""
     d = min(look.depth, look.width, look.height)
@@ -98,14 +76,7 @@ def ball(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "toy car",
-    (0.16, 0.2),
-    (0.3, 0.36),
-    (0.14, 0.17),
-    colours=("red", "yellow", "blue", "green"),
-    materials=("plastic",),
-)
+@kind
 def toy_car(look: Look) -> list[Part]:
     """Body, cabin and four wheels."""
     d, w, h = look.depth, look.width, look.height
@@ -121,9 +92,7 @@ def toy_car(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "guitar", (0.26, 0.32), (0.38, 0.44), (1.0, 1.1), colours=("brown", "red", "black", "orange"), materials=("wood",)
-)
+@kind
 def guitar(look: Look) -> list[Part]:
     """An acoustic guitar on a stand."""
     w, h, c = look.width, look.height, look.colour
@@ -138,7 +107,7 @@ def guitar(look: Look) -> list[Part]:
     ]
 
 
-@kind("pet bed", (0.55, 0.7), (0.65, 0.8), (0.18, 0.24), colours=SOFT, materials=("fabric",))
+@kind
 def pet_bed(look: Look) -> list[Part]:
     """A padded ring with a cushion."""
     d, w, h = look.depth, look.width, look.height

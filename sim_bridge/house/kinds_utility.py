@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sim_bridge.house.kinds import WOODS, Look, Surface, at, box, kind, legs, tone, top
+from sim_bridge.house.kinds import Look, Surface, at, box, carrying, kind, legs, tone, top
 from sim_bridge.house.kinds_storage import BOOKS, frame, inside
 from sim_bridge.house.scene import Part
 
 
-@kind("workbench", (0.6, 0.7), (1.3, 1.8), (0.84, 0.92), colours=("brown", "beige"), materials=("wood",), surfaces=top)
+@carrying(top)
 def workbench(look: Look) -> list[Part]:
     """A heavy top on thick legs with a board below and a vice."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
@@ -20,15 +20,7 @@ def workbench(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "toolbox",
-    (0.2, 0.24),
-    (0.4, 0.48),
-    (0.24, 0.3),
-    colours=("red", "blue", "yellow", "black"),
-    materials=("metal",),
-    states=("open", "closed"),
-)
+@kind
 def toolbox(look: Look) -> list[Part]:
     """A steel box with a handle; open, tools show and the lid stands."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
@@ -50,29 +42,13 @@ def toolbox(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "metal shelf",
-    (0.38, 0.46),
-    (0.9, 1.3),
-    (1.7, 1.95),
-    colours=("gray", "black", "blue"),
-    materials=("metal",),
-    surfaces=lambda look: inside(look, 4),
-)
+@carrying(lambda look: inside(look, 4))
 def metal_shelf(look: Look) -> list[Part]:
     """An open rack of four boards."""
     return frame(look, 4, look.colour)
 
 
-@kind(
-    "pantry shelf",
-    (0.34, 0.42),
-    (0.8, 1.4),
-    (1.7, 2.0),
-    colours=WOODS,
-    materials=("wood",),
-    surfaces=lambda look: inside(look, 5)[1:4],
-)
+@carrying(lambda look: inside(look, 5)[1:4])
 def pantry_shelf(look: Look) -> list[Part]:
     """Five boards; the lowest and highest are filled with tins and sacks."""
     levels = inside(look, 5)
@@ -96,7 +72,7 @@ def pantry_shelf(look: Look) -> list[Part]:
     return out
 
 
-@kind("clothes rack", (0.45, 0.55), (1.0, 1.5), (1.5, 1.7), colours=("black", "white", "silver"), materials=("metal",))
+@kind
 def clothes_rack(look: Look) -> list[Part]:
     """A rail on a frame, full of clothes on hangers."""
     d, w, h = look.depth, look.width, look.height
@@ -116,13 +92,13 @@ def _below(look: Look) -> list[Surface]:
     return [*top(look), *inside(look, 2, 0.04)]
 
 
-@kind("shoe rack", (0.3, 0.36), (0.7, 1.0), (0.5, 0.62), colours=WOODS, materials=("wood",), surfaces=_below)
+@carrying(_below)
 def shoe_rack(look: Look) -> list[Part]:
     """Two boards below a top."""
     return frame(look, 2, look.colour, 0.04)
 
 
-@kind("ladder", (0.14, 0.2), (0.42, 0.5), (1.7, 1.95), colours=("silver", "yellow", "brown"), materials=("metal",))
+@kind
 def ladder(look: Look) -> list[Part]:
     """Two rails with rungs, standing against the wall."""
     w, h = look.width, look.height
@@ -136,7 +112,7 @@ def ladder(look: Look) -> list[Part]:
     ]
 
 
-@kind("tire", (0.6, 0.66), (0.6, 0.66), (0.4, 0.62), colours=("black",), materials=("rubber",))
+@kind
 def tire(look: Look) -> list[Part]:
     """A stack of lying car tires."""
     d, h = look.depth, look.height
@@ -150,7 +126,7 @@ def tire(look: Look) -> list[Part]:
     return [*out, at("cylinder", 0, 0, h - 0.004, (d * 0.5, d * 0.5, 0.006), "#77797c", "metal")]
 
 
-@kind("fan", (0.34, 0.42), (0.4, 0.48), (1.1, 1.3), colours=("white", "black", "blue"), materials=("plastic",))
+@kind
 def fan(look: Look) -> list[Part]:
     """A standing fan with a round cage."""
     w, h = look.width, look.height
@@ -164,14 +140,7 @@ def fan(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "vacuum cleaner",
-    (0.3, 0.38),
-    (0.28, 0.34),
-    (1.05, 1.15),
-    colours=("red", "blue", "purple", "gray", "yellow"),
-    materials=("plastic",),
-)
+@kind
 def vacuum_cleaner(look: Look) -> list[Part]:
     """An upright cleaner: wide head, canister, handle."""
     d, w, h = look.depth, look.width, look.height
@@ -184,9 +153,7 @@ def vacuum_cleaner(look: Look) -> list[Part]:
     ]
 
 
-@kind(
-    "broom", (0.09, 0.12), (0.28, 0.34), (1.3, 1.45), colours=("red", "blue", "green", "yellow"), materials=("plastic",)
-)
+@kind
 def broom(look: Look) -> list[Part]:
     """A stick with a wide brush, leaning upright."""
     d, w, h = look.depth, look.width, look.height
@@ -197,7 +164,7 @@ def broom(look: Look) -> list[Part]:
     ]
 
 
-@kind("lawn mower", (0.95, 1.1), (0.5, 0.58), (0.92, 1.02), colours=("red", "green", "orange"), materials=("metal",))
+@kind
 def lawn_mower(look: Look) -> list[Part]:
     """Deck on four wheels with engine and a push bar at the rear."""
     d, w, h = look.depth, look.width, look.height
