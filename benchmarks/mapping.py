@@ -16,7 +16,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.toy.simulator import CELL_M, GridWorld
+from sim_bridge.toy import CELL_M, GridWorld
 
 SIZES_M = (10, 20, 40)
 FRAMES = 24

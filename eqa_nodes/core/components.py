@@ -113,7 +113,7 @@ SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
     "habitat": "sim_bridge.habitat.simulator:HabitatSimulator",
     "house": "sim_bridge.house.simulator:HouseSimulator",
     "mesh": "sim_bridge.mesh.simulator:MeshSimulator",
-    "toy": "sim_bridge.toy.simulator:GridWorld",
+    "toy": "sim_bridge.toy:GridWorld",
 }, SimulatorTraits())
 
 _FORMATS = "eqa_nodes.recordings.formats"

@@ -25,8 +25,7 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.observation import Observations
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS, UNSTAMPED
-from sim_bridge.base import BaseController, Velocity, velocity_between
-from sim_bridge.senses import Senses
+from sim_bridge.senses import BaseController, Senses, Velocity, velocity_between
 from sim_bridge.simulator import DriveResult, Driving, Simulator, Step
 
 END_S = 2.0  # for threads to end with the node

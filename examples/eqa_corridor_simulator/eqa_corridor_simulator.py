@@ -8,7 +8,7 @@ itself implements sim_bridge.simulator.Simulator in its place.
 
 from __future__ import annotations
 
-from sim_bridge.toy.simulator import GridWorld
+from sim_bridge.toy import GridWorld
 
 MOST_ROOMS = 12  # on each side
 ROOM, DOOR = 6, 2  # cells of 0.5 m: inner width of a room, of its door

@@ -7,7 +7,7 @@ from typing import Any
 
 from eqa_nodes.core.errors import SimulatorError, UnknownScene
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from sim_bridge.mesh.upright import map_from_file, stage_config_of
+from sim_bridge.mesh.load import map_from_file, stage_config_of
 from sim_bridge.scans import SceneFiles, fault_of, find_scan
 
 PREFIX = "habitat:"

@@ -12,8 +12,8 @@ from trimesh.visual.texture import TextureVisuals
 
 from eqa_nodes.core.types.surfaces import srgb_of
 from sim_bridge.house.meshes import QuadMesh, mesh_of
+from sim_bridge.house.quads import CLEAR, OUTDOORS
 from sim_bridge.house.scene import House
-from sim_bridge.house.shell import CLEAR, OUTDOORS
 from sim_bridge.house.textures import SIZE, atlas, level_offsets
 
 LEVEL = 1  # of the texture pyramid: 128 x 128

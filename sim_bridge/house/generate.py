@@ -8,12 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from eqa_nodes.core.types.geometry import Pose2
-from sim_bridge.house.arrange import furnish_room
+from sim_bridge.house.arrange import CELL_M, RADIUS_M, WalkableFloor, floor_of, furnish_room, is_obstacle
 from sim_bridge.house.dice import Dice
-from sim_bridge.house.finishes import finish
-from sim_bridge.house.fittings import fit_openings
 from sim_bridge.house.furnish import RoomFurnisher
-from sim_bridge.house.furnish_kitchen import kitchen
 from sim_bridge.house.furnish_living import bedroom, dining_room, living_room, study
 from sim_bridge.house.furnish_service import (
     bathroom,
@@ -21,15 +18,15 @@ from sim_bridge.house.furnish_service import (
     entryway,
     garage,
     hallway,
+    kitchen,
     laundry_room,
     pantry,
     workout_room,
 )
-from sim_bridge.house.openings import Holes, cut_openings
-from sim_bridge.house.plan import WALL_M, Cell, draw_layout
+from sim_bridge.house.openings import Holes, cut_openings, fit_openings
+from sim_bridge.house.plan import WALL_M, Cell, draw_layout, finish
 from sim_bridge.house.scene import STAIRWELL, House, HouseObject
 from sim_bridge.house.space import Ids
-from sim_bridge.house.walkable import CELL_M, RADIUS_M, WalkableFloor, floor_of, is_obstacle
 
 WALL_HEIGHT_M = 2.6
 REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # least reachable share and area of each room's free floor

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
+from sim_bridge.house.arrange import extents
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look, Surface
 from sim_bridge.house.meshes import placed_at
 from sim_bridge.house.scene import House, HouseObject, Opening, Room
 from sim_bridge.house.space import YAW, Block
-from sim_bridge.house.walkable import extents
 
 REACH_M, REACH_UP_M = 1.2, 1.9  # robot's middle to the object's nearest side; highest lower edge
 LIFT_M = 0.5  # longest side of an object that can be picked up

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.house.meshes import QuadMesh, linear_rgb, placed_at
+from sim_bridge.house.quads import LID, MIRROR, OPAQUE
 from sim_bridge.house.render import LightMap
 from sim_bridge.house.scene import House, Opening, Room
-from sim_bridge.house.shell import LID, MIRROR, OPAQUE
 from sim_bridge.rays import RayScene, for_bands
 
 INSET_M, LIFT_M = 0.03, 0.012  # distance of samples from the edges of their quad and from its surface

@@ -15,11 +15,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from sim_bridge.house.gloss import gloss_of, texture_of
+from sim_bridge.house.quads import CLEAR, MIRROR, OPAQUE, OUTDOORS, SHAPES, Patch, QuadStyle, joined, shell_of
 from sim_bridge.house.scene import PALETTE, House, HouseObject, Part
-from sim_bridge.house.shell import CLEAR, MIRROR, OPAQUE, OUTDOORS, QuadStyle, shell_of
-from sim_bridge.house.solids import SHAPES, Patch, joined
-from sim_bridge.house.textures import texture_named, texture_row
+from sim_bridge.house.textures import gloss_of, texture_named, texture_of, texture_row
 
 NUDGE_M = 2e-4  # offset between parts that share a face, so that one of them is always in front
 CLEAR_ABOVE = 0.3  # lighter glass (linear) is seen through; darker glass is a screen, an oven door, a bottle

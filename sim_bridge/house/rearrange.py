@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
+from sim_bridge.house.arrange import extents, floor_of
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import shut_off
 from sim_bridge.house.handling import FLAT_M, Changed, Manipulator, liftable, surfaces_of
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.space import Block
-from sim_bridge.house.walkable import extents, floor_of
 
 # What is connected to water, gas or the wall, or built in.
 FIXED = ("bathtub", "toilet", "shower", "bathroom sink", "kitchen counter", "kitchen sink", "kitchen island", "oven",

@@ -11,7 +11,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.house import handling
-from sim_bridge.house.people.drawing import draw
+from sim_bridge.house.people.bodies import draw
 from sim_bridge.house.people.inhabitants import Inhabitants
 from sim_bridge.house.physics import Point, path_length
 from sim_bridge.house.scene import HouseObject

@@ -14,7 +14,8 @@ import numpy as np
 from scipy import ndimage
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from sim_bridge.house import written
+from sim_bridge.house import lettering
+from sim_bridge.house.scene import HouseObject, Part
 
 SIZE = 256  # texels per side of the finest level
 LEVELS = 7  # 256 .. 4
@@ -242,9 +243,9 @@ TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
 
 def texture_named(name: str) -> Texture:
     """Return a texture by name; "text:..." has words. Raises ConfigError for an unknown one."""
-    if name.startswith(written.PREFIX):
-        words = written.words_of(name)
-        return Texture(lambda seed: written.drawn(words, SIZE), (0.0, 0.0))
+    if name.startswith(lettering.PREFIX):
+        words = lettering.words_of(name)
+        return Texture(lambda seed: lettering.drawn(words, SIZE), (0.0, 0.0))
     if name not in TEXTURES:
         raise ConfigError(unknown("texture", name, TEXTURES))
     return TEXTURES[name]
@@ -253,8 +254,8 @@ def texture_named(name: str) -> Texture:
 def texture_row(name: str, instance: int) -> int:
     """Return the row of the atlas for a texture on an object: its number picks the image. Those of words come last."""
     row = 0
-    if name.startswith(written.PREFIX):
-        return _first_of_words() + written.WRITTEN.index(written.words_of(name))
+    if name.startswith(lettering.PREFIX):
+        return _first_of_words() + lettering.WRITTEN.index(lettering.words_of(name))
     for other, texture in TEXTURES.items():
         if other == name:
             return row + instance % texture.pictures
@@ -291,7 +292,7 @@ def _pyramid(image: np.ndarray) -> np.ndarray:
 def _variant(row: int) -> np.ndarray:
     """Return the pyramid of one row of the atlas."""
     if has_words(np.asarray(row)):
-        return _pyramid(written.drawn(written.WRITTEN[row - _first_of_words()], SIZE))
+        return _pyramid(lettering.drawn(lettering.WRITTEN[row - _first_of_words()], SIZE))
     rows = [(name, picture) for name, texture in TEXTURES.items() for picture in range(texture.pictures)]
     name, picture = rows[row]
     return _pyramid(TEXTURES[name].draw(1000 * list(TEXTURES).index(name) + 10 * picture))
@@ -301,3 +302,36 @@ def atlas(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the texels (k, texels, 3) uint8 of the k rows in use, and `rows` renumbered into them."""
     used, renumbered = np.unique(rows, return_inverse=True)
     return np.stack([_variant(int(row)) for row in used]), renumbered.astype(np.int32)
+
+
+class Gloss(NamedTuple):
+    """mirror: share of the light that is reflected in the surface's own colour, as metals do; coat: strength of the
+    white highlight of a clear coat; sharpness: how often the highlight's cosine is squared."""
+
+    mirror: float = 0.0
+    coat: float = 0.0
+    sharpness: int = 0
+
+
+MATT = Gloss()
+GLOSS = {  # by texture; all others are matt
+    "metal": Gloss(0.8, 0.5, 4),
+    "ceramic": Gloss(0.0, 1.4, 6),
+    "glass": Gloss(0.35, 2.2, 7),
+    "plastic": Gloss(0.0, 0.45, 3),
+    "leather": Gloss(0.0, 0.15, 3),
+    "marble": Gloss(0.0, 0.4, 4),
+}
+_COATED = {"metal": "metal", "ceramic": "ceramic", "plastic": "plastic", "rubber": "plastic", "wax": "plastic",
+           "wood": "wood"}
+
+
+def gloss_of(texture: str) -> Gloss:
+    """Return how a texture shines."""
+    return GLOSS.get(texture, MATT)
+
+
+def texture_of(obj: HouseObject, part: Part) -> str:
+    """Return a part's texture; plain parts of the object's own colour show what the object is made of."""
+    own = part.colour in (obj.colour, obj.paint) and part.glow == 0.0
+    return _COATED.get(obj.material, part.texture) if own and part.texture == "plain" else part.texture

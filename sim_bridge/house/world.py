@@ -23,9 +23,9 @@ from sim_bridge.house.generate import generate_house
 from sim_bridge.house.lettering import lettered
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.physics import FreeSpace, Point, path_length
+from sim_bridge.house.quads import LID
 from sim_bridge.house.render import LightMap, Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, HouseObject
-from sim_bridge.house.shell import LID
 from sim_bridge.house.storeys import StoreyedHouse, generate_storeys
 from sim_bridge.rays import Image, RayScene
 from sim_bridge.simulator import Point as Place

@@ -1,24 +1,247 @@
 """Loads scans and models as triangles in the map frame: GLB, glTF, OBJ, PLY and STL, with or without textures.
 
-Units are metres as in the file. Which way is up: see upright.py. Colours are those of a flat shading: texture times
-base colour times vertex colour, without lights, transparency or other maps (docs/scans.md says what is converted).
+Units are metres as in the file. Colours are those of a flat shading: texture times base colour times vertex colour,
+without lights, transparency or other maps (docs/scans.md says what is converted). Which way is up:
+
+1. "<name>.stage_config.json" beside the file, which Habitat reads too: its `up` and `front`.
+2. The default attributes of stages in the data set's "*.scene_dataset_config.json".
+3. A scan of a published data set: z up, y to the front, as HM3D, MP3D, Gibson and Replica are stored and Habitat takes
+   every GLB to be.
+4. A file by itself: y up, -z to the front, glTF's own rule, which exporters of OBJ and STL follow as well; PLY z up, as
+   scanners write it.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.errors import UnknownScene
+from eqa_nodes.core.errors import SimulatorError, StorageError, UnknownScene
+from eqa_nodes.core.storage.codec import decode, loads
+from eqa_nodes.core.types.surfaces import srgb_of
 from eqa_nodes.core.types.views import Label
-from sim_bridge.mesh.model import BASIS_REMEDY, Submesh, broken, check_texels
-from sim_bridge.mesh.pyramid import Pyramids, pyramids
-from sim_bridge.mesh.read import FARTHEST_M, each_face, joined, read_model
-from sim_bridge.mesh.semantics import labels_of
-from sim_bridge.mesh.upright import map_from_file
-from sim_bridge.scans import SceneFiles
+from sim_bridge.mesh.gltf import read_glb
+from sim_bridge.mesh.look import Pyramids, pyramids
+from sim_bridge.mesh.model import BASIS_REMEDY, Model, Submesh, broken, check_size, check_texels, read_bytes
+from sim_bridge.mesh.soup import read_soup
+from sim_bridge.rays import RayScene
+from sim_bridge.scans import PART, SceneFiles
+
+Z_UP = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))  # up, front
+Y_UP = ((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
+
+
+def stage_config_of(mesh: Path) -> Path:
+    """Return where a mesh's stage config lies, if there is one."""
+    return mesh.with_suffix(".stage_config.json")
+
+
+def write_stage_config(mesh: Path, up: tuple[float, ...], front: tuple[float, ...]) -> Path:
+    """Write which way is up in a mesh, for this project and for Habitat; return the file."""
+    path = stage_config_of(mesh)
+    path.write_text(json.dumps({"render_asset": mesh.name, "up": list(up), "front": list(front)}))
+    return path
+
+
+def map_from_file(scan: SceneFiles) -> np.ndarray:
+    """Return the rotation (3, 3) from the axes of a scan's file (also of its labels) to the map's: x front, z up.
+
+    Raises SimulatorError for a config that cannot be read, or whose vectors are not at right angles.
+    """
+    mesh, config = scan.glb or scan.basis_glb or Path(scan.place), scan.dataset_config
+    alone = Path(scan.place).name == mesh.name and mesh.suffix.lower() != ".ply"
+    (up, front), source = Y_UP if alone else Z_UP, stage_config_of(mesh)
+    if source.is_file():
+        attributes = _read(source)
+    elif config is not None:
+        source, attributes = config, _read(config).get("stages", {}).get("default_attributes", {})
+    else:
+        attributes = {}
+    try:
+        z, x = (np.array(attributes.get(key, default), float).reshape(3)
+                for key, default in (("up", up), ("front", front)))
+        z, x = z / max(float(np.linalg.norm(z)), 1e-12), x / max(float(np.linalg.norm(x)), 1e-12)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise SimulatorError(f"{source}: `up` and `front` are three numbers each ({error})") from error
+    if not (abs(float(z @ x)) < 1e-3 and z.any() and x.any()):  # also not a number
+        raise SimulatorError(f"{source}: `up` {z.tolist()} and `front` {x.tolist()} are not at right angles: write "
+                             'e.g. "up": [0, 1, 0], "front": [0, 0, -1]')
+    return np.stack([x, np.cross(z, x), z])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise SimulatorError(f"{path}: not JSON that can be read ({error}): mend it, or take it away to have the "
+                             "format's default") from error
+    if not isinstance(content, dict):
+        raise SimulatorError(f"{path}: not a JSON object: mend it, or take it away to have the format's default")
+    return content
+
+
+READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_soup, ".stl": read_soup}
+FARTHEST_M = 1e6  # beyond this float32 knows no centimetres, and most files are broken
+
+
+def read_model(path: Path) -> Model:
+    """Return what a file holds, by its suffix. Raises UnknownScene, SimulatorError."""
+    if path.suffix.lower() not in READERS:
+        raise UnknownScene(f"{path}: a scan is one of {', '.join(sorted(READERS))}")
+    return READERS[path.suffix.lower()](path)
+
+
+def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all corners (n, 3) float32, map frame, and faces (m, 3) int32. Raises SimulatorError for bad ones."""
+    if not sum(len(part.faces) for part in model.parts):
+        raise broken(path, "it contains no triangles")
+    ends = np.cumsum([(len(part.vertices), len(part.faces)) for part in model.parts], axis=0)
+    check_size(path, len(model.parts), int(ends[-1, 1]), int(ends[-1, 0]))
+    vertices, faces = np.empty((ends[-1, 0], 3), np.float32), np.empty((ends[-1, 1], 3), np.int32)
+    wrong = 0
+    for part, (corner, face) in zip(model.parts, ends.tolist(), strict=True):  # each is in memory once more, not all
+        _check(part, path)
+        first = corner - len(part.vertices)
+        wrong += int((~(np.abs(part.vertices) < FARTHEST_M)).any(axis=1).sum())  # also not a number
+        with np.errstate(invalid="ignore", over="ignore"):  # counted above
+            vertices[first:corner] = part.vertices @ map_from_file.T
+        np.add(part.faces, first, out=faces[face - len(part.faces):face], casting="same_kind")
+    if wrong:
+        raise broken(path, f"{wrong} corners are not finite or farther than {FARTHEST_M:.0f} m away (units are metres)")
+    return vertices, faces
+
+
+def _check(part: Submesh, path: Path) -> None:
+    """Raise SimulatorError unless a part's arrays fit each other."""
+    count = len(part.vertices)
+    fits = part.vertices.shape == (count, 3) and part.faces.shape == (len(part.faces), 3)
+    for values, width in ((part.uv, 2), (part.colour, 3)):
+        fits = fits and (values is None or values.shape == (count, width))
+    if not fits:
+        raise broken(path, f"{part.name!r} has not one position, texture coordinate and colour for each corner")
+    if len(part.faces) and not 0 <= part.faces.min() <= part.faces.max() < count:
+        raise broken(path, f"faces of {part.name!r} name corners that are not among its {count}")
+
+
+def each_face(model: Model, of_part: Iterable[int], dtype: type) -> np.ndarray:
+    """Return (m,): the value of the part that each face belongs to."""
+    return np.repeat(np.array(list(of_part), dtype), [len(part.faces) for part in model.parts])
+
+
+_LINE = re.compile(r'\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"(.*)"\s*,\s*-?\d+\s*')
+_HEADER, _SHEET_M = "HM3D Semantic Annotations", 0.01
+
+
+def labels_of(scan: SceneFiles, model: Model, vertices: np.ndarray, faces: np.ndarray,
+              wanted: bool | None) -> tuple[np.ndarray, dict[int, Label]]:
+    """Return the instance (m,) uint16 of each face, 0 = nothing, and what the instances are.
+
+    wanted: see load_mesh. Raises UnknownScene where labels must be there and are not, SimulatorError for a semantic
+    file that is damaged.
+    """
+    if wanted is False:
+        return np.zeros(len(faces), np.uint16), {}
+    if scan.semantic_glb is not None and scan.semantic_txt is not None:
+        known = _completed(read_semantic_txt(scan.semantic_txt), scan.semantic_txt.with_suffix(".json"))
+        return _painted(scan, known, vertices, faces), {label.instance: label for label in known.values()}
+    named = [PART.fullmatch(part.name) for part in model.parts]
+    if all(named):
+        return _of_nodes(model)
+    if wanted:
+        missing = "semantic.glb" if scan.semantic_glb is None else "semantic.txt"
+        raise UnknownScene(f"{scan.place}: there are no labels, no .{missing} beside {scan.glb}: get the semantic "
+                           "annotations of the data set (HM3D: uid hm3d_semantics), or ask nothing that needs labels")
+    return np.zeros(len(faces), np.uint16), {}
+
+
+def read_semantic_txt(path: Path) -> dict[int, Label]:
+    """Return HM3D's labels by colour (0xRRGGBB), without rooms: HM3D only numbers its regions.
+
+    Raises UnknownScene, SimulatorError.
+    """
+    lines = read_bytes(path).decode("utf-8-sig", "replace").splitlines()
+    if not lines or not lines[0].startswith(_HEADER):
+        raise broken(path, f"does not begin with {_HEADER!r}")
+    labels = {}
+    for number, line in enumerate(lines[1:], 2):
+        match = _LINE.fullmatch(line)
+        if match is None and line.strip():
+            raise broken(path, f'line {number} is not id,RRGGBB,"name",region: {line[:60]!r}')
+        if match is not None and 0 < int(match[1]) < 1 << 16:
+            labels[int(match[2], 16)] = Label(int(match[1]), match[3].strip(), "", {})
+    return labels
+
+
+def _completed(known: dict[int, Label], path: Path) -> dict[int, Label]:
+    """Return labels by colour with the rooms and attributes of the file that `eqa scan` writes, where there is one."""
+    if not path.is_file():
+        return known
+    try:
+        more = [decode(Label, label) for label in loads(read_bytes(path))["labels"]]
+    except (KeyError, TypeError, ValueError, StorageError) as error:
+        raise broken(path, f"holds no labels ({error})") from error
+    full = {label.instance: label for label in more}
+    return {colour: full.get(label.instance, label) for colour, label in known.items()}
+
+
+def _of_nodes(model: Model) -> tuple[np.ndarray, dict[int, Label]]:
+    """Return the labels of a house as this project exports it: the nodes are the objects."""
+    labels, ids = {}, []
+    for part in model.parts:
+        match = PART.fullmatch(part.name)
+        ids.append(int(match[2]) % (1 << 16) if match else 0)
+        if match and ids[-1]:
+            labels[ids[-1]] = Label(ids[-1], match[1], "", {})
+    return each_face(model, ids, np.uint16), labels
+
+
+def _painted(scan: SceneFiles, known: dict[int, Label], vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Return the instance (m,) of each face of the scan: of the painted copy's face that lies on it."""
+    assert scan.semantic_glb is not None and scan.glb is not None
+    model = read_model(scan.semantic_glb)
+    painted, triangles = joined(model, scan.semantic_glb, map_from_file(scan))
+    colours = np.concatenate([_colours(model, part, scan.semantic_glb) for part in model.parts])
+    codes = np.array(sorted(known), np.int64)
+    row = np.minimum(np.searchsorted(codes, colours), len(codes) - 1) if len(codes) else np.zeros(len(colours), int)
+    ids = np.array([known[int(code)].instance for code in codes] or [0], np.uint16)
+    instance = np.where(codes[row] == colours, ids[row], 0) if len(codes) else np.zeros(len(colours), np.uint16)
+    if not instance.any():
+        raise SimulatorError(f"{scan.semantic_glb}: none of its colours is in {scan.semantic_txt}: the two files do "
+                             "not belong together, download both again")
+    same = len(triangles) == len(faces) and np.abs(painted[triangles] - vertices[faces]).max() < _SHEET_M
+    return (instance if same else _nearest(instance, painted, triangles, vertices, faces)).astype(np.uint16)
+
+
+def _colours(model: Model, part: Submesh, path: Path) -> np.ndarray:
+    """Return the colour (m,) 0xRRGGBB that each face is painted in: by its corners, else by its texture."""
+    if part.colour is not None:  # linear, as glTF keeps vertex colours, and Habitat reads them
+        srgb = srgb_of(np.clip(part.colour, 0.0, 1.0).astype(np.float64))
+        code = np.rint(255 * srgb).astype(np.int64) @ (1 << 16, 1 << 8, 1)
+        a, b, c = code[part.faces].T
+        return np.where(b == c, b, a)
+    if part.uv is None:
+        raise SimulatorError(f"{path}: {part.name!r} has neither vertex colours nor a texture to tell its labels")
+    image = model.images[part.material.image].decode()
+    u, v = part.uv[part.faces].mean(axis=1).T % 1.0
+    texel = image[(v * image.shape[0]).astype(int), (u * image.shape[1]).astype(int)]
+    return texel.astype(np.int64) @ (1 << 16, 1 << 8, 1)
+
+
+def _nearest(instance: np.ndarray, painted: np.ndarray, triangles: np.ndarray, vertices: np.ndarray,
+             faces: np.ndarray) -> np.ndarray:
+    """Return the instance (m,) of the painted face that lies within a centimetre of each face's middle, else 0."""
+    corners = vertices[faces]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-20)
+    step = (_SHEET_M * normal).astype(np.float32)
+    hit = RayScene(painted, triangles).hits(corners.mean(axis=1).astype(np.float32) + step, -step)
+    return np.where((hit["primID"] >= 0) & (hit["tfar"] <= 2.0), instance[hit["primID"]], 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,8 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.baked import BakedScan
-from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor
+from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor, MeshPaths
 from sim_bridge.mesh.look import MeshRenderer
-from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.rays import Image, later
 from sim_bridge.scans import SceneFiles, find_scan
 from sim_bridge.simulator import EpisodeSetup, Point

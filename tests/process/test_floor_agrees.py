@@ -20,11 +20,10 @@ from eqa_nodes.core.types.axes import position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
-from sim_bridge.mesh.floor import MeshFloor
+from sim_bridge.mesh.floor import MeshFloor, MeshPaths
 from sim_bridge.mesh.ground import place_at
 from sim_bridge.mesh.heightfield import CELL_M
 from sim_bridge.mesh.load import load_mesh
-from sim_bridge.mesh.paths import MeshPaths
 from sim_bridge.scans import find_scan
 from sim_bridge.walker import At
 from tests.fixtures.data import shared_data

@@ -17,10 +17,9 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house
-from sim_bridge.mesh.load import TriangleScene, load_mesh
+from sim_bridge.mesh.load import Y_UP, TriangleScene, load_mesh, write_stage_config
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.mesh.model import HABITAT_LOOK, LOOK_VARIABLE
-from sim_bridge.mesh.upright import Y_UP, write_stage_config
 from sim_bridge.scans import SceneFiles
 from tests.fixtures.data import shared_data
 from tests.fixtures.meshes import Glb

@@ -27,7 +27,7 @@ from sim_bridge.house.world import HouseWorld
 from sim_bridge.mesh.simulator import MeshSimulator
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import Driving, EpisodeSetup, Simulator, Viewing
-from sim_bridge.toy.simulator import GridWorld
+from sim_bridge.toy import GridWorld
 from tests.fixtures import habitat_tape
 from tests.fixtures.houses import two_rooms
 

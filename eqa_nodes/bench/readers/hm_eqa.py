@@ -14,8 +14,7 @@ from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from sim_bridge.navmesh import read_box
-from sim_bridge.scans import find_scan
+from sim_bridge.scans import find_scan, read_box
 
 LETTERS = "ABCD"
 AREAS = "hm-eqa-areas.json"  # {"<scene>_<floor>": square metres}; not part of what is published

@@ -27,7 +27,7 @@ from eqa_nodes.core.model import counted
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Limits, Support, WeighedAnswer
-from sim_bridge.truth import Truth
+from sim_bridge.registry import Truth
 
 if TYPE_CHECKING:
     from eqa_nodes.runners.in_process import InProcessRunner

@@ -14,8 +14,8 @@ from eqa_nodes.bench.report.tables import rich_table
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.config.graph import settings
 from eqa_nodes.config.nodes import BridgeSettings
+from sim_bridge.registry import Truth
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.truth import Truth
 
 WIDTH = 150  # columns of a table that goes to a file
 

@@ -8,17 +8,55 @@ somebody is in their way. Nobody stays where they would shut a part of the house
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import ndimage
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Label
-from sim_bridge.house.people.body import FEET_M, HEIGHT_M, RADIUS_M, SIT, STAND, WALK, Looks, capsules, discs, looks_of
-from sim_bridge.house.people.passing import Passing
+from sim_bridge.house.people.bodies import (
+    FEET_M,
+    HEIGHT_M,
+    RADIUS_M,
+    SIT,
+    STAND,
+    WALK,
+    Looks,
+    capsules,
+    discs,
+    looks_of,
+)
+from sim_bridge.house.physics import FreeSpace
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import HouseWorld
+
+BESIDE_M = 0.1  # that a robot keeps from people and furniture when it passes
+_REST = 0.97  # share of the floor that stays in one piece; the rest are corners behind somebody
+
+
+class Passing:
+    """The floor on which a robot of one radius gets about."""
+
+    def __init__(self, space: FreeSpace, robot_radius_m: float) -> None:
+        self._radius_m = robot_radius_m + BESIDE_M
+        self._free, self._at = space.nodes(self._radius_m)
+        pieces, count = ndimage.label(self._free, np.ones((3, 3)))
+        sizes = np.bincount(pieces[self._free], minlength=count + 1)
+        self._floor = self._free & (pieces == int(np.argmax(sizes)))
+
+    def left_by(self, discs: Sequence[tuple[float, float, float]]) -> bool:
+        """Return whether discs (x, y, radius in metres) leave the floor in one piece."""
+        clear = np.ones(len(self._at), bool)
+        for x, y, reach in discs:
+            clear &= np.hypot(self._at[:, 0] - x, self._at[:, 1] - y) >= reach + self._radius_m
+        left = self._floor.copy()
+        left[self._free] &= clear
+        pieces, count = ndimage.label(left, np.ones((3, 3)))
+        return count == 0 or bool(np.bincount(pieces[left]).max() >= _REST * left.sum())
+
 
 TICK_S = 0.1  # of simulated time
 SPEED_M_S, STRIDE_M = 0.8, 1.3  # of walking; length of two steps

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from eqa_nodes.core.language.quantities import said_length
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate
-from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.questions.over_houses import over_houses, start_past
+from sim_bridge.house.questions.grounding import Grounding, over_houses, start_past
 from sim_bridge.house.scene import HouseObject
 
 CATEGORY = "measurement"

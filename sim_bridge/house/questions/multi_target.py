@@ -14,8 +14,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.geometry import Pose2
 from sim_bridge.house.questions import lexicon
 from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, heads, is_plural, kinds_of
-from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.questions.over_houses import over_houses, start_past
+from sim_bridge.house.questions.grounding import Grounding, over_houses, start_past
 
 CATEGORY = "multi_target"
 _LARGER = 1.5  # ratio of two floor areas that nobody doubts

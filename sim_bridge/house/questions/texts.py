@@ -14,8 +14,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.lettering import letter_m
 from sim_bridge.house.questions.facts import HouseFacts
-from sim_bridge.house.questions.grounding import Grounding
-from sim_bridge.house.questions.over_houses import over_houses, start_past
+from sim_bridge.house.questions.grounding import Grounding, over_houses, start_past
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import with_text
 

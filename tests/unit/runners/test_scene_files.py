@@ -22,8 +22,8 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.runners.scene_files import ScenePreflight
 from sim_bridge import registry
+from sim_bridge.registry import Truth
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.truth import Truth
 from tests.fixtures.data import shared_data
 from tests.fixtures.meshes import Glb
 from tests.fixtures.scans import SCENE, HouseAsScan, put, question_files

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ConfigError, SimulatorError
 from eqa_nodes.core.types.robot import BaseLimits
-from sim_bridge.base import BaseController, Velocity, towards
+from sim_bridge.senses import BaseController, Velocity, towards
 
 speeds = st.floats(-3.0, 3.0)
 velocities = st.builds(Velocity, speeds, speeds)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_bridge.navmesh import read_box
+from sim_bridge.scans import read_box
 from tests.fixtures.paths import DATA
 
 MESH = DATA / "two_rooms.navmesh"

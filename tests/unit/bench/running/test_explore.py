@@ -12,7 +12,7 @@ from eqa_nodes.bench.running.explore import COLUMNS, PAIRED, arm_rows, pairs, ra
 from eqa_nodes.bench.running.trials import Trial
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.world import world
-from sim_bridge.truth import Truth
+from sim_bridge.registry import Truth
 
 SCORE = QuestionScore("q", "object", "answered", 5.0, 1.0, "", None, 0.8, 40, 10.0, 1.0, 0, 0, 20, 5.0, 1.0, True,
                       False, ())

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.floor import FREE, Action, GridMap, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.simulator import EpisodeSetup, Step
-from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
+from sim_bridge.toy import CELL_M, SCENES, GridWorld
 
 _ROW = "#..............#"
 OPEN = ("################", _ROW, _ROW, _ROW, "#......>.......#", _ROW, _ROW, _ROW, "################")

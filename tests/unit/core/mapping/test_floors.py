@@ -35,10 +35,9 @@ from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
+from sim_bridge.registry import Truth
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.toy.plan import RISE_M
-from sim_bridge.toy.simulator import GridWorld
-from sim_bridge.truth import Truth
+from sim_bridge.toy import RISE_M, GridWorld
 from tests.fixtures.frames import frame
 
 SMALL = RobotModel(camera=CameraModel(160, 120))

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compos
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics, PlanarScan
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
+from sim_bridge.toy import CELL_M, SCENES, GridWorld
 
 BAND = ScanConfig().of(1.3, 10.0)
 K = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)

@@ -18,7 +18,7 @@ from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
+from sim_bridge.toy import CELL_M, SCENES, GridWorld
 
 WORLDS = {**SCENES, "empty": ("########", "#......#", "#......#", "#..>...#", *["#......#"] * 3, "########")}
 ORIGIN = Pose2(0.0, 0.0, 0.0)

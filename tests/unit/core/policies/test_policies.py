@@ -25,7 +25,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.toy.simulator import CELL_M, SCENES, GridWorld
+from sim_bridge.toy import CELL_M, SCENES, GridWorld
 from tests.fixtures.grids import grid_of
 
 QUESTION = Question("where is the plant?")

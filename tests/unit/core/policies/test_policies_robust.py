@@ -31,7 +31,7 @@ from sim_bridge import registry
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.world import HouseWorld
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
-from sim_bridge.toy.simulator import GridWorld
+from sim_bridge.toy import GridWorld
 from tests.fixtures.grids import grid_of
 from tests.fixtures.houses import empty_room
 from tests.fixtures.policy_worlds import REGIONS, check_goal, judged, world

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from sim_bridge.house.arrange import CELL_M, extents, floor_of, is_obstacle
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.kinds import Look
 from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Opening
-from sim_bridge.house.walkable import CELL_M, extents, floor_of, is_obstacle
 
 ROBOT_RADIUS_M = 0.18
 SEEDS = [*range(30), *range(1000, 1030)]

@@ -31,7 +31,7 @@ from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.world import HouseWorld
 from sim_bridge.simulator import EpisodeSetup, HandlingResult, HandlingSimulator
-from sim_bridge.toy.simulator import GridWorld
+from sim_bridge.toy import GridWorld
 from tests.fixtures.houses import two_rooms
 
 SEEDS = range(8)  # of the train houses

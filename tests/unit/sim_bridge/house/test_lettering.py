@@ -10,7 +10,7 @@ import pytest
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.errors import ConfigError, UnknownScene
-from sim_bridge.house import written
+from sim_bridge.house import lettering
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.lettering import letter_m, lettered
 from sim_bridge.house.scene import House
@@ -63,11 +63,11 @@ def test_scenes_with_text_have_names_of_their_own() -> None:
 
 
 def test_words_have_textures_of_their_own_after_all_others() -> None:
-    rows = {texture_row(written.PREFIX + words, 1) for words in written.WRITTEN}
-    assert len(rows) == len(written.WRITTEN) and min(rows) > texture_row("lampshade", 1)
+    rows = {texture_row(lettering.PREFIX + words, 1) for words in lettering.WRITTEN}
+    assert len(rows) == len(lettering.WRITTEN) and min(rows) > texture_row("lampshade", 1)
     with pytest.raises(ConfigError, match="unknown text 'JAZZ NITE'.*JAZZ NIGHT"):
         texture_row("text:JAZZ NITE", 1)
-    picture = written.drawn("TEA", 64)
+    picture = lettering.drawn("TEA", 64)
     assert picture.shape == (64, 64, 3) and picture.min() < 0.2 and picture[0].min() > 0.9
 
 

@@ -12,11 +12,10 @@ from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
-from sim_bridge.house.gloss import GLOSS, texture_of
 from sim_bridge.house.kinds import Look
 from sim_bridge.house.render import Image
 from sim_bridge.house.scene import HouseObject, Opening, Part
-from sim_bridge.house.textures import TEXTURES
+from sim_bridge.house.textures import GLOSS, TEXTURES, texture_of
 from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import empty_room
 

@@ -21,10 +21,9 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame
-from sim_bridge.house.people import drawing
-from sim_bridge.house.people.body import RADIUS_M, SIT, STAND, WALK
-from sim_bridge.house.people.inhabitants import TICK_S, Inhabitants
-from sim_bridge.house.people.passing import Passing
+from sim_bridge.house.people import bodies
+from sim_bridge.house.people.bodies import RADIUS_M, SIT, STAND, WALK
+from sim_bridge.house.people.inhabitants import TICK_S, Inhabitants, Passing
 from sim_bridge.house.scene import HouseObject, Part
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.world import HouseWorld, world
@@ -174,8 +173,8 @@ def test_nobody_stays_where_they_would_shut_a_room_off() -> None:
 def test_the_rectangles_that_are_drawn_leave_nothing_out(simulator: HouseSimulator,
                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     start, images = simulator._pose, []
-    for boxes in (drawing._boxes, lambda ends, radius, camera: np.tile((0, 0, 120, 160), (len(ends), 1))):
-        monkeypatch.setattr(drawing, "_boxes", boxes)
+    for boxes in (bodies._boxes, lambda ends, radius, camera: np.tile((0, 0, 120, 160), (len(ends), 1))):
+        monkeypatch.setattr(bodies, "_boxes", boxes)
         people = only(simulator, before(start, 0.6))
         for aside in (-0.8, -0.6, 0.0, 0.6, 0.8):
             people.people[0].pose = before(start._replace(yaw=start.yaw + aside), 0.6)

@@ -15,9 +15,9 @@ from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house import render
 from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import linear_rgb, mesh_of
+from sim_bridge.house.quads import SHAPES as SOLIDS
 from sim_bridge.house.render import Image, RayScene
 from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Part
-from sim_bridge.house.solids import SHAPES as SOLIDS
 from sim_bridge.house.textures import TEXTURES as DRAWN
 from sim_bridge.house.textures import atlas, texture_row
 from sim_bridge.house.world import HouseWorld

@@ -13,17 +13,17 @@ from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from sim_bridge.house.arrange import floor_of
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import shut_off
+from sim_bridge.house.quads import LID
 from sim_bridge.house.scene import STAIRWELL
-from sim_bridge.house.shell import LID
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.storeys import RISE_M, StoreyedHouse, generate_storeys
-from sim_bridge.house.walkable import floor_of
 from sim_bridge.house.world import seed_of, storeyed, world_of
 from sim_bridge.mesh.simulator import MeshSimulator
+from sim_bridge.registry import Truth
 from sim_bridge.simulator import EpisodeSetup
-from sim_bridge.truth import Truth
 
 SCENE, SEED = "house:1000@2", 1000
 BLIND = RobotModel(camera=CameraModel(width=16, height=12, color=False))

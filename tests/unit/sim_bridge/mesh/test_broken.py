@@ -11,8 +11,7 @@ import trimesh
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
 from sim_bridge.mesh import model
-from sim_bridge.mesh.load import load_mesh
-from sim_bridge.mesh.read import READERS
+from sim_bridge.mesh.load import READERS, load_mesh
 from sim_bridge.scans import FILES, SceneFiles
 from tests.fixtures.meshes import CHECKER, SQUARE, SQUARE_FACES, Glb, load, obj, png
 

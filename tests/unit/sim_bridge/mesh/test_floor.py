@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import NoFloor
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.mesh.paths import MeshPaths
+from sim_bridge.mesh.floor import MeshPaths
 from sim_bridge.walker import At, advance
 from tests.fixtures.floors import box, floor_of, slab, two_storeys
 

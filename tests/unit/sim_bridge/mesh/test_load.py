@@ -13,8 +13,7 @@ from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.meshes import mesh_of
 from sim_bridge.mesh import model
-from sim_bridge.mesh.load import load_mesh
-from sim_bridge.mesh.upright import Y_UP, Z_UP, map_from_file, write_stage_config
+from sim_bridge.mesh.load import Y_UP, Z_UP, load_mesh, map_from_file, write_stage_config
 from sim_bridge.scans import SceneFiles
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.meshes import CHECKER, SQUARE, SQUARE_FACES, SQUARE_UV, Glb, load, obj, png

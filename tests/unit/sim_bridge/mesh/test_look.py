@@ -14,9 +14,8 @@ from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge import rays
 from sim_bridge.house.world import HouseWorld
 from sim_bridge.mesh.load import sheets
-from sim_bridge.mesh.look import MeshRenderer
+from sim_bridge.mesh.look import MeshRenderer, _wrapped
 from sim_bridge.mesh.model import CLAMP, MIRROR, REPEAT
-from sim_bridge.mesh.pyramid import _wrapped
 from tests.fixtures.houses import two_rooms
 from tests.fixtures.large_mesh import write_large_mesh
 from tests.fixtures.meshes import SQUARE_UV, Glb, load, look

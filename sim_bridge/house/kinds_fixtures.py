@@ -1,4 +1,4 @@
-"""Bathroom."""
+"""Windows, curtains and doors, lamps, and what stands in a bathroom."""
 
 from __future__ import annotations
 
@@ -6,6 +6,200 @@ from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind
 from sim_bridge.house.kinds_kitchen import tap
 from sim_bridge.house.kinds_storage import frame, inside
 from sim_bridge.house.scene import Part
+
+
+@kind
+def curtains(look: Look) -> list[Part]:
+    """Cloth on a rail: gathered at both sides when open, across the window when closed."""
+    d, w, h, c = look.depth, look.width, look.height, look.colour
+    out = [at("cylinder_y", 0, 0, h - 0.05, (0.035, w, 0.035), "#6a5038", "wood")]
+    span = w / 2 if look.state == "closed" else min(0.32, w * 0.16)
+    folds = max(2, round(span / 0.13))
+    for s in (-1, 1):
+        for i in range(folds):
+            y = s * (w / 2 - (i + 0.5) * span / folds)
+            out.append(
+                at(
+                    "cylinder",
+                    0,
+                    y,
+                    0,
+                    (d * 0.8, span / folds * 1.12, h - 0.03),
+                    c if i % 2 else tone(c, 0.88),
+                    "fabric",
+                )
+            )
+    return out
+
+
+@kind
+def window(look: Look) -> list[Part]:
+    """Two panes in a frame inside the wall; open, one sash stands into the room, beyond the given depth."""
+    w, h, c = look.width, look.height, "white"
+    wall = 0.1
+    half = w / 2
+    out = [box(0, s * (half - 0.025), 0, (wall, 0.05, h), c, "wood") for s in (-1, 1)]
+    out += [box(0, 0, z, (wall, w, 0.05), c, "wood") for z in (0.0, h - 0.05)]
+    if w < 0.8:
+        return out + _sash(look, 0.0, w - 0.1, look.state == "open")
+    return [
+        *out,
+        box(0, 0, 0.05, (0.06, 0.05, h - 0.1), c, "wood"),
+        *_sash(look, -(half / 2 - 0.012), half - 0.075, False),
+        *_sash(look, half / 2 - 0.012, half - 0.075, look.state == "open"),
+    ]
+
+
+def _sash(look: Look, y: float, width: float, opened: bool) -> list[Part]:
+    """A frame with glass; opened, it is turned by 90 degrees about its outer edge into the room."""
+    h = look.height - 0.1
+    if opened:
+        x, edge = width / 2, y + width / 2 - 0.02
+        return [
+            box(x, edge, 0.05, (width, 0.02, h), "#cfe6f2", "glass", glow=0.25),
+            *[box(x + s * (width / 2 - 0.02), edge, 0.05, (0.04, 0.04, h), "white", "wood") for s in (-1, 1)],
+            *[box(x, edge, z, (width, 0.04, 0.04), "white", "wood") for z in (0.05, h + 0.01)],
+        ]
+    return [
+        box(0, y, 0.05, (0.015, width, h), "#cfe6f2", "glass", glow=0.55),
+        *[box(0, y + s * (width / 2 - 0.02), 0.05, (0.05, 0.04, h), "white", "wood") for s in (-1, 1)],
+        *[box(0, y, z, (0.05, width, 0.04), "white", "wood") for z in (0.05, h + 0.01)],
+    ]
+
+
+
+
+def _leaf(look: Look, plain: str) -> list[Part]:
+    w, h, c = look.width, look.height, look.colour
+    out = [box(0, 0, 0, (0.035, w, h), c, "wood")]
+    out += [
+        box(0, 0, z, (look.depth if look.depth < 0.05 else 0.045, w * 0.62, tall), plain, "wood")
+        for z, tall in ((h * 0.1, h * 0.34), (h * 0.55, h * 0.36))
+    ]
+    return [*out, at("cylinder_x", 0, w * 0.4, h * 0.47, (0.11, 0.05, 0.05), "gold", "metal")]
+
+
+@kind
+def door(look: Look) -> list[Part]:
+    """A panelled leaf with a knob near local +y."""
+    return _leaf(look, tone(look.colour, 0.88))
+
+
+@kind
+def front_door(look: Look) -> list[Part]:
+    """A coloured leaf with a small window."""
+    return [
+        *_leaf(look, tone(look.colour, 0.8)),
+        box(0, 0, look.height * 0.72, (0.06, look.width * 0.4, look.height * 0.14), "#cfe6f2", "glass", glow=0.4),
+    ]
+
+
+WARM, COLD = "#ffe3a0", "#a9a8a2"  # a bulb that is on, and one that is off
+
+
+def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> Part:
+    """A bulb: white-hot when the lamp is on, gray when it is off."""
+    on = look.state == "on"
+    return at("sphere", x, 0, z, (size, size, tall), WARM if on else COLD, glow=1.0 if on else 0.0)
+
+
+def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
+    """A lamp shade with a bulb below; when the lamp is on it lets the light through, most where the bulb is."""
+    size = (width, width, height)
+    bulb = _bulb(look, 0, z - 0.03, 0.08, 0.08)
+    if look.state != "on":
+        return [at("frustum", 0, 0, z, size, look.colour, "fabric"), bulb]
+    return [at("frustum", 0, 0, z, size, look.colour, "lampshade", glow=1.0), bulb]
+
+
+@kind
+def floor_lamp(look: Look) -> list[Part]:
+    """Foot, pole and shade."""
+    h, w = look.height, look.width
+    return [
+        at("cylinder", 0, 0, 0, (w * 0.75, w * 0.75, 0.025), "black", "metal"),
+        at("cylinder", 0, 0, 0.02, (0.03, 0.03, h - 0.25), "black", "metal"),
+        *_shade(look, h - 0.32, w, 0.32),
+    ]
+
+
+@kind
+def table_lamp(look: Look) -> list[Part]:
+    """A round base with a shade."""
+    h, w = look.height, look.width
+    return [
+        at("sphere", 0, 0, 0.0, (w * 0.5, w * 0.5, h * 0.42), "#8a6a48", "wood"),
+        at("cylinder", 0, 0, 0, (w * 0.45, w * 0.45, 0.02), "#6a5038", "wood"),
+        at("cylinder", 0, 0, h * 0.38, (0.025, 0.025, h * 0.2), "gold", "metal"),
+        *_shade(look, h * 0.52, w, h * 0.48),
+    ]
+
+
+@kind
+def desk_lamp(look: Look) -> list[Part]:
+    """Foot, upright, arm and a cone."""
+    d, w, h = look.depth, look.width, look.height
+    x = look.back + 0.1
+    head = look.front - 0.1
+    return [
+        at("cylinder", x, 0, 0, (w, w, 0.025), look.colour, "metal"),
+        at("cylinder", x, 0, 0.02, (0.025, 0.025, h - 0.06), look.colour, "metal"),
+        box((x + head) / 2, 0, h - 0.05, (d - 0.2, 0.025, 0.025), look.colour, "metal"),
+        at("frustum", head, 0, h - 0.16, (w, w, 0.13), look.colour, "metal"),
+        _bulb(look, head, h - 0.2, w * 0.66, 0.08),
+    ]
+
+
+@kind
+def ceiling_lamp(look: Look) -> list[Part]:
+    """A flat glass dome under a plate."""
+    on = look.state == "on"
+    return [
+        at("cylinder", 0, 0, look.height - 0.03, (look.depth, look.width, 0.03), "silver", "metal"),
+        at(
+            "bowl",
+            0,
+            0,
+            0,
+            (look.depth * 0.92, look.width * 0.92, look.height - 0.03),
+            "white",
+            "plain" if on else "ceramic",
+            glow=1.0 if on else 0.0,
+        ),
+    ]
+
+
+@kind
+def pendant_lamp(look: Look) -> list[Part]:
+    """A shade on a cable."""
+    h, w = look.height, look.width
+    return [
+        at("cylinder", 0, 0, 0.24, (0.02, 0.02, h - 0.24), "black"),
+        at("cylinder", 0, 0, h - 0.03, (0.12, 0.12, 0.03), "black"),
+        at("frustum", 0, 0, 0.03, (w, w, 0.24), look.colour, "metal", glow=0.12 if look.state == "on" else 0.0),
+        _bulb(look, 0, 0.0, w * 0.4, 0.12),
+    ]
+
+
+@kind
+def wall_lamp(look: Look) -> list[Part]:
+    """A shade on a bracket."""
+    h, w, on = look.height, look.width, look.state == "on"
+    return [
+        box(look.back + 0.01, 0, h * 0.2, (0.02, 0.09, h * 0.5), "gold", "metal"),
+        box(0, 0, h * 0.3, (look.depth - 0.04, 0.025, 0.025), "gold", "metal"),
+        at(
+            "frustum",
+            0.02,
+            0,
+            h * 0.36,
+            (look.depth - 0.04, w - 0.02, h * 0.64),
+            look.colour,
+            "lampshade" if on else "ceramic",
+            glow=1.0 if on else 0.0,
+        ),
+    ]
+
 
 CERAMIC = "white"
 

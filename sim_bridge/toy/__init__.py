@@ -1,1 +1,0 @@
-"""A small world drawn with characters: the simulator of fast tests."""
