@@ -28,8 +28,7 @@ from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.floor import MeshFloor
 from sim_bridge.mesh.ground import CompactHeightfield
 from sim_bridge.mesh.load import TriangleScene, load_mesh, map_from_file
-from sim_bridge.mesh.look import Pyramids
-from sim_bridge.mesh.model import shown_as_stored
+from sim_bridge.mesh.model import Pyramids, shown_as_stored
 from sim_bridge.scans import SceneFiles
 
 MIN_FACES = 100_000  # a smaller scan opens as fast without

@@ -27,8 +27,17 @@ from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.types.surfaces import srgb_of
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.gltf import read_glb
-from sim_bridge.mesh.look import Pyramids, pyramids
-from sim_bridge.mesh.model import BASIS_REMEDY, Model, Submesh, broken, check_size, check_texels, read_bytes
+from sim_bridge.mesh.model import (
+    BASIS_REMEDY,
+    Model,
+    Pyramids,
+    Submesh,
+    broken,
+    check_size,
+    check_texels,
+    pyramids,
+    read_bytes,
+)
 from sim_bridge.mesh.soup import read_soup
 from sim_bridge.rays import RayScene
 from sim_bridge.scans import PART, SceneFiles

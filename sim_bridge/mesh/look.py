@@ -8,9 +8,6 @@ Habitat, only the fronts of triangles are seen, except of sheets that have one i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,61 +17,7 @@ from sim_bridge.mesh.load import TriangleScene
 from sim_bridge.mesh.model import CLAMP, MIRROR
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands
 
-LEVELS = 14  # of 8192 x 8192
 RGB = tuple[float, float, float]
-
-
-class Pyramids(NamedTuple):
-    """All textures: texels (t, 3) uint8 sRGB, rows from the top; levels (n, LEVELS, 3) int64 first texel, width and
-    height of each level of each texture, 0 = there is none; depth (n,) int64 levels."""
-
-    texels: np.ndarray
-    levels: np.ndarray
-    depth: np.ndarray
-
-
-def pyramids(images: Sequence[Callable[[], np.ndarray] | None]) -> Pyramids:
-    """Return the pyramids of images that the functions decode, (h, w, 3) uint8; None: nothing shows it, no level.
-
-    Raises what the functions raise.
-    """
-    with ThreadPoolExecutor(max_workers=2, thread_name_prefix="textures") as workers:
-        done = list(workers.map(lambda decode: _levels(decode()) if decode is not None else [], images))
-    table, start = np.zeros((len(done), LEVELS, 3), np.int64), 0
-    for row, levels in zip(table, done):
-        for number, level in enumerate(levels):
-            row[number] = start, level.shape[1], level.shape[0]
-            start += level.shape[0] * level.shape[1]
-    depth, texels = np.array([len(levels) for levels in done], np.int64), np.empty((start, 3), np.uint8)
-    for row, levels in zip(table, done):
-        for (at, width, height), level in zip(row, levels):
-            texels[at:at + width * height] = level.reshape(-1, 3)
-        levels.clear()  # all textures are in memory once, not twice
-    return Pyramids(texels, table, depth)
-
-
-def _levels(image: np.ndarray) -> list[np.ndarray]:
-    """Return the image and its halves down to one texel."""
-    levels = [np.ascontiguousarray(image)]
-    while max(levels[-1].shape[:2]) > 1 and len(levels) < LEVELS:
-        levels.append(_half(levels[-1]))
-    return levels
-
-
-@njit(nogil=True)
-def _half(image: np.ndarray) -> np.ndarray:
-    """Return the image at half the size, rounded down: means of 2 x 2 texels; an odd last one is lost."""
-    height, width = max(1, image.shape[0] // 2), max(1, image.shape[1] // 2)
-    out = np.empty((height, width, 3), np.uint8)
-    for row in range(height):
-        low, high = min(2 * row, image.shape[0] - 1), min(2 * row + 1, image.shape[0] - 1)
-        for column in range(width):
-            left, right = min(2 * column, image.shape[1] - 1), min(2 * column + 1, image.shape[1] - 1)
-            for channel in range(3):
-                total = (np.int64(image[low, left, channel]) + image[low, right, channel]
-                         + image[high, left, channel] + image[high, right, channel])
-                out[row, column, channel] = (total + 2) // 4
-    return out
 
 
 @njit(inline="always")
