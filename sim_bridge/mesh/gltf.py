@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -22,17 +22,15 @@ from eqa_nodes.core.types.surfaces import srgb_of
 from sim_bridge.mesh.model import (
     BASIS_REMEDY,
     CLAMP,
-    MAX_CORNERS,
     MIRROR,
     REPEAT,
-    ImageTexture,
+    Decode,
     Material,
     Model,
     Submesh,
     beside,
     broken,
-    check_size,
-    encoded,
+    decoded,
     read_bytes,
     shown_as_stored,
 )
@@ -47,7 +45,7 @@ _READ = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform"
 def read_glb(path: Path) -> Model:
     """Return a GLB's or glTF's triangles with the transforms of the scene graph applied.
 
-    The instances of a mesh share all but their corners, and are counted before any is made.
+    The instances of a mesh share all but their corners.
     Raises UnknownScene when it or a file that it needs cannot be read, SimulatorError when it is damaged, needs what is
     not read here or files outside its folder.
     """
@@ -100,7 +98,7 @@ class _Gltf:
         self._path, self._doc, self._binary = path, document, binary
         self._buffers: dict[int, memoryview] = {}
         self._files: dict[str, bytes] = {}
-        self._shapes: dict[tuple[int, int], _Shape | None] = {}  # of primitives that stand at several places
+        self._shapes: dict[tuple[int, int], _Shape | None] = {}
         missing = sorted(set(document.get("extensionsRequired", [])) - _READ)
         if missing:
             raise SimulatorError(f"{path}: needs {', '.join(missing)}, which is not read: export the scan without "
@@ -108,31 +106,14 @@ class _Gltf:
 
     def model(self) -> Model:
         """Return all of it. Raises what read_glb names, before it is named."""
-        placed = list(self._placed())
-        places = Counter(int(node["mesh"]) for node, _ in placed)
-        check_size(self._path, *self._counted(places))
         parts = []
-        for node, place in placed:
+        for node, place in self._placed():
             number = int(node["mesh"])
             for which in range(len(self._doc["meshes"][number]["primitives"])):
-                shape = self._shape(number, which, keep=places[number] > 1)
+                shape = self._shape(number, which)
                 if shape is not None:
                     parts.append(_at(shape, place, str(node.get("name", ""))))
         return Model(parts, [self._image(i, image) for i, image in enumerate(self._doc.get("images", []))])
-
-    def _counted(self, places: Mapping[int, int]) -> tuple[int, int, int]:
-        """Return the numbers of parts, triangles and corners, each mesh counted as often as it stands somewhere."""
-        parts = faces = corners = 0
-        counts = [max(0, int(accessor["count"])) for accessor in self._doc.get("accessors", [])]
-        for number, times in places.items():
-            primitives = self._doc["meshes"][number]["primitives"]
-            parts += times * len(primitives)
-            for primitive in primitives:
-                if primitive.get("mode", _TRIANGLES) >= _TRIANGLES:
-                    count = counts[primitive["attributes"]["POSITION"]]
-                    corners += times * count
-                    faces += times * ((counts[primitive["indices"]] if "indices" in primitive else count) // 3)
-        return parts, faces, corners
 
     def _placed(self) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each node that has a mesh with its transform (4, 4), parents first, in the file's order."""
@@ -150,17 +131,11 @@ class _Gltf:
                 yield node, place
             waiting += [(i, place) for i in reversed(node.get("children", []))]
 
-    def _shape(self, mesh: int, number: int, keep: bool) -> _Shape | None:
-        """Return the triangles of a primitive where its mesh has them; None for points and lines.
-
-        keep: it is asked for again, and its arrays are shared.
-        """
-        if (mesh, number) in self._shapes:
-            return self._shapes[mesh, number]
-        shape = self._read(self._doc["meshes"][mesh]["primitives"][number])
-        if keep:
-            self._shapes[mesh, number] = shape
-        return shape
+    def _shape(self, mesh: int, number: int) -> _Shape | None:
+        """Return the triangles of a primitive where its mesh has them; None for points and lines."""
+        if (mesh, number) not in self._shapes:
+            self._shapes[mesh, number] = self._read(self._doc["meshes"][mesh]["primitives"][number])
+        return self._shapes[mesh, number]
 
     def _read(self, primitive: dict[str, Any]) -> _Shape | None:
         mode, attributes = primitive.get("mode", _TRIANGLES), primitive["attributes"]
@@ -199,11 +174,11 @@ class _Gltf:
         return (Material((red, green, blue), texture["source"], wrap),
                 {**reference, **reference.get("extensions", {}).get("KHR_texture_transform", {})})
 
-    def _image(self, number: int, image: dict[str, Any]) -> ImageTexture:
-        """Return an image, not yet decoded."""
+    def _image(self, number: int, image: dict[str, Any]) -> Decode:
+        """Return what decodes an image."""
         what = f"{self._path}: texture {image.get('name', number)!r}"
         data = self._view(image["bufferView"])[0] if "bufferView" in image else self._file(image["uri"])
-        return encoded(data, what)
+        return partial(decoded, data, what)
 
     def _view(self, number: int) -> tuple[memoryview, int]:
         """Return the bytes of a buffer view and its stride, 0 = packed."""
@@ -245,7 +220,7 @@ class _Gltf:
         data, stride = self._view(accessor["bufferView"])
         count, start, packed = int(accessor["count"]), int(accessor.get("byteOffset", 0)), dtype.itemsize * width
         stride = stride or packed
-        if not 0 <= count <= 3 * MAX_CORNERS or start < 0 or stride < packed or (
+        if count < 0 or start < 0 or stride < packed or (
                 count and start + stride * (count - 1) + packed > len(data)):
             raise ValueError(f"accessor {number} reads beyond its {len(data)} bytes")
         if not count:

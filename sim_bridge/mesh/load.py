@@ -33,8 +33,6 @@ from sim_bridge.mesh.model import (
     Pyramids,
     Submesh,
     broken,
-    check_size,
-    check_texels,
     pyramids,
     read_bytes,
 )
@@ -111,7 +109,6 @@ def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndar
     if not sum(len(part.faces) for part in model.parts):
         raise broken(path, "it contains no triangles")
     ends = np.cumsum([(len(part.vertices), len(part.faces)) for part in model.parts], axis=0)
-    check_size(path, len(model.parts), int(ends[-1, 1]), int(ends[-1, 0]))
     vertices, faces = np.empty((ends[-1, 0], 3), np.float32), np.empty((ends[-1, 1], 3), np.int32)
     wrong = 0
     for part, (corner, face) in zip(model.parts, ends.tolist(), strict=True):  # each is in memory once more, not all
@@ -236,7 +233,7 @@ def _colours(model: Model, part: Submesh, path: Path) -> np.ndarray:
         return np.where(b == c, b, a)
     if part.uv is None:
         raise SimulatorError(f"{path}: {part.name!r} has neither vertex colours nor a texture to tell its labels")
-    image = model.images[part.material.image].decode()
+    image = model.images[part.material.image]()
     u, v = part.uv[part.faces].mean(axis=1).T % 1.0
     texel = image[(v * image.shape[0]).astype(int), (u * image.shape[1]).astype(int)]
     return texel.astype(np.int64) @ (1 << 16, 1 << 8, 1)
@@ -292,7 +289,6 @@ def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
         raise UnknownScene(f"{scan.place}: it has no mesh file (.glb, .obj, .ply)")
     model = read_model(scan.glb)
     used = model.used()
-    check_texels(scan.glb, [model.images[i] for i in used])
     vertices, faces = joined(model, scan.glb, map_from_file(scan))
     instance, known = labels_of(scan, model, vertices, faces, labels)
     lit = [part.colour is None and part.material.image < 0 for part in model.parts]
@@ -302,7 +298,7 @@ def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
         np.array([p.material.factor for p in model.parts], np.float32),
         np.array([p.material.image for p in model.parts], np.int32),
         np.array([p.material.wrap for p in model.parts], np.int32), np.array(lit),
-        pyramids([image.decode if i in used else None for i, image in enumerate(model.images)]), instance,
+        pyramids([image if i in used else None for i, image in enumerate(model.images)]), instance,
         sheets(vertices, faces), known)
 
 

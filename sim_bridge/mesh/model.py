@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,18 +18,11 @@ from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.kernels import njit
 
 REPEAT, CLAMP, MIRROR = 0, 1, 2  # what lies beyond the border of a texture
-MAX_TEXELS = 1 << 26  # of one texture, 8192 x 8192
-MAX_ALL_TEXELS = 1 << 30  # of all textures of a file: 256 of 2048 x 2048, which take 4.3 GB
-FREE_TEXELS, TEXELS_A_BYTE = 1 << 28, 64  # beyond so many, an image file must have a byte for so many: photographs have
-MAX_FACES = 1 << 24  # of all parts, each instance of a mesh counted: with the tree that rays go through some 3 GB
-MAX_CORNERS = 1 << 25
-MAX_PARTS = 1 << 17  # places of a mesh's primitives: each costs time and some arrays, however small it is
 _KTX2, _BASIS = b"\xabKTX 20\xbb\r\n\x1a\n", b"sB"
 BASIS_REMEDY = ("textures compressed with Basis (KTX2) are read by Habitat only: take the plain .glb of the same scan "
                 "(HM3D: the archive 'glb' beside 'habitat'; without \".basis\" in the name), or decode it with "
                 "`gltf-transform ktxdecompress`")
-
-
+Decode = Callable[[], np.ndarray]
 LOOK_VARIABLE, HABITAT_LOOK = "EQA_MESH_LOOK", "habitat"
 
 
@@ -69,45 +61,15 @@ class Submesh(NamedTuple):
     name: str = ""
 
 
-class ImageTexture(NamedTuple):
-    """An image that is still encoded. decode: returns its pixels (h, w, 3) uint8; texels: their number, by its header.
-
-    Both raise SimulatorError. size: bytes of the file.
-    """
-
-    decode: Callable[[], np.ndarray]
-    texels: Callable[[], int]
-    size: int
-
-
 class Model(NamedTuple):
-    """A whole file."""
+    """A whole file. images: functions that decode them, (h, w, 3) uint8, and raise SimulatorError."""
 
     parts: list[Submesh]
-    images: list[ImageTexture]
+    images: list[Decode]
 
     def used(self) -> list[int]:
         """Return the numbers of the images that some part shows."""
         return sorted({part.material.image for part in self.parts} - {-1})
-
-
-def check_size(path: Path, parts: int, faces: int, corners: int) -> None:
-    """Raise SimulatorError for more than can be held: asked before anything is copied."""
-    for count, limit, what in ((faces, MAX_FACES, "triangles"), (corners, MAX_CORNERS, "corners"),
-                               (parts, MAX_PARTS, "parts")):
-        if count > limit:
-            raise SimulatorError(f"{path}: {count} {what}, each instance of a mesh counted, are more than {limit}: "
-                                 "make the meshes coarser, leave instances out, or cut the scene")
-
-
-def check_texels(path: Path, textures: Iterable[ImageTexture]) -> None:
-    """Raise SimulatorError for textures that together fill the memory, by their headers alone."""
-    held = [(texture.texels(), texture.size) for texture in textures]
-    texels = sum(count for count, _ in held)
-    limit = min(MAX_ALL_TEXELS, max(FREE_TEXELS, TEXELS_A_BYTE * sum(size for _, size in held)))
-    if texels > limit:
-        raise SimulatorError(f"{path}: textures of {texels} pixels in all, in {sum(size for _, size in held)} bytes, "
-                             f"are more than {limit}: make the textures smaller")
 
 
 def broken(path: Path, why: object) -> SimulatorError:
@@ -126,26 +88,12 @@ def readable(what: str) -> Iterator[None]:
                              "JPEG textures") from error
 
 
-def encoded(data: bytes | memoryview, what: str) -> ImageTexture:
-    """Return the texture that an image file holds."""
-    return ImageTexture(partial(decoded, data, what), partial(_texels, data, what), len(data))
-
-
-def _texels(data: bytes | memoryview, what: str) -> int:
-    with opened(data, what) as image:
-        return image.width * image.height
-
-
 def opened(data: bytes | memoryview, what: str) -> Image.Image:
-    """Return an image file, not yet decoded. Raises SimulatorError: Basis, too large, or not an image."""
+    """Return an image file, not yet decoded. Raises SimulatorError: Basis, too large for Pillow, or not an image."""
     if bytes(data[:len(_KTX2)]).startswith((_KTX2, _BASIS)):
         raise SimulatorError(f"{what}: {BASIS_REMEDY}")
     with readable(what):
-        image = Image.open(io.BytesIO(data))
-    if image.width * image.height > MAX_TEXELS:
-        raise SimulatorError(f"{what}: {image.width} x {image.height} pixels are more than {MAX_TEXELS}: make the "
-                             "texture smaller")
-    return image
+        return Image.open(io.BytesIO(data))
 
 
 def decoded(data: bytes | memoryview, what: str) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import operator
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import trimesh
 from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh.model import ImageTexture, Material, Model, Submesh, beside, broken, opened, pixels_of, read_bytes
+from sim_bridge.mesh.model import Material, Model, Submesh, beside, broken, opened, pixels_of, read_bytes
 
 
 def read_soup(path: Path) -> Model:
@@ -31,7 +30,7 @@ def read_soup(path: Path) -> Model:
         beside_it.check()
         images: dict[int, int] = {}
         for mesh in meshes:
-            _add(out, path, mesh, beside_it.textures, images)
+            _add(out, path, mesh, beside_it.textured, images)
         return out
     except EqaError:
         raise
@@ -46,7 +45,7 @@ class _Beside(FilePathResolver):
         super().__init__(str(path))
         self._path = path
         self._wrong: list[EqaError] = []
-        self.textures = 0  # bytes handed out; where there are none, trimesh makes up a grey one
+        self.textured = False  # where no texture was handed out, trimesh makes up a grey one
 
     def get(self, name: str) -> bytes:
         """Return a file that the scan refers to. Raises FileNotFoundError."""
@@ -65,7 +64,7 @@ class _Beside(FilePathResolver):
 
     def _good(self, data: bytes, file: Path) -> bool:
         """Keep what is wrong with a texture; say whether nothing is."""
-        self.textures += len(data)
+        self.textured = True
         try:
             opened(data, str(file)).close()
         except SimulatorError as error:
@@ -79,22 +78,20 @@ class _Beside(FilePathResolver):
             raise self._wrong[0]
 
 
-def _add(model: Model, path: Path, mesh: trimesh.Trimesh, size: int, images: dict[int, int]) -> None:
+def _add(model: Model, path: Path, mesh: trimesh.Trimesh, textured: bool, images: dict[int, int]) -> None:
     """Append a mesh of trimesh to a model.
 
-    size: bytes of the textures beside it; images: where in the model each opened image is: several meshes may show one.
+    textured: there are textures beside it; images: where in the model each image is: several meshes may show one.
     """
     visual, vertices, faces = mesh.visual, np.asarray(mesh.vertices), np.asarray(mesh.faces)
     uv, colour, material = None, None, Material()
     if visual.kind == "texture":
-        image = getattr(visual.material, "image", None) if size else None
+        image = getattr(visual.material, "image", None) if textured else None
         if image is not None and visual.uv is not None:
             uv = np.asarray(visual.uv, np.float32)[:, :2] * (1, -1) + (0, 1)
             material = Material((1.0, 1.0, 1.0), images.setdefault(id(image), len(model.images)))
             if material.image == len(model.images):
-                model.images.append(ImageTexture(partial(pixels_of, image, f"{path}: its texture"),
-                                                 partial(operator.mul, image.width, image.height),
-                                                 size))
+                model.images.append(partial(pixels_of, image, f"{path}: its texture"))
         else:
             red, green, blue = (float(v) / 255 for v in visual.material.main_color[:3])
             material = Material((red, green, blue))

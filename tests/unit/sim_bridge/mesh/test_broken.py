@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 import trimesh
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh import model
 from sim_bridge.mesh.load import READERS, load_mesh
 from sim_bridge.scans import FILES, SceneFiles
 from tests.fixtures.meshes import CHECKER, SQUARE, SQUARE_FACES, Glb, load, obj, png
@@ -87,23 +87,15 @@ def test_corners_that_are_not_numbers_or_not_there_are_named(tmp_path: Path) -> 
         load(glb.write(tmp_path / "a.glb"))
 
 
-@pytest.mark.parametrize(("accessor", "change"), [
-    (1, {"count": 3}), (0, {"type": "VEC2"}), (1, {"type": "SCALAR"}), (2, {"type": "VEC2"})])
-def test_arrays_that_do_not_fit_each_other_are_named(tmp_path: Path, accessor: int, change: dict[str, object]) -> None:
-    glb = Glb()
-    glb.square(glb.textured(CHECKER), colour=np.ones((4, 3), np.float32))
-    glb.doc["accessors"][accessor].update(change)
-    with pytest.raises(SimulatorError, match="a.glb"):
-        load(glb.write(tmp_path / "a.glb"))
-
-
-def test_huge_textures_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    glb = Glb()
-    glb.square(glb.textured(CHECKER))
-    monkeypatch.setattr(model, "MAX_TEXELS", 63)
-    for path in (glb.write(tmp_path / "a.glb"), obj(tmp_path)):
-        with pytest.raises(SimulatorError, match="8 x 8 pixels are more than 63"):
-            load(path)
+def test_a_texture_of_30000_pixels_a_side_is_named(tmp_path: Path) -> None:
+    path, glb = obj(tmp_path), Glb()
+    header = struct.pack(">II5B", 30000, 30000, 1, 0, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + header + b"\x4c\x0b\xb2\x5b\0\0\0\0IDAT" + b"\0" * 8
+    (tmp_path / "checker.png").write_bytes(png)
+    glb.square(glb.textured(png))
+    for file in (path, glb.write(tmp_path / "a.glb")):
+        with pytest.raises(SimulatorError, match="not an image that can be read"):
+            load(file)
 
 
 @pytest.mark.parametrize("kept", [0, 10, 40, 50])
@@ -160,3 +152,23 @@ def test_mutated_files_give_a_scene_or_a_named_error(tmp_path: Path) -> None:
             assert not message or str(tmp_path) in message
             named += bool(message)
     assert 50 < named < 450
+
+
+BILLIONS = 4_000_000_000
+PLY = ("ply\nformat {} 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\n"
+       "element face {}\nproperty list {} int vertex_indices\nend_header\n")
+BODY = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0) + b"\x03" + struct.pack("<3i", 0, 1, 2)
+
+
+@pytest.mark.parametrize(("name", "data"), [
+    ("a.ply", PLY.format("binary_little_endian", BILLIONS, 1, "uchar").encode() + BODY),
+    ("a.ply", PLY.format("binary_little_endian", 3, BILLIONS, "uchar").encode() + BODY),
+    ("a.ply", PLY.format("binary_little_endian", 3, 1, "uint").encode() + BODY[:36] + struct.pack("<I", BILLIONS)),
+    ("a.ply", PLY.format("ascii", BILLIONS, 1, "uchar").encode() + b"0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"),
+    ("a.stl", bytes(80) + struct.pack("<I", BILLIONS) + bytes(50)),
+    ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4000000000\n"),
+    ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 -4000000000\n")])
+def test_headers_that_claim_billions_are_named(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(SimulatorError, match=name):
+        load(tmp_path / name)

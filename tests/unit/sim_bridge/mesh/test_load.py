@@ -13,6 +13,7 @@ from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.meshes import mesh_of
 from sim_bridge.mesh import model
+from sim_bridge.mesh.gltf import read_glb
 from sim_bridge.mesh.load import Y_UP, Z_UP, load_mesh, map_from_file, write_stage_config
 from sim_bridge.scans import SceneFiles
 from tests.fixtures.houses import two_rooms
@@ -255,3 +256,50 @@ def test_labels_that_must_be_there_and_are_not_are_named(tmp_path: Path) -> None
     assert not load(path).instance.any()
     with pytest.raises(UnknownScene, match="semantic"):
         load(path, labels=True)
+
+
+def test_instances_share_what_is_the_same(tmp_path: Path) -> None:
+    glb = Glb()
+    glb.square(glb.textured(CHECKER), colour=np.ones((4, 3), np.float32))
+    first = len(glb.doc["nodes"])
+    glb.doc["nodes"] += [{"mesh": 0, "translation": [i, 0, 0]} for i in range(400)]
+    glb.doc["scenes"][0]["nodes"] += range(first, first + 400)
+    glb.doc["nodes"][-1]["scale"] = [-1, 1, 1]
+    parts = read_glb(glb.write(tmp_path / "a.glb")).parts
+    assert len(parts) == 401 and len({id(part.uv) for part in parts}) == len({id(part.colour) for part in parts}) == 1
+    assert all(np.shares_memory(part.faces, parts[0].faces) for part in parts)
+    assert (parts[-1].faces == parts[0].faces[:, ::-1]).all()  # mirrored
+    scene = load(tmp_path / "a.glb")
+    assert len(scene.faces) == 802 and len(scene.vertices) == 1604
+    middles = scene.vertices[scene.faces].mean(axis=(1, 2))
+    assert len(np.unique(middles.round(3))) > 400
+
+
+def test_textures_that_nothing_shows_are_not_decoded(tmp_path: Path) -> None:
+    glb = Glb()
+    glb.square(glb.textured(CHECKER))
+    shown = glb.doc["images"][0]
+    glb.doc["images"] += [{"bufferView": glb.view(b"no image")}]
+    scene = load(glb.write(tmp_path / "a.glb"))
+    assert len(scene.textures.depth) == 2 and np.flatnonzero(scene.textures.depth).tolist() == [0]
+    assert len(scene.textures.texels) < 128 and glb.doc["images"][0] == shown
+
+
+def test_one_texture_of_many_groups_is_decoded_once(tmp_path: Path) -> None:
+    path = obj(tmp_path)
+    lines = path.read_text().splitlines()
+    (tmp_path / "a.obj").write_text("\n".join([*lines[:-2], *(f"o part{i}\n{lines[-3]}\n{lines[-2]}\n{lines[-1]}"
+                                                              for i in range(50))]))
+    scene = load(path)
+    assert len(scene.textures.depth) == 1 and len(scene.faces) == 100
+
+
+def test_a_chain_of_nodes_is_followed_and_a_ring_is_named(tmp_path: Path) -> None:
+    glb = Glb()
+    glb.square()
+    glb.doc["nodes"] += [{"children": [i], "translation": [0.01, 0, 0]} for i in range(20_000)]
+    glb.doc["scenes"][0]["nodes"] = [20_000]
+    assert np.ptp(load(glb.write(tmp_path / "a.glb")).vertices, axis=0).max() == pytest.approx(2.0)
+    glb.doc["nodes"][0]["children"] = [20_000]
+    with pytest.raises(SimulatorError, match="stands twice in the scene graph"):
+        load(glb.write(tmp_path / "a.glb"))
