@@ -101,6 +101,21 @@ def test_a_nav2_that_is_not_there_is_named() -> None:
     assert "lifecycle manager" in result.message
 
 
+@pytest.mark.parametrize(("active_s", "asked_s"), [(20.0, 1.0), (0.5, 0.5)])
+def test_a_stop_counts_within_a_second_while_nav2_is_absent(active_s: float, asked_s: float) -> None:
+    commander, interrupt, waits = ScriptedCommander([]), Interrupt(), list[float]()
+
+    def missing(wait_s: float) -> str:
+        waits.append(wait_s)
+        interrupt.set("stopped by the operator")
+        return "bt_navigator of Nav2 is inactive, not active"
+
+    commander.missing = missing  # type: ignore[method-assign]
+    driver = driver_of(commander, StandingRobot(HERE), wait=replace(QUICK, active_s=active_s))
+    assert driver.go_to(GOAL, 100.0, interrupt) == (NavCode.CANCELED, "stopped by the operator")
+    assert waits == [asked_s] and commander.said == []
+
+
 def test_a_part_of_nav2_that_hangs_is_named_where_goals_are_rejected() -> None:
     commander = ScriptedCommander([TaskEnd(TaskState.REJECTED)] * 9)
     said = iter(["", "", "controller_server of Nav2 is inactive, not active"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from eqa_nodes.core.driving import motion
 from eqa_nodes.core.driving.planning import Waypoint, along, distance_field, index_of, plan, snap
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.types.floor import GridMap
@@ -146,3 +147,25 @@ def test_along_walks_the_path() -> None:
     assert along(path, 3.0) == (Waypoint(2.0, 1.0), math.pi / 2)
     assert along(path, 1.0) == (Waypoint(1.0, 0.0), 0.0)
     assert along(path, 9.0) == (Waypoint(2.0, 2.0), math.pi / 2)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_no_move_of_a_plan_crosses_a_forbidden_cell(gap: bool) -> None:
+    """A wall one cell thick lies between the robot and its goal; a move is 2.5 cells long and would end beyond it."""
+    cost = np.ones((30, 30))
+    cost[:, 12] = np.inf
+    if gap:
+        cost[2:6, 12] = 1.0
+    to_go = np.hypot(*(np.indices(cost.shape) - 15)) * 0.1  # as if no wall were there: nothing else leads round it
+    to_go[:, 13:] *= 0.5
+    field = motion.CostField(cost, to_go, 0.0, 0.0, 0.1)
+    actions, positions = motion.search(field, motion.ActionSizes(0.25, math.radians(30), 12), 1.05, 1.55, 0.0, 1.95,
+                                       1.55, 0.25)
+    if not gap:
+        assert len(actions) == 0, "no sequence leads to the goal"
+        return
+    path = np.concatenate([[(1.05, 1.55)], positions])
+    cells = {(math.floor(y * 10), math.floor(x * 10)) for a, b in pairwise(path)
+             for x, y in np.linspace(a, b, 50)}
+    assert math.dist(path[-1], (1.95, 1.55)) <= 0.25 and not any(np.isinf(cost[cell]) for cell in cells)
+    assert {row for row, column in cells if column == 12} <= {2, 3, 4, 5}

@@ -26,9 +26,12 @@ def test_a_map_is_the_same_after_a_picture() -> None:
     assert picture == picture_of(before)
 
 
-def png(mode: str) -> bytes:
+def png(mode: str, width: int = 4, height: int = 4, value: int = 0) -> bytes:
     buffer = io.BytesIO()
-    Image.new(mode, (4, 4)).save(buffer, "PNG")
+    image = Image.new(mode, (width, height), value)
+    if mode == "P":
+        image.putpalette(list(range(256)) * 3)
+    image.save(buffer, "PNG")
     return buffer.getvalue()
 
 
@@ -36,3 +39,16 @@ def png(mode: str) -> bytes:
 def test_what_is_no_map_is_refused(data: bytes) -> None:
     with pytest.raises(BadFrame, match="map"):
         grid_of(KnownMap(0.1, (0.0, 0.0), data))
+
+
+def test_a_foreign_map_has_at_most_16_million_cells() -> None:
+    assert grid_of(KnownMap(0.1, (0.0, 0.0), png("P", 4096, 4096))).cells.shape == (4096, 4096)
+    with pytest.raises(BadFrame, match="mode P with 4097 x 4096 pixels"):
+        grid_of(KnownMap(0.1, (0.0, 0.0), png("P", 4097, 4096)))
+
+
+@pytest.mark.parametrize(("kind", "cell", "explored"), [(0, -1, False), (1, 0, False), (2, 0, True), (3, 100, False),
+                                                        (4, -1, False), (255, -1, False)])
+def test_a_kind_of_cell_that_is_not_known_is_unknown_floor(kind: int, cell: int, explored: bool) -> None:
+    found = grid_of(KnownMap(0.1, (0.0, 0.0), png("P", value=kind)))
+    assert (found.cells == cell).all() and (found.explored == explored).all()

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BadFrame, ConfigError, StaleData
 from eqa_nodes.core.mapping.config import MapperConfig
-from eqa_nodes.core.mapping.mapper import Mapper
+from eqa_nodes.core.mapping.mapper import Mapper, view_box
+from eqa_nodes.core.mapping.voxels import CameraView
 from eqa_nodes.core.types.floor import Action, GridMap
 from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
@@ -132,6 +133,62 @@ def test_what_is_no_longer_there_is_forgotten() -> None:
         mapper.integrate(wall_ahead(10 + i, 4.05))
     assert at(mapper.grid(), 2.05, 0.05) != 100
     assert at(mapper.grid(), 4.05, 0.05) == 100
+
+
+@pytest.mark.parametrize(("first_m", "first", "then_m", "then", "changes"), [
+    (2.05, 8, 4.05, 15, True), (2.05, 8, 4.05, 14, False),  # 8 hits of 3 count as 15, from which 15 misses take all
+    (4.05, 40, 2.05, 6, True), (4.05, 40, 2.05, 5, False)])  # 40 misses count as -15: 5 hits lead to 0, which is free
+def test_the_evidence_of_a_voxel_is_bounded(first_m: float, first: int, then_m: float, then: int,
+                                            changes: bool) -> None:
+    frames = [wall_ahead(i, first_m) for i in range(first)] + [wall_ahead(first + i, then_m) for i in range(then)]
+    assert (at(mapped(frames).grid(), 2.05, 0.05) == 100) == ((first_m < then_m) != changes)
+
+
+@pytest.mark.parametrize(("low_m", "clear_m", "unknown_m"), [
+    (0.25, 1.35, 1.25), (0.35, 1.25, 1.15), (0.45, 1.15, 1.05)])
+def test_a_column_is_clear_where_it_was_seen_down_to_a_height(low_m: float, clear_m: float, unknown_m: float) -> None:
+    """A level camera 1.2 m up, with 24 of 32 pixels below the axis, sees down to 1.2 m - 0.75 d at a distance d.
+
+    What is shown at 1.25 m is the layer around 0.3 m and those above it, at 1.15 m the one around 0.4 m.
+    """
+    grid = mapped([wall_ahead(1, 4.05)], MapperConfig(low_m=low_m, blind_m=0.0)).grid()
+    assert (at(grid, clear_m, 0.05), at(grid, unknown_m, 0.05)) == (0, -1)
+    near = mapped([wall_ahead(1, 4.05)], MapperConfig(low_m=low_m, blind_m=unknown_m + 0.01)).grid()
+    assert at(near, unknown_m, 0.05) == 0, "so near, the lowest part in view decides"
+
+
+@pytest.mark.parametrize(("back_to", "refused", "taken"), [(50, 49, 50), (200, 100, 101), (0, 0, 1)])
+def test_frames_are_taken_from_the_stamp_to_which_the_clock_was_set_back(back_to: int, refused: int,
+                                                                         taken: int) -> None:
+    mapper = mapped([wall_ahead(100, 2.05)])
+    mapper.set_back(back_to)
+    with pytest.raises(BadFrame, match="frames come in order"):
+        mapper.integrate(wall_ahead(refused, 2.05))
+    mapper.integrate(wall_ahead(taken, 2.05))
+    assert mapper.grid().stamp_ns == taken and at(mapper.grid(), 2.05, 0.05) == 100
+
+
+def test_setting_back_before_the_first_frame_changes_nothing() -> None:
+    mapper = Mapper()
+    mapper.set_back(50)
+    with pytest.raises(StaleData):
+        mapper.grid()
+    mapper.integrate(wall_ahead(0, 2.05))
+
+
+@pytest.mark.parametrize(("tilt_deg", "around"), [(53.0, False), (54.0, True), (90.0, True)])
+def test_a_camera_that_looks_at_its_feet_may_show_what_is_all_around(tilt_deg: float, around: bool) -> None:
+    """The lowest row looks 36.87 degrees below the axis: straight down at a tilt of 53.13 degrees.
+
+    All around, the corners of 16 equal parts of a turn lie 5 m / cos(pi / 16) = 5.098 m away.
+    """
+    k = Intrinsics(64, 48, 32.0, 32.0, 32.0, 24.0)
+    pose = Pose2(1.0, 2.0, 0.0).transform().matrix() @ camera_mount(1.2, math.radians(tilt_deg)).matrix()
+    box = view_box(CameraView(pose[:3, :3], pose[:3, 3], k.fx, k.fy, k.cx, k.cy, 5.0), k, 0.7)
+    if around:
+        assert box == pytest.approx([-4.098, -3.098, 6.098, 7.098], abs=1e-3)
+    else:
+        assert box[0] == pytest.approx(1.0 - 0.7) and box[2] > 5.9, "nothing behind the robot but the margin"
 
 
 def test_no_return_is_unknown_never_free() -> None:

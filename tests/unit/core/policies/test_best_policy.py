@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.mapping.frontiers import find_frontiers
-from eqa_nodes.core.policies.advised import ScoredOption, pointed_at, spread
+from eqa_nodes.core.policies.advised import ScoredOption, apart, pointed_at, spread
 from eqa_nodes.core.policies.belief import RoomBelief, rank_of
 from eqa_nodes.core.policies.best_policy import BestConfig, BestPolicy
 from eqa_nodes.core.policies.sight import clear_lines, in_front_of, unexplored_area, viewpoint
@@ -362,3 +362,70 @@ def test_a_long_list_keeps_a_place_of_each_part_of_the_building() -> None:
     near, far = [at(0.9 * i, 1.0 - 0.1 * i) for i in range(4)], at(20.0, 0.01)
     assert spread([*near, far], 3) == [near[0], near[3], far]
     assert spread([*near, far], 9) == [*near, far] and spread(near, 0) == []
+
+
+def explored_hall(*views: ViewAssessment, pose: Pose2 = Pose2(5.25, 1.25, 0.0)) -> Situation:
+    """The corridor with nothing left to explore: only spots that views promise are left."""
+    grid = corridor()
+    return Situation(QUESTION, pose, GridMap(0, 0.1, grid.origin, grid.cells, grid.cells == 0), (), views, KITCHEN)
+
+
+def promising(x: float, worth: float, places: int = 1) -> ViewAssessment:
+    """A view, taken in the middle of the hall, that shows so many places at a point and promises something there."""
+    return ViewAssessment(1, 1, 0.0, 0.0, pose=HERE, worth=worth, places=(Candidate(x, 1.25, 1.0, ""),) * places)
+
+
+@pytest.mark.parametrize(("places", "value"), [(1, 0.1), (3, 0.3)])
+def test_a_spot_is_worth_half_of_its_promise_and_costs_its_way(places: int, value: float) -> None:
+    """value = worth * weight * places / 3 * 0.5; score = value / (2.8 m straight ahead + 1 m for every drive)."""
+    decision = BestPolicy().decide(explored_hall(promising(8.05, 0.6, places)))
+    assert decision.candidates[0].weight == pytest.approx(value / 3.8, rel=1e-4)
+    assert f"{100 * value:.0f} % to see the answer, 2.8 m away" in decision.reason
+
+
+@pytest.mark.parametrize(("x", "worth", "goes"), [(8.05, 0.12, True), (8.05, 0.119, False),  # 0.12 / 3 * 0.5 = 0.02
+                                                  (6.75, 0.6, True), (6.65, 0.6, False)])  # 1.5 m from the view
+def test_little_promise_and_what_was_seen_from_near_are_no_spots(x: float, worth: float, goes: bool) -> None:
+    assert (BestPolicy().decide(explored_hall(promising(x, worth))).goal is not None) == goes
+
+
+@pytest.mark.parametrize(("place", "turn"), [(Pose2(0.0, 2.0, 3.0), math.pi / 2), (Pose2(0.4, 0.0, math.pi), math.pi)])
+def test_a_turn_costs_half_a_metre_for_half_a_turn(place: Pose2, turn: float) -> None:
+    """Of a place that is no drive away the turn is that to its heading, of others that to its direction."""
+    metres = 3.0 if place.y else 0.4
+    score = BestPolicy()._score(Pose2(0.0, 0.0, 0.0), ReachablePose(place, metres), 0.6)
+    assert score == pytest.approx(0.6 / (metres + 0.5 * turn / math.pi + 1.0))
+
+
+@pytest.mark.parametrize(("room", "votes", "length_m", "chance", "what"), [
+    ("kitchen", 1, 1.2, 0.505, "what lies beyond the kitchen"),  # 0.8 * 1/2 stays: 0.4 * 1 + 0.6 * 0.175
+    ("kitchen", 1, 1.19, 0.319375, "what lies beyond the kitchen"),  # a doorway: 0.35 * 1/2 stays
+    ("kitchen", 4, 1.2, 0.67, "the unseen part of the kitchen"),  # 3 votes at most: 0.8 * 3/4 stays
+    ("hallway", 1, 1.2, 0.28875, "what lies beyond the hallway")])  # leads on, as a doorway does: 0.825 * 0.35
+def test_the_chance_behind_a_frontier_by_hand(room: str, votes: int, length_m: float, chance: float, what: str) -> None:
+    """What is not known yet has 0.35 (0.2 / 1.2 + 0.4 * 1 / 1.2) = 0.175 once the kitchen is, else 0.35."""
+    policy = BestPolicy()
+    views = [ViewAssessment(n, n, 0.0, 0.0, pose=HERE, places=(Candidate(3.25, 1.25, 1.0, room),))
+             for n in range(votes)]
+    policy._belief.update(views)
+    found = policy._chance(situation(corridor(), *views), Frontier(3.25, 1.25, math.pi, length_m))
+    assert found == (pytest.approx(chance), what)
+
+
+@pytest.mark.parametrize(("x", "enough", "goes"), [(0.75, 0.49, True), (0.75, 0.51, False),  # 6 m, 12 m per doubt
+                                                   (5.25, 0.85, True), (5.25, 0.86, False)])  # doubt of 0.15
+def test_a_second_look_is_a_drive_of_twelve_metres_for_each_unit_of_doubt(x: float, enough: float, goes: bool) -> None:
+    pose, policy = HERE._replace(x=x), BestPolicy()
+    mug = ViewAssessment(1, 1, 1.0, enough, pose=pose, target=(9.5, 1.25), says="a mug")
+    policy.options(situation(corridor(), mug, pose=pose, regions=()))
+    decision = policy.confirm(situation(corridor(), mug, pose=pose, regions=()))
+    assert (decision.goal is not None) == goes, decision.reason
+
+
+@pytest.mark.parametrize(("gap_m", "kind", "kept"), [(0.79, "frontier", 1), (0.8, "frontier", 2), (0.5, "look", 2)])
+def test_of_two_gaps_of_one_doorway_the_better_is_listed(gap_m: float, kind: str, kept: int) -> None:
+    def at(x: float, of: str) -> tuple[Option, ScoredOption]:
+        return Option(x, 0.0, 0.0, of, 1.0), ScoredOption(ReachablePose(Pose2(x, 0.0, 0.0), 1.0), 0.1, of, "", 0.1)
+
+    better = at(0.0, "frontier")
+    assert apart([better, at(gap_m, kind)])[0] == better and len(apart([better, at(gap_m, kind)])) == kept
