@@ -25,8 +25,7 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Recalled, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend

@@ -22,7 +22,7 @@ from eqa_nodes.core.memory.embedding import make_embedder, packed
 from eqa_nodes.core.memory.keyframes import NoveltyView
 from eqa_nodes.core.perception.instances import caption_of
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe, Label, Sighting
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

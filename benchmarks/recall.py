@@ -22,7 +22,7 @@ from benchmarks.timing import Figure
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.tours.tours import first_frame, spread_points
 from sim_bridge.registry import open_simulator

@@ -15,8 +15,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.geometry import Pose2, RobotPlace, Transform, compose, inverse, pose2_of, wrap
-from eqa_nodes.core.types.robot import BaseLimits
-from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, TRUTH, SensesConfig
+from eqa_nodes.core.types.robot import CORRECTIONS, OTHERS, TRUTH, BaseLimits, SensesConfig
 
 
 class Velocity(NamedTuple):

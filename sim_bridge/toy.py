@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.driving.planning import centre_of, index_of, walks
-from eqa_nodes.core.driving.shortest import ShortestPaths
+from eqa_nodes.core.driving.planning import ShortestPaths, centre_of, index_of, walks
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import Action, GridMap

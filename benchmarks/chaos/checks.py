@@ -16,7 +16,7 @@ from pathlib import Path
 from rosbags.rosbag2 import Reader
 
 from benchmarks.chaos.disk import SHM, inside
-from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.ros.environment import RESERVATION, left_in_shared_memory
 from eqa_nodes.wire.graph import TOPICS

@@ -10,7 +10,7 @@ from eqa_nodes.assistant.picture import map_picture
 from eqa_nodes.console.questions import PROOF_PX, Questions
 from eqa_nodes.console.shown import shown_entry
 from eqa_nodes.console.values import ENDED, Entry, RequestRefused, WatchedRobot
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Recalled
 from eqa_nodes.viewer.boxes import boxes_of
 from eqa_nodes.wire.image_files import shrunk
 

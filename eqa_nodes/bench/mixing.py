@@ -20,7 +20,7 @@ from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import ACTIVE, Sample, read_samples, write_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
-from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.storage.text import inside
 
 SOURCES = "sources.json"
 TRACE = "trace.zip"

@@ -15,7 +15,7 @@ from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
-    from eqa_nodes.core.perception.detector_config import DetectorConfig
+    from eqa_nodes.core.perception.detection import DetectorConfig
     from eqa_nodes.core.types.questions import Limits
     from eqa_nodes.recordings.bags.history import BagOptions
     from eqa_nodes.recordings.options import ReadingConfig
@@ -108,7 +108,7 @@ class DetectorOptions:
 
     def config(self) -> DetectorConfig:
         """Return the configuration of the detector; what was not named keeps its default."""
-        from eqa_nodes.core.perception.detector_config import DetectorConfig
+        from eqa_nodes.core.perception.detection import DetectorConfig
 
         return replace(DetectorConfig(), **self.named())
 

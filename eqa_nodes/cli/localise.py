@@ -13,7 +13,7 @@ from eqa_nodes.cli.groups import BagReading
 from eqa_nodes.cli.options import FOLDER, argument, group, option
 
 if TYPE_CHECKING:
-    from eqa_nodes.core.reconstruction.quality import LocalisationReport
+    from eqa_nodes.core.reconstruction.localisation import LocalisationReport
     from eqa_nodes.scanning.unposed import FolderOptions
 
 _SHOWN = 20  # stretches

@@ -107,7 +107,7 @@ class Recall:
         from eqa_nodes.core.memory.times import time_phrase
         from eqa_nodes.core.memory.windows import unclear_time
         from eqa_nodes.core.storage.text import stored
-        from eqa_nodes.core.types.remembered import RecallQuery
+        from eqa_nodes.core.types.questions import RecallQuery
 
         with self.file.opened() as store:
             table = Table("view", "score", "why", "when", "where", "shows")

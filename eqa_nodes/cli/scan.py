@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eqa_nodes.core.errors import StorageError
     from eqa_nodes.core.reconstruction.config import ClosingConfig, ReconstructionConfig
     from eqa_nodes.core.reconstruction.volume import Reconstruction
-    from eqa_nodes.core.types.surfaces import Mesh
+    from eqa_nodes.core.types.views import Mesh
     from eqa_nodes.recordings.episode_history import EpisodeHistory
 
 

@@ -17,15 +17,14 @@ from eqa_nodes.core.driving.config import DrivingConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.mapping.config import MapperConfig, NavigatorConfig, ScanConfig, check_body
 from eqa_nodes.core.memory import MemoryConfig
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.ranges import Count, Counted, NotNegative, Positive, Range, check_ranges
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.registry import is_class
 from eqa_nodes.core.settings import BAG, EPISODE, GOAL, NOW, PICTURE, QUESTION, constant, group, setting
 from eqa_nodes.core.types.inquiries import DRIVE_MODES, GO
-from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.core.types.senses import SensesConfig
+from eqa_nodes.core.types.robot import RobotModel, SensesConfig
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
 from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR

@@ -19,7 +19,7 @@ from eqa_nodes.config.nodes import ATOMIC, GraphSettings
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.core.components import ANSWERERS, BACKENDS, READERS
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel

@@ -9,7 +9,7 @@ from eqa_nodes.bench.running.kept import KeptRun
 from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.console.values import Entry
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 

@@ -19,7 +19,7 @@ from eqa_nodes.console.pictures import at_moment, map_picture
 from eqa_nodes.console.shown import shown_answer, shown_decisions, shown_outlines
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.wire.image_files import shrunk

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
-from eqa_nodes.core.types.surfaces import Cloud
+from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.viewer.boxes import boxes_of
 from eqa_nodes.viewer.packing import packed, quantised
 from eqa_nodes.viewer.scene import ASPECT, first_view

@@ -14,10 +14,8 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Evidence, Question
-from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.surfaces import Cloud
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Recalled
+from eqa_nodes.core.types.views import Cloud, Keyframe
 from eqa_nodes.runners.history import ANSWERING
 
 _TURN_S = 0.1  # how often a question that waits looks whether it was called off

@@ -24,10 +24,8 @@ from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Transform, compose, pose2_of
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Evidence, Question
-from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.surfaces import Cloud
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Recalled
+from eqa_nodes.core.types.views import Cloud, Keyframe
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import CALL_S, GraphClient
 from eqa_nodes.ros.interfaces import interface, qos

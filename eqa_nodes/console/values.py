@@ -13,10 +13,8 @@ from eqa_nodes.console.live import Live
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Evidence, Question
-from eqa_nodes.core.types.remembered import Recalled
-from eqa_nodes.core.types.surfaces import Cloud
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Recalled
+from eqa_nodes.core.types.views import Cloud, Keyframe
 
 WAITING, ASKING, ENDED = "waiting", "asking", "ended"
 

@@ -18,8 +18,7 @@ from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, U
 from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Allowance, Travelled
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.relocalise import Relocaliser
 from eqa_nodes.core.perception.tracking import Perceiver
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.questions import Recalled, RecallQuery, Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 
 

@@ -9,8 +9,17 @@ from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Option, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, Situation, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.questions import (
+    Answer,
+    Question,
+    RankedRegion,
+    Recalled,
+    RecallQuery,
+    Receipt,
+    Recollection,
+    Situation,
+    ViewAssessment,
+)
 from eqa_nodes.core.types.views import Keyframe
 
 

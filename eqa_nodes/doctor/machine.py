@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.findings import Finding
-from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.storage.text import shown_name
 from sim_bridge.registry import check_simulator
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 

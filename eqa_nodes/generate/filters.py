@@ -15,8 +15,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.journal import Paid
 from eqa_nodes.generate.values import Benchmark, FilterCheck, QuestionAnswer, ScenePath

@@ -14,7 +14,7 @@ from eqa_nodes.config.nodes import ATOMIC, NAV2
 from eqa_nodes.config.profiles import Profile, profile
 from eqa_nodes.config.run import REPLAY, ROBOT, SIM, Replayed, RunConfig
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.launching.arguments import BRINGUP, FRAMES, NONE, REMAPPED, RESTART
 from eqa_nodes.launching.nav2_parameters import write_nav2
 from eqa_nodes.models.config import ModelConfig

@@ -22,8 +22,7 @@ from eqa_nodes.core.memory import MemoryStore, open_file
 from eqa_nodes.core.memory.windows import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
+from eqa_nodes.core.types.questions import Answer, Limits, MemoryObject, Question, RecallQuery
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.library.replying import Reply, replying

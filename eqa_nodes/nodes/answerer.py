@@ -8,7 +8,7 @@ from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.ledger import spending
 from eqa_nodes.core.protocols import adviser_of
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Recalled
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.diagnostics import Health

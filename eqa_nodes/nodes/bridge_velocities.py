@@ -16,8 +16,7 @@ from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
 from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import RobotPlace, Transform, pose2_of
-from eqa_nodes.core.types.robot import BaseLimits
-from eqa_nodes.core.types.senses import OTHERS
+from eqa_nodes.core.types.robot import OTHERS, BaseLimits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.nodes.bridge_localised import ForeignLocalisation
 from eqa_nodes.ros import convert

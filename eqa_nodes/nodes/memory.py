@@ -13,8 +13,8 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.windows import WALL_NS
 from eqa_nodes.core.observing import EpisodicMemory
-from eqa_nodes.core.storage.names import file_name
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.storage.text import file_name
+from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception import open_texts
 from eqa_nodes.ros import convert

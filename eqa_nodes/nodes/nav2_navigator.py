@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from eqa_nodes.config.nodes import Nav2NavigatorSettings
+from eqa_nodes.core.driving.drive_budget import Gates
 from eqa_nodes.core.driving.driver import MAY_DRIVE, GoalDriver, Interrupt
-from eqa_nodes.core.driving.gates import Gates
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.ros import convert

@@ -9,10 +9,9 @@ from typing import Any
 
 from eqa_nodes.config.nodes import ReconstructorSettings
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.core.reconstruction.live import ChangedBlocks, LivePoints
+from eqa_nodes.core.reconstruction.store import ChangedBlocks, LivePoints
 from eqa_nodes.core.reconstruction.volume import Reconstruction
-from eqa_nodes.core.types.surfaces import Cloud
-from eqa_nodes.core.types.views import Frame, Label
+from eqa_nodes.core.types.views import Cloud, Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node

@@ -13,7 +13,7 @@ from typing import Any
 from eqa_nodes.config.nodes import RecorderSettings
 from eqa_nodes.core.camera.jumps import ClockJumpDetector
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.recordings.bags.recording import BagRecording
 from eqa_nodes.recordings.bags.writer import BagTopic, free_name
 from eqa_nodes.ros.diagnostics import StatusReport

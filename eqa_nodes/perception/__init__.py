@@ -5,8 +5,7 @@ from __future__ import annotations
 from eqa_nodes.core.components import DETECTORS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.memory.texts import READING, Texts
-from eqa_nodes.core.perception.detection import Detector
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import Detector, DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.perception.loading import load
 
 

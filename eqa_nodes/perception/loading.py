@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.models.accelerator import device_of, dtype_of, named_failures, placed
 
 _SMALLER = "set detector.batch 1, look for fewer kinds of objects, or choose a smaller model"

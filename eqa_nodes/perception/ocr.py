@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eqa_nodes.core.errors import MissingExtra
-from eqa_nodes.core.perception.detection import Detection
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import TEXT, Frame, Label
 

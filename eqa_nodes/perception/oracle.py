@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eqa_nodes.core.perception.detection import Detection
-from eqa_nodes.core.perception.detector_config import DetectorConfig
-from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
-from eqa_nodes.core.perception.noise import NoiseConfig
+from eqa_nodes.core.perception.detection import Detection, DetectorConfig
+from eqa_nodes.core.perception.instances import NoiseConfig, PerceptionConfig, sightings
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
 

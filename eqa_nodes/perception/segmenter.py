@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.perception.loading import load
 
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
-from eqa_nodes.core.perception.detection import Detection
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.perception.embedder import PictureEmbedder

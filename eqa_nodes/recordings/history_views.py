@@ -27,13 +27,11 @@ from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.diversity import recall_diverse
 from eqa_nodes.core.memory.keyframes import evenly, jpeg_of, spread
 from eqa_nodes.core.observing import EpisodicMemory
-from eqa_nodes.core.perception.floor_points import places_of
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
-from eqa_nodes.core.perception.projection import geometry_of
+from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled
+from eqa_nodes.core.types.questions import Answer, MemoryObject, Question, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.storage.text import file_name
 
 BAGS, PREDICTIONS = "bags", "predictions.jsonl"
 _LISTED = 20

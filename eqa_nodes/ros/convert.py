@@ -36,8 +36,8 @@ from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
 from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.trace import TraceDecision
+from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.wire.messages import DETECTED
 
 # Nav2 reports failures as numbers of the server that failed; these come after all of them.

@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseStamped
 from std_msgs.msg import Header
 
 from eqa_nodes.core.camera.jumps import ClockJumpDetector
-from eqa_nodes.core.driving.odometer import Odometer
+from eqa_nodes.core.driving.drive_budget import Odometer
 from eqa_nodes.core.errors import BadFrame, NodeLost
 from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of

@@ -16,8 +16,16 @@ from eqa_nodes.core.protocols import Person, Ports
 from eqa_nodes.core.types.advice import Advice, Brief
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.questions import (
+    Answer,
+    Question,
+    RankedRegion,
+    Recalled,
+    RecallQuery,
+    Receipt,
+    Recollection,
+    ViewAssessment,
+)
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import drive_parameters, spending_parameters

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.common import AnswererOptions
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.models import open_model
@@ -15,7 +15,7 @@ from eqa_nodes.models.roles import open_models
 
 if TYPE_CHECKING:
     from eqa_nodes.config.nodes import AnswererSettings
-    from eqa_nodes.core.answerers.crop_ranking import CropRanker
+    from eqa_nodes.core.answerers.object_graph import CropRanker
 
 
 def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int = 0,
@@ -42,8 +42,8 @@ def answerer_of(own: AnswererSettings) -> Answerer:
 
 
 def _ranker(name: str, model: ModelConfig) -> CropRanker:
-    from eqa_nodes.core.answerers.crop_ranking import CropRanker
-    from eqa_nodes.core.perception.detector_config import DetectorConfig
+    from eqa_nodes.core.answerers.object_graph import CropRanker
+    from eqa_nodes.core.perception.detection import DetectorConfig
     from eqa_nodes.perception.embedder import PictureEmbedder
 
     return CropRanker(PictureEmbedder(DetectorConfig(embedder=name, device=model.device)))

@@ -25,8 +25,7 @@ from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.bags.history import BagOptions

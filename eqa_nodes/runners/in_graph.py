@@ -12,7 +12,7 @@ from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, loads
-from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.progress import Progress

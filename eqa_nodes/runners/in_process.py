@@ -23,7 +23,7 @@ from eqa_nodes.core.observing import EpisodicMemory, MapAndMemory
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.protocols import NOBODY, Person, Policy, Ports
-from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.floor import (
     FREE,
     Action,
@@ -35,11 +35,10 @@ from eqa_nodes.core.types.floor import (
     WeighedOption,
 )
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
-from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
-from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.perception import open_perceiver, open_texts
 from eqa_nodes.runners.answerers import answerer_of

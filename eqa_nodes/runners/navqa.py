@@ -14,8 +14,7 @@ from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, fro
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.store import MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled
+from eqa_nodes.core.types.questions import Answer, MemoryObject, Question, Recalled, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.history_views import HistoryIndex, RecalledViews

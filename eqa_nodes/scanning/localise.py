@@ -13,8 +13,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.reconstruction.config import PoseSearchConfig
-from eqa_nodes.core.reconstruction.localisation import localised
-from eqa_nodes.core.reconstruction.quality import LocalisationReport, report_of
+from eqa_nodes.core.reconstruction.localisation import LocalisationReport, localised, report_of
 from eqa_nodes.core.reconstruction.tracking import CameraTracker
 from eqa_nodes.core.types.views import Frame, clean_depth
 from eqa_nodes.recordings.episode_history import no_frame

@@ -11,7 +11,7 @@ from eqa_nodes.core.errors import ConfigError, MissingExtra, StorageError, unkno
 from eqa_nodes.core.storage.codec import write_bytes
 
 if TYPE_CHECKING:
-    from eqa_nodes.core.types.surfaces import Mesh
+    from eqa_nodes.core.types.views import Mesh
 
 # A `mesh:` scene takes the file's front, -z, for the map's x, and its up, y, for the map's z.
 GLTF_FROM_MAP = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])

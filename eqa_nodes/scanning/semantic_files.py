@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.core.storage.codec import write_bytes, write_json
-from eqa_nodes.core.types.surfaces import Mesh, srgb_of
-from eqa_nodes.core.types.views import Label
+from eqa_nodes.core.types.views import Label, Mesh, srgb_of
 from eqa_nodes.scanning.mesh_file import write_mesh
 
 _HEADER = "HM3D Semantic Annotations"

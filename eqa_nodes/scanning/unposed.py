@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
-from eqa_nodes.core.reconstruction.rgbd import RgbdImage
+from eqa_nodes.core.reconstruction.odometry import RgbdImage
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
 from eqa_nodes.recordings.bags.reader import Bag, Recorded, is_bag

@@ -24,8 +24,7 @@ from eqa_nodes.core.errors import UnknownScene
 from eqa_nodes.core.protocols import Answerer, Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question, Situation, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Keyframe
 from sim_bridge.simulator import EpisodeSetup, Simulator

@@ -21,8 +21,8 @@ from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
-from eqa_nodes.core.driving.keep_out_mask import with_mask
 from eqa_nodes.core.driving.planning import forbidden, plan
+from eqa_nodes.core.driving.zones import with_mask
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2, pose2_of, wrap

@@ -16,9 +16,8 @@ from functools import cached_property
 from pathlib import Path
 
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, StorageError
-from eqa_nodes.core.storage.names import by_number
-from eqa_nodes.core.types.axes import transform_from_habitat
-from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.storage.text import by_number
+from eqa_nodes.core.types.geometry import Transform, transform_from_habitat
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame

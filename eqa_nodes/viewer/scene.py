@@ -12,11 +12,9 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, MapFull
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
-from eqa_nodes.core.reconstruction.rendering import RenderView
-from eqa_nodes.core.reconstruction.simplify import simplified
+from eqa_nodes.core.reconstruction.rendering import RenderView, simplified
 from eqa_nodes.core.reconstruction.volume import Reconstruction
-from eqa_nodes.core.types.surfaces import Mesh
-from eqa_nodes.core.types.views import Frame, Keyframe
+from eqa_nodes.core.types.views import Frame, Keyframe, Mesh
 from eqa_nodes.viewer.boxes import Box, boxes_of, owners
 from eqa_nodes.viewer.looks import GLANCES, Glance, glance_of, times_seen
 from eqa_nodes.viewer.packing import differences, packed, quantised

@@ -30,9 +30,8 @@ from eqa_nodes.core.types.questions import (
     RoleCost,
     ViewAssessment,
 )
-from eqa_nodes.core.types.surfaces import Cloud
 from eqa_nodes.core.types.trace import TraceDecision
-from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
+from eqa_nodes.core.types.views import Cloud, FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
             "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}

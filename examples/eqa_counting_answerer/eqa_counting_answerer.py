@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eqa_nodes.core.answerers.common import JudgesNoView, evidence_from
-from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView, evidence_from
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.traits import AnswererTraits
-from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 
 
 class CountingAnswerer(JudgesNoView):

@@ -13,9 +13,17 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.traits import SimulatorTraits
-from eqa_nodes.core.types.axes import camera_to_habitat, position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose, wrap
+from eqa_nodes.core.types.geometry import (
+    Pose2,
+    Transform,
+    camera_mount,
+    camera_to_habitat,
+    compose,
+    position_from_habitat,
+    position_to_habitat,
+    wrap,
+)
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.devices import CPU, Device, check_python, device_for

@@ -10,7 +10,7 @@ from PIL import Image
 from trimesh.visual.material import PBRMaterial
 from trimesh.visual.texture import TextureVisuals
 
-from eqa_nodes.core.types.surfaces import srgb_of
+from eqa_nodes.core.types.views import srgb_of
 from sim_bridge.house.meshes import QuadMesh, mesh_of
 from sim_bridge.house.quads import CLEAR, OUTDOORS
 from sim_bridge.house.scene import House

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.types.surfaces import srgb_of
+from eqa_nodes.core.types.views import srgb_of
 from sim_bridge.mesh.model import (
     BASIS_REMEDY,
     CLAMP,

@@ -24,8 +24,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError, StorageError, UnknownScene
 from eqa_nodes.core.storage.codec import decode, loads
-from eqa_nodes.core.types.surfaces import srgb_of
-from eqa_nodes.core.types.views import Label
+from eqa_nodes.core.types.views import Label, srgb_of
 from sim_bridge.mesh.gltf import read_glb
 from sim_bridge.mesh.model import (
     BASIS_REMEDY,

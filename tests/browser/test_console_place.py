@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.core.types.surfaces import Cloud
+from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.browser import PHONE, SCREEN, overflow, webgl_browser
 from tests.fixtures.console_server import STORY, serving

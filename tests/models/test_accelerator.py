@@ -12,7 +12,7 @@ import pytest
 
 from eqa_nodes.cli.serve_child import _try_device
 from eqa_nodes.core.errors import ConfigError, ModelError
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.models.accelerator import named_failures, placed, quick_dtype
 from eqa_nodes.perception.embedder import PictureEmbedder
 from eqa_nodes.perception.segmenter import BoxSegmenter

@@ -15,8 +15,7 @@ import pytest
 
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import Message
-from eqa_nodes.core.perception.detection import Detection
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.models import make_backend
 from eqa_nodes.perception import open_detector
 from eqa_nodes.perception.embedder import PictureEmbedder

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.core.perception.detection import Detection, DetectionConfig
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import Detection, DetectionConfig, DetectorConfig
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver

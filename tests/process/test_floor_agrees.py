@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from eqa_nodes.core.types.axes import position_from_habitat, position_to_habitat
+from eqa_nodes.core.types.geometry import position_from_habitat, position_to_habitat
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house

@@ -14,7 +14,7 @@ import pytest
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.frames import LABELS, frame
 from tests.fixtures.paths import ROOT
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.paths import ROOT
 
 KILLS = int(os.environ.get("EQA_KILLS", "8"))

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
-from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Pose2, camera_mount, position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.robot import CameraModel
 from sim_bridge.house.export import export_glb
 from sim_bridge.house.generate import generate_house

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import BadPose
-from eqa_nodes.core.types.axes import position_from_habitat
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, position_from_habitat
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.habitat.simulator import HabitatSimulator
 from sim_bridge.mesh.simulator import MeshSimulator

@@ -24,7 +24,7 @@ from eqa_nodes.bench.samples import Sample, check_samples
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.traits import ReaderTraits
-from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat
+from eqa_nodes.core.types.geometry import position_to_habitat, rotation_to_habitat
 
 SPLITS = ("train", "test-seen", "test-unseen")
 

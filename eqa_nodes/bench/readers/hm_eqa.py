@@ -12,8 +12,7 @@ from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, rows, sc
 from eqa_nodes.bench.samples import ALLOWED_POSES, Sample
 from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.traits import ReaderTraits
-from eqa_nodes.core.types.axes import position_from_habitat
-from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.geometry import Pose2, position_from_habitat, wrap
 from sim_bridge.scans import find_scan, read_box
 
 LETTERS = "ABCD"

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from eqa_nodes.core.errors import BadPose, ConfigError
-from eqa_nodes.core.types.axes import pose_from_habitat, position_from_habitat
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, pose_from_habitat, position_from_habitat
 
 _OWN_NAME = re.compile(r"(?:^|/)([^/:]+:.*)", re.DOTALL)  # a simulator and what it opens, perhaps after its folder
 

@@ -13,8 +13,7 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.map_picture import grid_of
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import wrap
-from eqa_nodes.core.types.moments import VIEW_PX
-from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from eqa_nodes.core.types.trace import VIEW_PX, EpisodeTrace, TraceDecision
 from eqa_nodes.wire.image_files import shrunk
 
 _NEAR_M, _NEAR_RAD = 0.6, 0.5  # a remembered view from so near shows what the robot saw

@@ -18,7 +18,7 @@ from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps, write_bytes
-from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.storage.text import inside
 from eqa_nodes.wire.image_files import shrunk
 
 PAGE = "mark.html"

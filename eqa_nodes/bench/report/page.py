@@ -32,7 +32,7 @@ from eqa_nodes.bench.samples import Sample, read_samples
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory.times import clock_phrase
 from eqa_nodes.core.storage.codec import write_bytes
-from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe

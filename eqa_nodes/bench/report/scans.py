@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.pillow import RESAMPLING
-from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame, Intrinsics, Keyframe

@@ -19,10 +19,9 @@ import numpy as np
 from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
-from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.floor import GridMap
-from eqa_nodes.core.types.moments import Moment
-from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.trace import EpisodeTrace, Moment
 from eqa_nodes.recordings.run_bags import named_episode
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file

@@ -18,7 +18,7 @@ from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_sample
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.core.storage.codec import dumps
-from eqa_nodes.core.storage.names import file_name
+from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace

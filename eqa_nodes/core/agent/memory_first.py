@@ -9,8 +9,7 @@ from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.answerers.common import answer_of, refusal
 from eqa_nodes.core.types.floor import Decision
-from eqa_nodes.core.types.questions import Answer, Evidence
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.questions import Answer, Evidence, Recalled, RecallQuery, Recollection
 
 
 class MemoryFirst:

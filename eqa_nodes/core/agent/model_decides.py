@@ -16,8 +16,7 @@ from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.agent.strategies import ExploreFirst, ViewStrategy
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.targets import targets
-from eqa_nodes.core.perception.novelty import novelty
-from eqa_nodes.core.perception.projection import visible_pixel
+from eqa_nodes.core.perception.projection import novelty, visible_pixel
 from eqa_nodes.core.protocols import Adviser, adviser_of
 from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
 from eqa_nodes.core.types.calls import option_at

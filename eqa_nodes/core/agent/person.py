@@ -18,8 +18,7 @@ from eqa_nodes.core.protocols import Memory
 from eqa_nodes.core.types.floor import Decision, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import DRY, GO, MAY_I_DRIVE, NO_REPLY, WHICH, Inquiry
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import Answer, Question, RecallQuery
 
 YES, ELSEWHERE, ENOUGH = 1, 2, 3  # the numbers of the options
 _OPTIONS = ("yes", "no, look elsewhere", "no, answer from what you know")

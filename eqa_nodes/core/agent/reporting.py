@@ -23,8 +23,15 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.measures import points_of, shown_note
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment, WeighedAnswer
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import (
+    Answer,
+    Question,
+    RankedRegion,
+    Recalled,
+    Receipt,
+    ViewAssessment,
+    WeighedAnswer,
+)
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")

@@ -23,8 +23,7 @@ from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.language.quantities import same_measure
 from eqa_nodes.core.language.targets import is_standing
 from eqa_nodes.core.storage.codec import decode, loads, read_json
-from eqa_nodes.core.types.questions import FAR_M, Answer, Support, ViewAssessment, WeighedAnswer
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import FAR_M, Answer, Recalled, Support, ViewAssessment, WeighedAnswer
 
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
 _MOST_WEIGHT = 1e6

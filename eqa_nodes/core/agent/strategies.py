@@ -11,8 +11,7 @@ from eqa_nodes.core.agent.stopping import Answers
 from eqa_nodes.core.agent.views import NewestViews
 from eqa_nodes.core.language.targets import Target, missing_in
 from eqa_nodes.core.types.floor import Decision, WeighedOption
-from eqa_nodes.core.types.questions import Answer, RankedRegion
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, RankedRegion, Recalled
 
 _KNOWN_ROOM = 0.2  # of a room's rank, once what the question wants looked at there is known
 

@@ -15,8 +15,7 @@ from eqa_nodes.core.memory.keyframes import spread
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase
 from eqa_nodes.core.protocols import adviser_of
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from eqa_nodes.core.types.questions import ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Recalled, RecallQuery, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 _HERE_M, _HERE_RAD = 0.15, math.radians(7.5)  # a remembered view from so near shows what the robot sees now

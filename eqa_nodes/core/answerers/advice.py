@@ -13,8 +13,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from eqa_nodes.core.answerers.common import evidence_from, match_choice
-from eqa_nodes.core.answerers.points import PointScale, number_in, point_in
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS, room_of
+from eqa_nodes.core.answerers.vlm_views import PointScale, number_in, point_in
 from eqa_nodes.core.json_schema import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, point_at

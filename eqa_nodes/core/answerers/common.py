@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.core.answerers.letters import named_letter, spoken
 from eqa_nodes.core.errors import BadQuestion
@@ -18,12 +19,15 @@ from eqa_nodes.core.types.questions import (
     Question,
     RankedRegion,
     Receipt,
+    Recollection,
     ViewAssessment,
 )
-from eqa_nodes.core.types.remembered import Recollection
 from eqa_nodes.core.types.views import Keyframe
 
 if TYPE_CHECKING:
+    from eqa_nodes.core.answerers.object_graph import CropRanker
+    from eqa_nodes.core.answerers.socratic import CaptionStore
+    from eqa_nodes.core.model import Backend
     from eqa_nodes.core.protocols import Answerer
 
 MAX_QUESTION_CHARS = 2000
@@ -31,6 +35,27 @@ _DECLINES = re.compile(
     r"unanswerable|unknown|unclear|insufficient|not (?:enough|visible|shown|sure|possible)|can ?(?:not|'t)\b|unable to|"
     r"(?:do|does|is|was|could) ?n[o']t (?:know|show|seen|visible|be)|no (?:information|evidence)", re.I)
 RECOLLECTED_FROM = ("labels",)  # privileged: the objects that memory tells of are put together from labels
+
+
+class AnswererOptions(NamedTuple):
+    """open_model: opens the model of the run's settings, or raises ConfigError or MissingExtra.
+
+    max_images: shown to the model in one call, 0 = the answerer's own default. folder: where an answerer may keep what
+    a model said of images, None = in memory. max_side_px: longest side of a picture for the model, 0 = as stored.
+    open_ranker: opens what ranks objects by their pictures, None = they are ranked by their names.
+    """
+
+    open_model: Callable[[], Backend]
+    max_images: int = 0
+    folder: Path | None = None
+    max_side_px: int = 512
+    open_ranker: Callable[[], CropRanker] | None = None
+
+    def captions(self) -> CaptionStore:
+        """Return where captions are kept. Raises StorageError."""
+        from eqa_nodes.core.answerers.socratic import FILE, CaptionStore
+
+        return CaptionStore(self.folder / FILE if self.folder else None)
 
 
 def check_question(text: str) -> str:

@@ -7,20 +7,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from eqa_nodes.core.answerers.asker import MeteredModel
-from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
-from eqa_nodes.core.answerers.common import JudgesNoView
-from eqa_nodes.core.answerers.crop_ranking import CropRanker
-from eqa_nodes.core.answerers.object_graph import MAX_OBJECTS, GraphObject, described, likest, objects_in, relations
-from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView
+from eqa_nodes.core.answerers.object_graph import (
+    MAX_OBJECTS,
+    CropRanker,
+    GraphObject,
+    described,
+    likest,
+    objects_in,
+    relations,
+)
 from eqa_nodes.core.answerers.roles import RoleModels
-from eqa_nodes.core.answerers.socratic import as_list
+from eqa_nodes.core.answerers.socratic import Captioner, CaptionStore, as_list
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_answer, read_prose
 from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
-from eqa_nodes.core.types.questions import Answer, Question, Receipt
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
 

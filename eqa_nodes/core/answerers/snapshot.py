@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from eqa_nodes.core.answerers.asker import MeteredModel
-from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
+from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.object_graph import Snapshot, objects_in, snapshots
-from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.socratic import as_list
 from eqa_nodes.core.answerers.vlm import VlmAnswerer, VlmConfig
@@ -19,8 +18,7 @@ from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 

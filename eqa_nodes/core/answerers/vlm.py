@@ -10,16 +10,13 @@ from typing import TypeAlias, TypeVar
 from eqa_nodes.core.answerers.advice import FORM, read_advice
 from eqa_nodes.core.answerers.asker import MeteredModel
 from eqa_nodes.core.answerers.briefs import shown
-from eqa_nodes.core.answerers.common import AcceptsAnyQuestion
-from eqa_nodes.core.answerers.options import AnswererOptions
-from eqa_nodes.core.answerers.points import PointScale
+from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_assessments, read_prose, read_regions
-from eqa_nodes.core.answerers.vlm_views import heading, lettered, picture
+from eqa_nodes.core.answerers.vlm_views import PointScale, heading, lettered, picture
 from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 T = TypeVar("T")

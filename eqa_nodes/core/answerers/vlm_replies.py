@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from eqa_nodes.core.answerers.common import match_choice, may_decline
 from eqa_nodes.core.answerers.letters import without_thoughts
-from eqa_nodes.core.answerers.points import PointScale, point_in
-from eqa_nodes.core.answerers.vlm_views import lettered
+from eqa_nodes.core.answerers.vlm_views import PointScale, lettered, point_in
 from eqa_nodes.core.model import fraction
 from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.types.floor import Candidate

@@ -13,8 +13,7 @@ import numpy as np
 
 from eqa_nodes.core.driving import motion
 from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
-from eqa_nodes.core.driving.planning import Waypoint, cell_at, centre_of, index_of, snap, weights
-from eqa_nodes.core.driving.shortest import ShortestPaths
+from eqa_nodes.core.driving.planning import ShortestPaths, Waypoint, cell_at, centre_of, index_of, snap, weights
 from eqa_nodes.core.errors import BadPose
 from eqa_nodes.core.mapping.area import fence, is_inside
 from eqa_nodes.core.mapping.config import NavigatorConfig

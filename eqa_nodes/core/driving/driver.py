@@ -6,14 +6,11 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from eqa_nodes.core.driving.codes import meaning_of, result_of
-from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState
+from eqa_nodes.core.driving.commander import Commander, RobotState, TaskEnd, TaskState, meaning_of, result_of
 from eqa_nodes.core.driving.config import DrivingConfig
-from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
-from eqa_nodes.core.driving.gates import Gates
-from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of
+from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded, Gates
 from eqa_nodes.core.driving.viewpoints import Viewpoint, viewpoints
-from eqa_nodes.core.driving.zones import Fence, covered, near, parsed
+from eqa_nodes.core.driving.zones import Fence, Touch, covered, mask_of, near, parsed
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.mapping.area import is_inside, outside
 from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Travelled

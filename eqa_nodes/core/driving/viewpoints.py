@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.driving.config import RecoveryConfig
-from eqa_nodes.core.driving.planning import cell_at, index_of, line_cost, with_escape
-from eqa_nodes.core.driving.shortest import ShortestPaths
+from eqa_nodes.core.driving.planning import ShortestPaths, cell_at, index_of, line_cost, with_escape
 from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2

@@ -10,7 +10,7 @@ from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.floor import GridMap
-from eqa_nodes.core.types.moments import KnownMap
+from eqa_nodes.core.types.trace import KnownMap
 
 UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
 CELLS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)  # colours, by the kind of a cell

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.maps import Maps
-from eqa_nodes.core.types.remembered import MemoryObject
+from eqa_nodes.core.types.questions import MemoryObject
 
 _MIN_TIMES = 2  # looks that must have seen an object before its coming is news
 _TELLING = ("state", "support")  # attributes whose change is one

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.memory.keyframes import KeyframeConfig
 from eqa_nodes.core.memory.objects import ObjectsConfig
-from eqa_nodes.core.perception.floor_points import PlacesConfig
 from eqa_nodes.core.perception.instances import PerceptionConfig
+from eqa_nodes.core.perception.projection import PlacesConfig
 from eqa_nodes.core.ranges import NotNegative
 from eqa_nodes.core.settings import NOW, constant, setting
 

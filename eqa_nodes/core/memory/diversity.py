@@ -16,10 +16,9 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.memory.keyframes import SAME_TURN_DEG, KeyframeConfig, difference, thumbnail
-from eqa_nodes.core.perception.novelty import novelty
-from eqa_nodes.core.perception.projection import surface_of
+from eqa_nodes.core.perception.projection import novelty, surface_of
 from eqa_nodes.core.types.geometry import wrap
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
 _CANDIDATES = 10  # views that memory is asked for, for each one that is chosen

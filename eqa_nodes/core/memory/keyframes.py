@@ -21,8 +21,8 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.pillow import RESAMPLING
 from eqa_nodes.core.ranges import Degrees, NotNegative, Percent, Share, check_ranges
 from eqa_nodes.core.settings import constant, setting
-from eqa_nodes.core.types.moments import VIEW_PX
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled
+from eqa_nodes.core.types.questions import MemoryObject, Recalled
+from eqa_nodes.core.types.trace import VIEW_PX
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 
 _NAME = 60  # characters of a kind that a file's name has at most

@@ -17,8 +17,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.ranges import Counted, NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import setting
-from eqa_nodes.core.types.boxes import Point, box_of, covered, least, most, overlap
-from eqa_nodes.core.types.views import MOVING, TEXT, Frame, Sighting
+from eqa_nodes.core.types.views import MOVING, TEXT, Frame, Point, Sighting, box_of, covered, least, most, overlap
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
 _LEAST_POINTS = 3  # of a box that must be seen through before its object was moved

@@ -17,7 +17,7 @@ from eqa_nodes.core.memory.maps import Maps, moved, unpack
 from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.windows import FOR_EVER, WALL_NS
 from eqa_nodes.core.types.geometry import compose, inverse
-from eqa_nodes.core.types.remembered import MemoryObject, Recalled, RecallQuery
+from eqa_nodes.core.types.questions import MemoryObject, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
 MOST_VIEWS = 240  # of a map that are compared: they bound the time

@@ -39,7 +39,7 @@ from eqa_nodes.core.memory.scoring import (
     spread,
 )
 from eqa_nodes.core.memory.windows import FOR_EVER, TimeWindow, unclear_time, window_of
-from eqa_nodes.core.types.remembered import MemoryObject, RecallQuery
+from eqa_nodes.core.types.questions import MemoryObject, RecallQuery
 
 _EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
 _RERANKED = 100  # best matches whose sightings are looked at

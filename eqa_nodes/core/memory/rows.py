@@ -15,9 +15,8 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.keyframes import Cell, NoveltyView, cell_of
 from eqa_nodes.core.memory.maps import Maps, pack, unpack
 from eqa_nodes.core.memory.objects import ObjectRecord, ObjectUpdate
-from eqa_nodes.core.types.boxes import Point
-from eqa_nodes.core.types.remembered import MemoryObject
-from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Sighting, ViewGeometry
+from eqa_nodes.core.types.questions import MemoryObject
+from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, Point, Sighting, ViewGeometry
 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")

@@ -26,11 +26,10 @@ from eqa_nodes.core.memory.recall import Recaller
 from eqa_nodes.core.memory.recollect import recollect
 from eqa_nodes.core.memory.scoring import NameIndex
 from eqa_nodes.core.memory.texts import Texts, unread
-from eqa_nodes.core.perception.floor_points import places_of
 from eqa_nodes.core.perception.instances import caption_of, instances, region_of, sightings
-from eqa_nodes.core.perception.projection import geometry_of
+from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.types.geometry import Transform, compose
-from eqa_nodes.core.types.remembered import Recollection
+from eqa_nodes.core.types.questions import Recollection
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_frame
 
 

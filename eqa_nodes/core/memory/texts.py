@@ -14,8 +14,7 @@ import numpy as np
 
 from eqa_nodes.core.perception.detection import DetectionConfig
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
-from eqa_nodes.core.types.boxes import box_of, least, most
-from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting
+from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting, box_of, least, most
 
 # Text is read from farther away than objects are measured, and is surer than they are.
 READING = PerceiverConfig(DetectionConfig(score=0.6, far_m=6.0))

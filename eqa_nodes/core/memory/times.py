@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from eqa_nodes.core.memory.windows import FOR_EVER, WALL_NS, window_of
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Recalled
 
 _SECOND = 10**9
 _OF_TIME = re.compile(r"\b(?:when|how long|since|before|after|earlier|ago|first|last|latest|still|any ?more|"

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.perception.instances import PerceptionConfig, points_of
-from eqa_nodes.core.ranges import NotNegative, Part, Positive, check_ranges
+from eqa_nodes.core.perception.instances import NoiseConfig, PerceptionConfig, points_of
+from eqa_nodes.core.ranges import Counted, NotNegative, Part, Positive, Share, check_ranges
 from eqa_nodes.core.settings import NOW, constant, setting
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.views import Frame, Label
@@ -35,6 +35,24 @@ _MOST = 1000  # detections of one image that are cut out, the surest ones
 _NAME = 100  # characters of an object's name, and of a line of text
 _PLAIN = str.maketrans('<>"', "()'")  # what is written in the world cannot end a quotation or a marked part of a prompt
 Crop = tuple[slice, slice]  # rows and columns of an image
+
+
+@dataclass(frozen=True)
+class DetectorConfig:
+    """A detector."""
+
+    name: str = setting("", 'Detector: labels (from the simulator, privileged) | transformers; "" runs none.')
+    model: str = setting("google/owlv2-base-patch16-ensemble", "Name or folder of the transformers detection model.")
+    segmenter: str = setting("", 'Model that segments the boxes; "" takes what stands out of a box by depth.')
+    embedder: str = setting("", 'Model that distinguishes objects by appearance; "" compares their names.')
+    threshold: Share = constant(0.1, "Minimum score (0 to 1) that the detection model reports.")
+    most: Counted = constant(100,
+        "Maximum number of detections per image. The ones with the highest scores go to segmenter and embedder.")
+    batch: Counted = constant(32, "Number of boxes or crops that segmenter and embedder process at once.")
+    device: str = setting("", 'Device of the models: cpu | cuda | cuda:1 | mps; "" chooses the available one.')
+    dtype: str = constant("", 'Number format of the models: float32 | float16 | bfloat16; "" is float32.')
+    masks: bool = constant(True, "Return masks from the detector 'labels'.")
+    noise: NoiseConfig = constant(NoiseConfig())  # what the detector labels gets wrong
 
 
 class Detection(NamedTuple):

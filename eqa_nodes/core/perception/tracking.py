@@ -19,8 +19,7 @@ from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Dete
 from eqa_nodes.core.perception.instances import sightings
 from eqa_nodes.core.ranges import NotNegative, Part, check_ranges
 from eqa_nodes.core.settings import constant, setting
-from eqa_nodes.core.types.boxes import Point, box_of, least, most, overlap
-from eqa_nodes.core.types.views import TEXT, Frame, Label, Sighting, check_frame
+from eqa_nodes.core.types.views import TEXT, Frame, Label, Point, Sighting, box_of, check_frame, least, most, overlap
 
 _IDS = 2 ** 16  # of a label image, 0 = nothing
 

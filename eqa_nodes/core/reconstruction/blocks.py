@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.reconstruction.library import open3d
-from eqa_nodes.core.types.surfaces import Cloud, Mesh
+from eqa_nodes.core.types.views import Cloud, Mesh
 
 BLOCK = 8  # voxels along the edge of a block
 BLOCK_BYTES = BLOCK ** 3 * (1 + 1 + 3) * 4  # distance, weight and colour, float32

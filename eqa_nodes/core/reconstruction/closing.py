@@ -5,13 +5,188 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import ndimage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from eqa_nodes.core.errors import NoFloor
 from eqa_nodes.core.reconstruction.config import ClosingConfig
-from eqa_nodes.core.reconstruction.floor import floor_patches
 from eqa_nodes.core.reconstruction.library import open3d
-from eqa_nodes.core.types.surfaces import Mesh
+from eqa_nodes.core.types.views import Mesh
+
+CELL_M = 0.05
+STOREY_M = 1.0  # floors are at least so far apart
+_LEVEL_M = 0.05  # heights are counted in steps of this
+_NEAR_M = 0.3  # so far may the floor be from the height of the base
+_THICK_M = 0.1  # seen floor lies within so much of its height: doorsills, carpets, noise
+_DEEP_M = 1.2  # what faces up so far below the floor is a drop or a stair
+_UP = 0.8  # the least z of the normal of a floor's triangle
+_LEAST_M2 = 0.25  # less that faces up is no floor
+_FEW = 0.02  # a height where the base was in fewer of the frames is part of a staircase
+
+
+class FloorPatch(NamedTuple):
+    """What closes the floor of one storey. height_m: of that floor, map frame."""
+
+    mesh: Mesh
+    height_m: float
+    area_m2: float
+
+
+class _Faces(NamedTuple):
+    """Triangles: middles (m, 3) metres, z of the unit normal (m,), area (m,) m2, one vertex of each (m,)."""
+
+    middles: np.ndarray
+    up: np.ndarray
+    area: np.ndarray
+    vertex: np.ndarray
+
+
+def floor_patches(mesh: Mesh, bases: np.ndarray, config: ClosingConfig) -> list[FloorPatch]:
+    """Return what closes the floor of each storey that the base was on. bases: (n, 3) metres, map frame.
+
+    Raises NoFloor where nothing that faces up is near the height of the base.
+    """
+    faces = _faces(mesh)
+    heights = [_floor_height(faces, level) for level in _levels(bases[:, 2])]
+    found = [height for height in heights if height is not None]
+    if not found:
+        up = float(faces.area[faces.up > _UP].sum())
+        raise NoFloor(f"no floor: of {faces.area.sum():.1f} m2 of surfaces {up:.1f} m2 face up, and less than "
+                      f"{_LEAST_M2:g} m2 of that within {_NEAR_M:g} m of the base's height "
+                      f"({float(np.median(bases[:, 2])):.2f} m): is z up in the map frame, and is the base on the "
+                      "floor? --raw writes the surface as it was measured")
+    return [_patch(mesh, faces, bases, height, config) for height in found]
+
+
+def _faces(mesh: Mesh) -> _Faces:
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    length = np.linalg.norm(normal, axis=1)
+    return _Faces((a + b + c) / 3, normal[:, 2] / np.maximum(length, 1e-20), length / 2, mesh.triangles[:, 0])
+
+
+def _levels(z: np.ndarray) -> list[float]:
+    """Return the heights that the base was at for long, at least STOREY_M apart, from below."""
+    step = np.floor((z - z.min()) / _LEVEL_M).astype(np.int64)
+    count = np.convolve(np.bincount(step, minlength=3), np.ones(3), "same")
+    levels: list[float] = []
+    reach, first = round(STOREY_M / _LEVEL_M), True
+    while first or count.max() >= max(3.0, _FEW * len(z)):
+        peak = int(count.argmax())
+        levels.append(float(np.median(z[np.abs(step - peak) <= 1])))
+        count[max(0, peak - reach):peak + reach + 1] = 0
+        first = False
+    return sorted(levels)
+
+
+def _floor_height(faces: _Faces, base_m: float) -> float | None:
+    """Return the height near the base's around which most area faces up; None where there is hardly any."""
+    here = (np.abs(faces.middles[:, 2] - base_m) < _NEAR_M) & (faces.up > _UP)
+    z, area = faces.middles[here, 2], faces.area[here]
+    if area.sum() < _LEAST_M2:
+        return None
+    step = np.floor((z - z.min()) / _LEVEL_M).astype(np.int64)
+    amount = np.convolve(np.bincount(step, area, minlength=3), np.ones(3), "same")
+    near = np.abs(step - int(amount.argmax())) <= 1
+    return float(np.average(z[near], weights=area[near]))
+
+
+def _patch(mesh: Mesh, faces: _Faces, bases: np.ndarray, height_m: float, config: ClosingConfig) -> FloorPatch:
+    """Return the patch of one storey."""
+    grid = _Grid(mesh.vertices, height_m, round(config.gap_m / CELL_M) + 2)
+    z, row, column = faces.middles[:, 2] - height_m, *grid.cells(faces.middles)
+    floor = (np.abs(z) < _THICK_M) & (faces.up > _UP)
+    seen = grid.mask(row[floor], column[floor])
+    above, below = (z >= _THICK_M) & (z < config.height_m), (z < -_THICK_M) & (z > -_DEEP_M) & (faces.up > _UP)
+    solid, drop = grid.mask(row[above], column[above]), grid.mask(row[below], column[below])
+    driven = grid.driven(bases[np.abs(bases[:, 2] - height_m) < STOREY_M / 2], config.footprint_m)
+    new = _to_close(seen, solid, driven, ndimage.binary_dilation(ndimage.binary_opening(drop)), config)
+    return FloorPatch(grid.quads(new, seen, mesh, faces, floor, row, column), height_m, float(new.sum()) * CELL_M ** 2)
+
+
+def _to_close(seen: np.ndarray, solid: np.ndarray, driven: np.ndarray, drop: np.ndarray, config: ClosingConfig
+              ) -> np.ndarray:
+    """Return the cells (rows, columns) bool that become floor."""
+    known, open_ = seen | solid | driven, ~(seen | solid | driven | drop)
+    reach = round(config.gap_m / 2 / CELL_M)
+    near = ndimage.distance_transform_edt(~known) <= reach
+    narrow = ndimage.distance_transform_edt(near) > reach  # morphological closing by a disc
+    enclosed = open_ & _small(open_, config.area_m2)
+    new = open_ & (narrow | enclosed)
+    label, _ = ndimage.label(new)
+    beside = np.unique(label[ndimage.binary_dilation(seen | driven) & new])
+    return (new & np.isin(label, beside[beside > 0])) | (driven & ~seen & ~solid & ~drop)
+
+
+def _small(open_: np.ndarray, area_m2: float) -> np.ndarray:
+    """Return the cells of connected areas of at most area_m2 that do not reach the border of the grid."""
+    label, count = ndimage.label(open_)
+    size = np.bincount(label.ravel(), minlength=count + 1) * CELL_M ** 2 <= area_m2
+    border = np.unique(np.concatenate([label[0], label[-1], label[:, 0], label[:, -1]]))
+    size[border] = False
+    size[0] = False
+    found: np.ndarray = size[label]
+    return found
+
+
+class _Grid:
+    """Cells of one storey over the extent of a mesh; [row, column] = y, x."""
+
+    def __init__(self, vertices: np.ndarray, height_m: float, margin: int) -> None:
+        """margin: cells around the mesh, more than are closed."""
+        low, high = vertices[:, :2].min(axis=0), vertices[:, :2].max(axis=0)
+        self._low = np.floor(low / CELL_M).astype(np.int64) - margin
+        self.shape = tuple(int(n) for n in (np.ceil(high / CELL_M).astype(np.int64) + margin - self._low)[::-1])
+        self._height_m = height_m
+
+    def cells(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and column of points (n, 2 or more)."""
+        cell = np.floor(points[:, :2] / CELL_M).astype(np.int64) - self._low
+        return cell[:, 1], cell[:, 0]
+
+    def mask(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """Return which cells (rows, columns) bool hold one of these."""
+        found = np.zeros(self.shape, bool)
+        found[row, column] = True
+        return found
+
+    def driven(self, bases: np.ndarray, radius_m: float) -> np.ndarray:
+        """Return the cells (rows, columns) bool within a radius of the base's path; jumps of more than it are none."""
+        row, column = self.cells(bases)
+        inside = (row >= 0) & (row < self.shape[0]) & (column >= 0) & (column < self.shape[1])
+        path = self.mask(row[inside], column[inside])
+        if not path.any():
+            return path
+        near: np.ndarray = ndimage.distance_transform_edt(~path) * CELL_M <= radius_m
+        return near
+
+    def quads(self, new: np.ndarray, seen: np.ndarray, mesh: Mesh, faces: _Faces, floor: np.ndarray,
+              row: np.ndarray, column: np.ndarray) -> Mesh:
+        """Return two triangles for each new cell, as high and of the colour and label of the nearest seen floor."""
+        z, vertex = self._of_floor(seen, faces, floor, row, column)
+        rows, columns = np.nonzero(new)
+        corner_row = (rows[:, None] + np.array((0, 0, 1, 1))).ravel()
+        corner_column = (columns[:, None] + np.array((0, 1, 1, 0))).ravel()
+        xy = (np.stack([corner_column, corner_row], axis=1) + self._low) * CELL_M
+        height = ndimage.uniform_filter(z, 2, mode="nearest")[corner_row, corner_column]
+        first = 4 * np.arange(len(rows))[:, None]
+        triangles = np.concatenate([first + np.array(corners) for corners in ((0, 1, 2), (0, 2, 3))]).astype(np.int32)
+        own = np.repeat(vertex[rows, columns], 4)
+        return Mesh(np.column_stack([xy, height]).astype(np.float32), triangles, mesh.colours[own],
+                    None if mesh.labels is None else mesh.labels[own])
+
+    def _of_floor(self, seen: np.ndarray, faces: _Faces, floor: np.ndarray, row: np.ndarray, column: np.ndarray
+                  ) -> tuple[np.ndarray, np.ndarray]:
+        """Return of each cell (rows, columns) height in metres and a vertex of the nearest seen floor."""
+        flat = row[floor] * self.shape[1] + column[floor]
+        count = np.bincount(flat, minlength=seen.size)
+        mean = np.bincount(flat, faces.middles[floor, 2], minlength=seen.size) / np.maximum(count, 1)
+        vertex = np.zeros(seen.size, np.int64)
+        vertex[flat] = faces.vertex[floor]
+        nearest = ndimage.distance_transform_edt(~seen, return_distances=False, return_indices=True)
+        source = nearest[0] * self.shape[1] + nearest[1]
+        return mean[source], vertex[source]
 
 
 class ClosedSurface(NamedTuple):

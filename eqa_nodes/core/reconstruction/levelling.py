@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.reconstruction.rgbd import shrunk_camera, shrunk_depth
+from eqa_nodes.core.reconstruction.odometry import shrunk_camera, shrunk_depth
 from eqa_nodes.core.types.views import Intrinsics
 
 FLOOR, CAMERA = "floor plane", "camera"

@@ -12,14 +12,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
+from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.relocalisation.place import KnownStorey, at, turn
-from eqa_nodes.core.relocalisation.refine import Walls, refined
 from eqa_nodes.core.relocalisation.search import candidates
-from eqa_nodes.core.relocalisation.verify import CONFIRMED, THROUGH, counts, fit
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.geometry import inverse as inverse_transform
 
+REACHES_M = (0.5, 0.5, 0.4, 0.3, 0.2, 0.2, 0.15, 0.15)  # how far a partner may be, one of each iteration
+_UPRIGHT = 0.5  # most |z| of a normal: tables and floors say nothing about x, y and yaw
+TOLERANCE_M = 0.1  # a view confirms a surface that is as near to what it sees as this
+THROUGH_M = 0.25  # a view that sees so much farther sees through the surface
+CONFIRMED, THROUGH = 1, 2
+_FARTHEST_M = 7.0  # a view says nothing about what is farther away
 _CANDIDATES = 16  # poses that are settled and judged
 _FEW, _SOME = 600, 3000  # points that settle and judge a candidate
 _LAST_REACHES_M = (0.2, 0.15, 0.1, 0.1)
@@ -27,7 +33,117 @@ _OTHER_M, _OTHER_RAD = 0.5, math.radians(10.0)  # a pose that differs by more is
 _THROUGH_COST = 2.0  # confirmed points that one that is seen through takes back
 _HIGH_M = 1.3  # above it are walls, doorways and tall furniture, which nobody moves in a week
 _LIES_M = 0.05  # from a known surface, along its normal
-_FACING = 0.8
+_FACING = 0.8  # least cosine between the normals of two surfaces that are one
+
+
+class Walls:
+    """The upright surfaces of a map, ready to be searched. points, normals: (n, 3)."""
+
+    def __init__(self, points: np.ndarray, normals: np.ndarray) -> None:
+        kept = np.abs(normals[:, 2]) < _UPRIGHT
+        self.points, self.normals = points[kept].astype(np.float64), normals[kept].astype(np.float64)
+        self.tree = cKDTree(self.points)
+
+
+def refined(points: np.ndarray, normals: np.ndarray, known: Walls, start: Pose2,
+            reaches_m: tuple[float, ...] = REACHES_M) -> Pose2:
+    """Return the pose near `start` at which upright surfaces (n, 3) lie best on the known ones."""
+    pose = start
+    for reach_m in reaches_m:
+        here, facing = at(pose, points), turn(pose.yaw, normals)
+        far, index = known.tree.query(here, distance_upper_bound=reach_m)
+        met = np.isfinite(far)
+        if np.count_nonzero(met) < 20:
+            return pose
+        partner = index[met]
+        plane, here, facing = known.normals[partner], here[met], facing[met]
+        weight = ((plane * facing).sum(axis=1) > _FACING).astype(float)
+        gap = ((known.points[partner] - here) * plane).sum(axis=1)
+        weight /= 1.0 + (gap / 0.05) ** 2  # Cauchy: what was moved must not pull
+        step = _solved(here[:, :2], plane[:, :2], gap, weight)
+        if step is None:
+            return pose
+        pose = _stepped(pose, step, here[:, :2].mean(axis=0))
+    return pose
+
+
+def _solved(here: np.ndarray, plane: np.ndarray, gap: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+    """Return dx, dy, dyaw about the mean of the points that closes the gaps along the planes best."""
+    arm = here - here.mean(axis=0)
+    rows = np.column_stack((plane, plane[:, 1] * arm[:, 0] - plane[:, 0] * arm[:, 1]))
+    matrix = (rows * weight[:, None]).T @ rows
+    if np.linalg.cond(matrix) > 1e6:
+        return None  # walls of one direction only: free to slide
+    step: np.ndarray = np.linalg.solve(matrix, (rows * (weight * gap)[:, None]).sum(axis=0))
+    return step
+
+
+def _stepped(pose: Pose2, step: np.ndarray, centre: np.ndarray) -> Pose2:
+    dx, dy, turned = step.tolist()
+    c, s = math.cos(turned), math.sin(turned)
+    x, y = pose.x - centre[0], pose.y - centre[1]
+    return Pose2(float(centre[0] + c * x - s * y + dx), float(centre[1] + s * x + c * y + dy),
+                 math.remainder(pose.yaw + turned, 2 * math.pi))
+
+
+class SurfaceFit(NamedTuple):
+    """How many surface points (of `place.VOXEL_M`) views of the other map confirm, and see through."""
+
+    confirmed: int
+    through: int
+
+
+def fit(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_from_seen: Pose2) -> SurfaceFit:
+    """Return how surface points and normals (n, 3) float32 of one map fit what the views of another saw."""
+    states = counts(points, normals, known, known_from_seen)
+    return SurfaceFit(int((states == CONFIRMED).sum()), int((states == THROUGH).sum()))
+
+
+def counts(points: np.ndarray, normals: np.ndarray, known: KnownStorey, known_from_seen: Pose2) -> np.ndarray:
+    """Return (n,) for surface points and normals (n, 3) of one map: CONFIRMED, THROUGH or 0 = not seen by the other."""
+    states: np.ndarray = look(at(known_from_seen, points), turn(known_from_seen.yaw, normals), *known.views)
+    return states
+
+
+@njit(nogil=True)
+def look(points: np.ndarray, normals: np.ndarray, rotation: np.ndarray, position: np.ndarray, lens: np.ndarray,
+         depth_m: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    """Return (n,) int64 of points: 1 = some view confirms it, 2 = none does and one sees through it, 0 = unknown.
+
+    Only views that look at the point's front count. Arguments as in Views.
+    """
+    states = np.zeros(len(points), np.int64)
+    for i in range(len(points)):
+        x, y, z = points[i]
+        for j in range(len(position)):
+            dx, dy, dz = x - position[j, 0], y - position[j, 1], z - position[j, 2]
+            if dx * normals[i, 0] + dy * normals[i, 1] + dz * normals[i, 2] > -0.05:
+                continue
+            m = rotation[j]
+            ahead = m[0, 2] * dx + m[1, 2] * dy + m[2, 2] * dz
+            if ahead < 0.3 or ahead > _FARTHEST_M:
+                continue
+            right = m[0, 0] * dx + m[1, 0] * dy + m[2, 0] * dz
+            down = m[0, 1] * dx + m[1, 1] * dy + m[2, 1] * dz
+            column = int(np.floor(lens[j, 0] * right / ahead + lens[j, 2]))
+            row = int(np.floor(lens[j, 1] * down / ahead + lens[j, 3]))
+            if row < 1 or column < 1 or row >= shape[j, 0] - 1 or column >= shape[j, 1] - 1:
+                continue
+            nearest, farthest = 1e9, 0.0
+            for v in range(row - 1, row + 2):
+                for u in range(column - 1, column + 2):
+                    d = depth_m[j, v, u]
+                    if d == 0.0:
+                        nearest = -1.0  # an edge of what returns: nothing is known for sure
+                    else:
+                        nearest, farthest = min(nearest, d), max(farthest, d)
+            if nearest - TOLERANCE_M <= ahead <= farthest + TOLERANCE_M and farthest > 0.0 and (
+                    nearest > 0.0 and farthest - nearest < 0.6):
+                states[i] = 1
+                break
+            if ahead < nearest - THROUGH_M:
+                states[i] = 2
+    return states
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,31 @@ from typing import NamedTuple
 from eqa_nodes.core.types.calls import ModelCall, option_at
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.moments import Moment
 from eqa_nodes.core.types.questions import Answer, WeighedAnswer
 from eqa_nodes.core.types.views import Keyframe
+
+VIEW_PX = 400  # width of the views of moments
+
+
+class KnownMap(NamedTuple):
+    """A map as a PNG with one pixel for each cell, north up. origin, z: as those of GridMap, metres, map frame."""
+
+    resolution_m: float
+    origin: tuple[float, float]
+    png: bytes
+    z: float = 0.0
+
+
+class Moment(NamedTuple):
+    """What was seen and known when an observation was stamped.
+
+    view: JPEG of the observation, at most VIEW_PX wide; empty: the keyframe of this stamp is it, or nothing was seen.
+    map: as it was known then, None where there was none.
+    """
+
+    stamp_ns: int
+    view: bytes = b""
+    map: KnownMap | None = None
 
 
 class TraceDecision(NamedTuple):

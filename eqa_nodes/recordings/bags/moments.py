@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.memory.keyframes import small_jpeg
-from eqa_nodes.core.types.moments import Moment
+from eqa_nodes.core.types.trace import Moment
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.images import rgb_of
 

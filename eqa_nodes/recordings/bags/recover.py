@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from eqa_nodes.core.errors import EqaError, StorageError
-from eqa_nodes.core.storage.names import by_number
+from eqa_nodes.core.storage.text import by_number
 from eqa_nodes.recordings.bags.mcap_file import FileFacts, read_facts, seal
 from eqa_nodes.recordings.bags.writer import BagTopic, metadata, write_metadata
 from eqa_nodes.wire.graph import Qos

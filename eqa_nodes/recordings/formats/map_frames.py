@@ -10,7 +10,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.reconstruction.levelling import FLOOR, Ground, levelled
-from eqa_nodes.core.reconstruction.rgbd import shrunk_camera, shrunk_depth
+from eqa_nodes.core.reconstruction.odometry import shrunk_camera, shrunk_depth
 from eqa_nodes.core.types.views import Intrinsics, clean_depth
 
 _LOOKED_AT = 24  # images of a recording

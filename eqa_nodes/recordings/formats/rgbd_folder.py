@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.camera.depth import returned
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
-from eqa_nodes.core.storage.names import by_number
+from eqa_nodes.core.storage.text import by_number
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory

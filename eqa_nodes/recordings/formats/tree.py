@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.storage.names import by_number
+from eqa_nodes.core.storage.text import by_number
 from eqa_nodes.wire.image_files import read_bounded
 
 _MAX_BYTES = 1 << 27  # of one image or table

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.storage.names import inside
+from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from eqa_nodes.core.camera.jumps import ClockJumpDetector
-from eqa_nodes.core.driving.odometer import Odometer
+from eqa_nodes.core.driving.drive_budget import Odometer
 from eqa_nodes.core.errors import BadFrame, StaleData
 from eqa_nodes.core.types.floor import Travelled
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of

@@ -20,7 +20,7 @@ import pytest
 from eqa_nodes.console.place import POINTS, cloud_bytes, shown_place
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types.surfaces import Cloud
+from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.wire.messages import cloud_of
 from tests.fixtures.console_server import STORY, FakeRobot, serving
 

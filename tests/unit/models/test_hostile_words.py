@@ -14,8 +14,7 @@ from PIL import Image
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.rooms import view
 

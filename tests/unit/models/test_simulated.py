@@ -16,8 +16,7 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import Message, Picture, json_object
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.core.types.views import Sighting
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.simulated.answers import found_in, in_plain_rooms

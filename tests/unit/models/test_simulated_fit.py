@@ -10,8 +10,7 @@ import pytest
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Completion, Message
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.models.simulated.backend import SimulatedModel
 from eqa_nodes.models.simulated.fitting import agreement, fit, halves
 from eqa_nodes.models.simulated.limits import SightLimits

@@ -13,8 +13,7 @@ from PIL import Image, ImageDraw
 from eqa_nodes.bench.house.text import text_samples
 from eqa_nodes.core.errors import ConfigError, MissingExtra
 from eqa_nodes.core.memory.texts import READING, Texts
-from eqa_nodes.core.perception.detection import Detector
-from eqa_nodes.core.perception.detector_config import DetectorConfig
+from eqa_nodes.core.perception.detection import Detector, DetectorConfig
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.geometry import Pose2

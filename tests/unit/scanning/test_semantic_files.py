@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.types.surfaces import Mesh
-from eqa_nodes.core.types.views import Label
+from eqa_nodes.core.types.views import Label, Mesh
 from eqa_nodes.scanning.mesh_file import write_mesh
 from eqa_nodes.scanning.semantic_files import write_semantics
 from sim_bridge.mesh.load import TriangleScene, load_mesh

@@ -12,7 +12,7 @@ import pytest
 from eqa_nodes.config.graph import driven_by, merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2, RobotPlace, Transform, compose, pose2_of, wrap
-from eqa_nodes.core.types.senses import CORRECTIONS, OTHERS, LocalisationConfig, SensesConfig, WheelsConfig
+from eqa_nodes.core.types.robot import CORRECTIONS, OTHERS, LocalisationConfig, SensesConfig, WheelsConfig
 from sim_bridge.senses import Senses, with_noise
 
 START, STEP_S, SCAN_EVERY = Pose2(2.0, 1.0, 0.5), 1 / 30, 6

@@ -13,9 +13,14 @@ import pytest
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import BadPose, ConfigError, SimulatorError, StorageError
-from eqa_nodes.core.types.axes import position_to_habitat, rotation_to_habitat, transform_from_habitat
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Pose2, pose2_of
+from eqa_nodes.core.types.geometry import (
+    Pose2,
+    pose2_of,
+    position_to_habitat,
+    rotation_to_habitat,
+    transform_from_habitat,
+)
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.histories import open_history

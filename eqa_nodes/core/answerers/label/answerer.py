@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from eqa_nodes.core.answerers.common import check_question, evidence_from, match_choice
+from eqa_nodes.core.answerers.common import AnswererOptions, check_question, evidence_from, match_choice
 from eqa_nodes.core.answerers.label.found import RuleAnswer
 from eqa_nodes.core.answerers.label.measuring import shown_first
 from eqa_nodes.core.answerers.label.parse import ParsedQuestion, not_understood, parse
@@ -13,15 +13,13 @@ from eqa_nodes.core.answerers.label.rooms import regions_for
 from eqa_nodes.core.answerers.label.rules import look_up
 from eqa_nodes.core.answerers.label.scene import LabelScene, Seen, in_region, room_of
 from eqa_nodes.core.answerers.label.tables import guess
-from eqa_nodes.core.answerers.options import AnswererOptions
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.policies.floor_policy import shows_stairs
 from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.measures import noted
-from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Receipt, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 _PRIVILEGED = ("LabelAnswerer",)

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.types.axes import (
+from eqa_nodes.core.types.geometry import (
+    Pose2,
+    Transform,
+    camera_mount,
     camera_to_habitat,
+    compose,
     position_from_habitat,
     position_to_habitat,
     rotation_to_habitat,
 )
-from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, compose
 
 metres = st.floats(-50, 50)
 

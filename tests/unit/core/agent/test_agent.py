@@ -9,8 +9,7 @@ from eqa_nodes.core.agent.questions import Agent, WaitingQuestion
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import Canceled, EqaError, ErrorCode, ModelError, NavigationError, NodeLost, StaleData
 from eqa_nodes.core.protocols import Ports
-from eqa_nodes.core.types.questions import Limits, Question
-from eqa_nodes.core.types.remembered import Recollection
+from eqa_nodes.core.types.questions import Limits, Question, Recollection
 from tests.fixtures.agent_world import QUESTION, World
 
 

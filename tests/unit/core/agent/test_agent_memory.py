@@ -16,8 +16,7 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Limits, Question, Receipt
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, RecallQuery, Receipt, Recollection
 from eqa_nodes.core.types.views import Keyframe
 from tests.fixtures.agent_world import World, view
 from tests.fixtures.frames import LABELS, frame

@@ -13,8 +13,7 @@ from eqa_nodes.core.errors import ErrorCode, StorageError
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.inquiries import NO_REPLY, WHICH, Inquiry
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Answer, Question, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label, Sighting
 from tests.fixtures.agent_world import World, view
 

@@ -13,8 +13,7 @@ from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.core.types.remembered import Recalled, Recollection
+from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, Recollection
 from tests.fixtures.agent_world import QUESTION, World
 
 

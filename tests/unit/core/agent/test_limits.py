@@ -35,8 +35,7 @@ from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Limits, Question
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, RecallQuery
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.runners.in_process import InProcessRunner

@@ -11,8 +11,7 @@ from eqa_nodes.core.ledger import limit_in_words
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Recalled, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 from tests.fixtures.agent_world import QUESTION, World
 

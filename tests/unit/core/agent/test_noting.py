@@ -24,8 +24,7 @@ from eqa_nodes.core.types.calls import CallPicture, ModelCall, option_at
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Receipt
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Recalled, Receipt
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend

@@ -15,8 +15,7 @@ from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress
-from eqa_nodes.core.types.questions import Answer, Limits, Question, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 from tests.fixtures.agent_world import World
 

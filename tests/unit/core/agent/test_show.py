@@ -12,8 +12,7 @@ from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.language.english import wish
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, Recalled
 from tests.fixtures.agent_world import World
 
 SEEN_FROM = Pose2(3.0, 1.0, 0.5)

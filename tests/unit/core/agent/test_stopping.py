@@ -20,8 +20,17 @@ from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Receipt, Support, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import (
+    Answer,
+    Limits,
+    Question,
+    RankedRegion,
+    Recalled,
+    RecallQuery,
+    Receipt,
+    Support,
+    ViewAssessment,
+)
 from eqa_nodes.core.types.views import Keyframe
 
 LOOKS = Calibration((-4.0, 1.0, 2.0, 2.0, -0.5))  # the more places say the same, the likelier it is right

@@ -11,8 +11,8 @@ from PIL import Image
 
 from eqa_nodes.core.answerers.advice import FORM, read_advice
 from eqa_nodes.core.answerers.briefs import shown
-from eqa_nodes.core.answerers.points import PointScale
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
+from eqa_nodes.core.answerers.vlm_views import PointScale
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at

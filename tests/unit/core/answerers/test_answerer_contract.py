@@ -11,9 +11,8 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.blind import BlindAnswerer
+from eqa_nodes.core.answerers.blind import BlindAnswerer, RandomAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-from eqa_nodes.core.answerers.random_answer import RandomAnswerer
 from eqa_nodes.core.answerers.scene_graph import GRAPH, GraphConfig, SceneGraphAnswerer
 from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
@@ -21,8 +20,7 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import BadQuestion, BudgetSpent, ErrorCode, ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.protocols import Answerer
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.rooms import HOME

@@ -18,8 +18,7 @@ from eqa_nodes.core.answerers.label.scene import clarity
 from eqa_nodes.core.answerers.label.tables import PURPOSES, purpose_of
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.runners.answerers import make_answerer
 from tests.fixtures.rooms import BEDROOM, HOME, KITCHEN, LIVING_ROOM, sighted, view

@@ -10,8 +10,7 @@ from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.quantities import lengths
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.measures import measures_of, shown_note
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.core.types.views import Intrinsics, Keyframe, Label, Sighting, ViewGeometry
 from tests.fixtures.frames import depth_png
 

@@ -7,8 +7,7 @@ import pytest
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Answer, Question, Recalled
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 from tests.fixtures.rooms import view
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.common import AnswererOptions
 from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ModelError

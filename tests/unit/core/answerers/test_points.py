@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.core.answerers.points import PIXELS, SHARES, THOUSANDTHS, PointScale, point_in
+from eqa_nodes.core.answerers.vlm_views import PIXELS, SHARES, THOUSANDTHS, PointScale, point_in
 
 SIZE = (512, 384)
 

@@ -11,8 +11,7 @@ from eqa_nodes.core.answerers.common import answer_of, from_labels
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled, Recollection
+from eqa_nodes.core.types.questions import Question, Recalled, Recollection
 from eqa_nodes.core.types.views import Keyframe, Label
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.frames import LABELS, frame

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.answerers.random_answer import RandomAnswerer, usual_answers
+from eqa_nodes.core.answerers.blind import RandomAnswerer, usual_answers
 from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.questions import Question
 

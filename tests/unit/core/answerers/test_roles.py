@@ -20,10 +20,8 @@ from PIL import Image
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.agent.reporting import CallRecorder
-from eqa_nodes.core.answerers.common import may_decline
-from eqa_nodes.core.answerers.crop_ranking import CropRanker
-from eqa_nodes.core.answerers.object_graph import Crop, GraphObject
-from eqa_nodes.core.answerers.options import AnswererOptions
+from eqa_nodes.core.answerers.common import AnswererOptions, may_decline
+from eqa_nodes.core.answerers.object_graph import Crop, CropRanker, GraphObject
 from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModel, RoleModels, prompt_text, role_of, worded
 from eqa_nodes.core.answerers.scene_graph import SceneGraphAnswerer
 from eqa_nodes.core.answerers.socratic import CaptionAnswerer
@@ -34,8 +32,7 @@ from eqa_nodes.core.ledger import CallBudget, spending
 from eqa_nodes.core.model import Choice, Completion, Message, counted
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Receipt, RoleCost
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Recalled, Receipt, RoleCost
 from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import absolute, open_models, role_configs

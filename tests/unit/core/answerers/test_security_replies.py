@@ -12,7 +12,7 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.config.policies import make_policy
-from eqa_nodes.core.answerers.captions import MAX_CHARS, Captioner
+from eqa_nodes.core.answerers.socratic import MAX_CHARS, Captioner
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.vlm_replies import MAX_TEXT, REGIONS
 from eqa_nodes.core.components import POLICIES
@@ -20,8 +20,7 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import json_object
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled, Situation, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.policy_worlds import check_goal, world

@@ -11,15 +11,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from eqa_nodes.core.answerers.captions import Captioner, CaptionStore
 from eqa_nodes.core.answerers.scene_graph import GRAPH, VOXEL, SceneGraphAnswerer
 from eqa_nodes.core.answerers.snapshot import SnapshotAnswerer, SnapshotsConfig
-from eqa_nodes.core.answerers.socratic import CaptionAnswerer
+from eqa_nodes.core.answerers.socratic import CaptionAnswerer, Captioner, CaptionStore
 from eqa_nodes.core.errors import BudgetSpent, ModelError, StorageError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.rooms import LIVING_ROOM, view

@@ -17,8 +17,7 @@ from eqa_nodes.core.errors import BadFrame, ModelError
 from eqa_nodes.core.model import Choice, Completion, Message, choose_verbalised, json_object
 from eqa_nodes.core.storage.text import plain
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion

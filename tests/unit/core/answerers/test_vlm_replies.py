@@ -17,8 +17,7 @@ from eqa_nodes.core.answerers.vlm_views import lettered, picture
 from eqa_nodes.core.errors import BadQuestion, ModelError
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question, RankedRegion
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, RankedRegion, Recalled
 from eqa_nodes.core.types.views import FloorPixel
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.rooms import view

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from eqa_nodes.core.driving.codes import MEANINGS, meaning_of, result_of
-from eqa_nodes.core.driving.commander import Halted, TaskEnd, TaskState
+from eqa_nodes.core.driving.commander import MEANINGS, Halted, TaskEnd, TaskState, meaning_of, result_of
 from eqa_nodes.core.driving.config import GateConfig, KeepOutConfig, RecoveryConfig, WaitConfig
 from eqa_nodes.core.driving.driver import Interrupt
-from eqa_nodes.core.driving.keep_out_mask import Touch, mask_of, with_mask
 from eqa_nodes.core.driving.planning import plan
+from eqa_nodes.core.driving.zones import Touch, mask_of, with_mask
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.floor import GridMap, NavCode
 from eqa_nodes.core.types.geometry import Pose2, wrap

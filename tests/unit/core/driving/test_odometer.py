@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from eqa_nodes.core.driving.odometer import Odometer
+from eqa_nodes.core.driving.drive_budget import Odometer
 from eqa_nodes.core.errors import BadFrame
 
 SECOND = 10**9

@@ -18,8 +18,18 @@ from eqa_nodes.core.mapping.area import check_area, fenced, inside, is_inside
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, Area, Decision, Frontier, GridMap, NavResult, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Evidence, Limits, Question, RankedRegion, Situation, ViewAssessment
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery, Recollection
+from eqa_nodes.core.types.questions import (
+    Answer,
+    Evidence,
+    Limits,
+    Question,
+    RankedRegion,
+    Recalled,
+    RecallQuery,
+    Recollection,
+    Situation,
+    ViewAssessment,
+)
 from tests.fixtures.agent_world import World, view
 
 SQUARE: Area = ((0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0))

@@ -10,7 +10,7 @@ from PIL import Image
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.map_picture import grid_of, picture_of
-from eqa_nodes.core.types.moments import KnownMap
+from eqa_nodes.core.types.trace import KnownMap
 from tests.fixtures.synthetic_run import grid
 
 

@@ -12,8 +12,7 @@ import pytest
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.mapping.stair_flood import NONE
-from eqa_nodes.core.mapping.stairs import body_of, laid_over, sheet_of
+from eqa_nodes.core.mapping.stairs import NONE, body_of, laid_over, sheet_of
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action, Decision, Travelled
 from eqa_nodes.core.types.geometry import Pose2

@@ -14,7 +14,7 @@ from PIL import Image
 from eqa_nodes.cli import main
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.keyframes import crop_of, file_name
-from eqa_nodes.core.types.remembered import MemoryObject
+from eqa_nodes.core.types.questions import MemoryObject
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, H, W, frame
 

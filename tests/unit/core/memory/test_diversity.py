@@ -14,7 +14,7 @@ from eqa_nodes.core.memory.diversity import diverse, recall_diverse
 from eqa_nodes.core.memory.keyframes import jpeg_of, spread
 from eqa_nodes.core.perception.projection import geometry_of
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 from tests.fixtures.frames import frame
 

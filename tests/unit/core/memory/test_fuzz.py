@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import EqaError, StorageError
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.frames import LABELS, frame
 
 COUNT = int(os.environ.get("EQA_FUZZ", "150"))

@@ -14,7 +14,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.forgetting import ForgetSelection, within
 from eqa_nodes.core.memory.keyframes import KeyframeConfig
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, frame
 

@@ -16,7 +16,7 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from eqa_nodes.core.types.views import Frame
 from tests.fixtures.disk import room_for
 from tests.fixtures.frames import LABELS, frame

@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.scoring import by_name
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from tests.fixtures.frames import LABELS, frame
 
 

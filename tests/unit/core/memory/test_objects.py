@@ -9,7 +9,7 @@ import pytest
 
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.types.geometry import Pose2, Transform
-from eqa_nodes.core.types.remembered import Recollection
+from eqa_nodes.core.types.questions import Recollection
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import LABELS, frame
 

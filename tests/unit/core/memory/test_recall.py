@@ -12,7 +12,7 @@ from eqa_nodes.core.memory import MemoryConfig, MemoryStore, recall
 from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.memory.forgetting import ForgetSelection
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import Recalled, RecallQuery
+from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Label
 from tests.fixtures.frames import H, W, frame
 

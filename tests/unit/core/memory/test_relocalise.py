@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.reading import spread
 from eqa_nodes.core.memory.relocalise import EVERY, register_maps
 from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from eqa_nodes.core.types.views import Frame
 from tests.fixtures.box_rooms import FLAT, OTHER, Box, look_round
 from tests.fixtures.frames import LABELS

@@ -12,8 +12,7 @@ from eqa_nodes.core.memory.texts import READING, Texts, blocks
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Question
-from eqa_nodes.core.types.remembered import Recalled
+from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.core.types.views import Label, Sighting
 from eqa_nodes.perception.scripted import ScriptedDetector
 from tests.fixtures.frames import frame

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import Detection, DetectionConfig, painted, sound
-from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
-from eqa_nodes.core.perception.noise import NoiseConfig
+from eqa_nodes.core.perception.instances import NoiseConfig, PerceptionConfig, sightings
 from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig, Tracker, TrackingConfig
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.perception.floor_points import PlacesConfig, places_of
-from eqa_nodes.core.perception.noise import NoiseConfig, disturbed
+from eqa_nodes.core.perception.instances import NoiseConfig, disturbed
+from eqa_nodes.core.perception.projection import PlacesConfig, places_of
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label, Sighting
 

@@ -8,7 +8,7 @@ from eqa_nodes.config.policies import policy_parameters
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.mapping.frontiers import SPACING_M
-from eqa_nodes.core.perception.floor_points import PlacesConfig
+from eqa_nodes.core.perception.projection import PlacesConfig
 from eqa_nodes.core.policies.frontier_policy import FrontierConfig
 from eqa_nodes.core.policies.semantic_map import LINK_M, SEEN_M, SemanticConfig
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.errors import ConfigError, NoFloor
-from eqa_nodes.core.reconstruction.closing import closed, holes_filled, without_crumbs
+from eqa_nodes.core.reconstruction.closing import closed, floor_patches, holes_filled, without_crumbs
 from eqa_nodes.core.reconstruction.config import ClosingConfig
-from eqa_nodes.core.reconstruction.floor import floor_patches
-from eqa_nodes.core.types.surfaces import Mesh
+from eqa_nodes.core.types.views import Mesh
 
 STEP_M = 0.025
 FAR = np.array([[0.3, 0.3, 0.0]])  # where the base was: away from what the tests are about

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eqa_nodes.core.reconstruction.labels import LabelVotes
+from eqa_nodes.core.reconstruction.volume import LabelVotes
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics
 
@@ -55,7 +55,7 @@ def test_frames_without_labels_give_none() -> None:
 def test_merging_in_steps_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = [plane(left, left + 1) for left in (3, 4, 3, 5, 3)]
     at_once = voted(*frames).of(AT)
-    monkeypatch.setattr("eqa_nodes.core.reconstruction.labels._PENDING", 0)
+    monkeypatch.setattr("eqa_nodes.core.reconstruction.volume._PENDING", 0)
     in_steps = voted(*frames).of(AT)
     assert at_once is not None and in_steps is not None and at_once.tolist() == in_steps.tolist() == [3, 4, 0]
 

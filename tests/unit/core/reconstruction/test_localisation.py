@@ -13,10 +13,8 @@ pytest.importorskip("embreex", reason="the house needs embreex: pip install 'eqa
 
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.reconstruction.config import PoseSearchConfig
-from eqa_nodes.core.reconstruction.localisation import localised
-from eqa_nodes.core.reconstruction.odometry import BLANK, NO_OVERLAP, TOO_FAST, moved, register
-from eqa_nodes.core.reconstruction.quality import report_of
-from eqa_nodes.core.reconstruction.rgbd import RgbdImage, prepared
+from eqa_nodes.core.reconstruction.localisation import localised, report_of
+from eqa_nodes.core.reconstruction.odometry import BLANK, NO_OVERLAP, TOO_FAST, RgbdImage, moved, prepared, register
 from eqa_nodes.core.reconstruction.tracking import OLD_STAMP, OTHER_CAMERA, CameraTrack, CameraTracker
 from eqa_nodes.core.types.robot import CameraModel
 from tests.fixtures.handheld import Handheld, HandheldTour, distance_m

@@ -7,8 +7,7 @@ import pytest
 
 pytest.importorskip("open3d", reason="open3d is not installed: pip install 'eqa-nodes[map3d]'")
 
-from eqa_nodes.core.reconstruction.rendering import RenderView, rendered
-from eqa_nodes.core.reconstruction.simplify import simplified
+from eqa_nodes.core.reconstruction.rendering import RenderView, rendered, simplified
 from tests.fixtures.scanned import joined, sheet
 
 FLOOR = sheet((0, 0, 0), (4, 0, 0), (0, 4, 0), (200, 40, 40), n=60)

@@ -13,7 +13,7 @@ import pytest
 
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
-from eqa_nodes.core.reconstruction.live import LivePoints
+from eqa_nodes.core.reconstruction.store import LivePoints
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics

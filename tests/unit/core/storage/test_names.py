@@ -18,7 +18,7 @@ from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import EM, Sample, check_samples
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
-from eqa_nodes.core.storage.names import by_number, file_name, inside
+from eqa_nodes.core.storage.text import by_number, file_name, inside
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace

@@ -16,7 +16,7 @@ from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, ConfigError
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
-from eqa_nodes.core.storage.names import shown_name
+from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.doctor import machine
 from eqa_nodes.runners.history import _fingerprint

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.core.mapping.map_picture import grid_of
-from eqa_nodes.core.types.moments import VIEW_PX
+from eqa_nodes.core.types.trace import VIEW_PX
 from eqa_nodes.recordings.bags.moments import Moments
 
 SECOND = 1_000_000_000

@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.types.axes import pose_from_habitat
+from eqa_nodes.core.types.geometry import pose_from_habitat
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.recordings.formats.openeqa_folder import _square_pixels, write_openeqa
 from eqa_nodes.recordings.formats.rgbd_folder import read_redwood

@@ -16,7 +16,7 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.mapping.config import MapperConfig
 from eqa_nodes.core.mapping.mapper import Mapper
 from eqa_nodes.core.memory import MemoryStore
-from eqa_nodes.core.types.remembered import RecallQuery
+from eqa_nodes.core.types.questions import RecallQuery
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
