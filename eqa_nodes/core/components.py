@@ -34,7 +34,7 @@ ANSWERERS = Registry("answerer", "eqa_nodes.answerers", {
     "vlm": f"{_ANSWERERS}.vlm:VlmAnswerer",
     "blind": f"{_ANSWERERS}.blind:BlindLabelAnswerer",
     "blind-llm": f"{_ANSWERERS}.blind:BlindModelAnswerer",
-    "random": f"{_ANSWERERS}.random_answer:RandomAnswerer",
+    "random": f"{_ANSWERERS}.blind:RandomAnswerer",
     "socratic-captions": f"{_ANSWERERS}.socratic:CaptionAnswerer",
     "socratic-questioned": f"{_ANSWERERS}.socratic:QuestionCaptionAnswerer",
     "socratic-graph": f"{_ANSWERERS}.scene_graph:GraphAnswerer",
