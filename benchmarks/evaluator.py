@@ -18,14 +18,14 @@ from benchmarks.timing import Figure, median_ms, resident_mb
 from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.report.traces import save_trace
-from eqa_nodes.bench.running.runner import EpisodeResult, RunProgress, SequentialEngine, run_with
+from eqa_nodes.bench.running.runner import RunProgress, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import process_engine
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Recalled, Receipt
+from eqa_nodes.core.types.samples import EM, EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.scripted import ScriptedBackend

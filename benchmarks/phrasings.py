@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.timing import Figure
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.agent.stopping import make_stop
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.house.generate import generate_house
 from sim_bridge.house.questions import QuestionCandidate, candidates
 from tests.fixtures.known_house import known

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.named_agents import agent_of, is_function
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import ConfigError, LimitReached
 from eqa_nodes.core.types.floor import Action
+from eqa_nodes.core.types.geometry import Point
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.arrays import ArraysHistory, HistoryArrays, arrays_of
@@ -29,7 +30,7 @@ from eqa_nodes.runners.history import HistoryRunner, HistorySource
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.runners.opening import selection_of
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import EpisodeSetup, Point, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 __all__ = ["Action", "ActiveFunction", "Answer", "EmFunction", "Environment", "HistoryArrays", "LimitReached",
            "active_agent", "arrays_of", "em_agent", "load_function"]

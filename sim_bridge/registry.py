@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import UnknownScene, did_you_mean
 from eqa_nodes.core.registry import is_class
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Point, Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from sim_bridge.robots import DEFAULT, ROBOTS
-from sim_bridge.simulator import EpisodeSetup, Point
+from sim_bridge.simulator import EpisodeSetup
 
 if TYPE_CHECKING:
     from sim_bridge.simulator import Simulator

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
+from eqa_nodes.core.types.geometry import Point, Pose2, Transform, wrap
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame, Label
 
 VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with objects
-Point: TypeAlias = tuple[float, ...]  # x, y, and where a scene has several floors the height of the floor; metres
-
-
 MAX_LOOK_DEG = 60.0  # the camera turns so far up or down from its mount
 
 
@@ -38,6 +36,11 @@ class EpisodeSetup:
     seed: int = 0
     robot: RobotModel = RobotModel()
     start_height_m: float = 0.0
+
+    @classmethod
+    def of(cls, sample: Sample, robot: RobotModel) -> EpisodeSetup:
+        """Return where a simulated robot begins to answer a question."""
+        return cls(sample.scene, sample.id, sample.start, sample.seed, robot, sample.start_height_m or 0.0)
 
 
 @dataclass(frozen=True, eq=False)

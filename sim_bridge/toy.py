@@ -21,10 +21,10 @@ from eqa_nodes.core.driving.planning import ShortestPaths, centre_of, index_of, 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene, unknown
 from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import Action, GridMap
-from eqa_nodes.core.types.geometry import Pose2, Transform, camera_mount, wrap
+from eqa_nodes.core.types.geometry import Point, Pose2, Transform, camera_mount, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import DriveResult, EpisodeSetup, Point, Step, arc, height_of, turned
+from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
 
 CELL_M = 0.5
 WALL_M = 2.6

@@ -12,9 +12,9 @@ from benchmarks.chaos import checks
 from benchmarks.chaos.schedule import CASES, NEXT, Case, Plan
 from benchmarks.chaos.world import GRACE_S, LIMITS, World
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 
 _TRIES = 5  # for a graph to answer a first question: a busy machine may let deadlines pass while all is loaded
 _LATE_S = 5.0  # for what asks to see its own deadline pass

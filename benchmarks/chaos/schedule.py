@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.wire.graph import nodes_of
 
 # How often each kind comes in 25 episodes.

@@ -18,11 +18,11 @@ from rclpy.node import Node
 from benchmarks.chaos.disk import Disk
 from benchmarks.chaos.outside import FailingModel, FailingNav2
 from benchmarks.chaos.schedule import Fault
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import SHARED, GraphParameters, Parameters, driven_by, merged, of_robot
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.faults import Faults
 from eqa_nodes.ros.interfaces import interface, qos

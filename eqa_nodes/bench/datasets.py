@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample, about_history, check_samples
+from eqa_nodes.bench.samples import about_history, check_samples
 from eqa_nodes.core.components import READERS
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
 
 GENERATED = 20  # questions of a data set that is generated, unless a number is named
 

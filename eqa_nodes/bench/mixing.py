@@ -17,10 +17,11 @@ import numpy as np
 from eqa_nodes.bench.running.manifest import MIXED, begin_manifest, finish_manifest, read_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import ACTIVE, Sample, read_samples, write_samples
+from eqa_nodes.bench.samples import read_samples, write_samples
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.storage.text import inside
+from eqa_nodes.core.types.samples import ACTIVE, Sample
 
 SOURCES = "sources.json"
 TRACE = "trace.zip"

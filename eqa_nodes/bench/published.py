@@ -26,10 +26,11 @@ from eqa_nodes.bench.published_forms import (
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, check_samples, write_samples
+from eqa_nodes.bench.samples import check_samples, write_samples
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.recordings.formats.plain_pickle import load_plain
 
 _ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, less their parts and endings

@@ -12,8 +12,8 @@ from typing import Any
 from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.judges.official import read_official_eac
 from eqa_nodes.bench.readers.records import JsonRecord, load
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, EqaError
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.recordings.formats.agent_state import pickled_number
 from eqa_nodes.recordings.formats.plain_pickle import load_plain
 

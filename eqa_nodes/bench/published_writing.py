@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
-from eqa_nodes.bench.samples import ACTIVE, Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_bytes, write_json
 from eqa_nodes.core.types.geometry import position_to_habitat
+from eqa_nodes.core.types.samples import ACTIVE, Sample
 
 _WHOLE = "0.0_1.0"  # the part of the questions that a file of Pred-EQA holds: all of them
 

@@ -4,77 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.storage.text import storable
-from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Limits, Question
-from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.registry import has_simulator, is_scan, simulator_of
-from sim_bridge.simulator import EpisodeSetup, Point
+from eqa_nodes.core.types.samples import Sample, history_of
+from sim_bridge.registry import has_simulator, is_scan
 
-_NO_LIMITS = Limits()
-ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
-TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
-ALLOWED_POSES = "allowed_steps"  # in metadata: how many poses the data set allows, as HM-EQA counts them
 EXPECTS = ("text", "position", "time", "duration", "yes-no")  # kinds of answer, in metadata "expects"
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One question of a dataset with its truth; map frame, metres, radians.
-
-    scene: "SIMULATOR:PLACE" of what can be driven in ("house:3", "habitat:hm3d/00826-BFRyYbPCCPE"); empty: where the
-    robot is. start_height_m: of the floor that the start stands on, None where the data set does not say.
-    alternatives: other answers that are as right. target: where a person would stand to see the answer (scorer only),
-    x, y and where known the height of the floor. viewpoints: the same where the answer shows from several places;
-    distances then count to the nearest of them, and target is the first.
-    reference_steps / reference_metres: l of the path metrics, None where the dataset has none. choices: the options of
-    a multiple-choice question; `answer` is then the right option's text. metadata: what the dataset says beyond this,
-    as plain JSON.
-    """
-
-    id: str
-    question: str
-    answer: str
-    alternatives: tuple[str, ...] = ()
-    category: str = ""
-    scene: str = ""
-    start: Pose2 | None = None
-    target: Point | None = None
-    reference_steps: int | None = None
-    reference_metres: float | None = None
-    choices: tuple[str, ...] = ()
-    needs_exploration: bool = True
-    seed: int = 0
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    viewpoints: tuple[Point, ...] = ()
-    start_height_m: float | None = None
-
-    @property
-    def simulator(self) -> str:
-        """Return the prefix of the scene's simulator, "" for a place that is only recorded."""
-        return simulator_of(self.scene)
-
-    def episode(self, robot: RobotModel) -> EpisodeSetup:
-        """Return where a simulated robot begins."""
-        return EpisodeSetup(self.scene, self.id, self.start, self.seed, robot, self.start_height_m or 0.0)
-
-    def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
-        """Return the question as the agent gets it, without the truth."""
-        return Question(self.question, self.id, self.choices, True, self.limited(limits), force_guess, self.seed)
-
-    def limited(self, limits: Limits) -> Limits:
-        """Return the limits with what the data set allows, where it limits episodes and that is less."""
-        allowed = self.metadata.get(ALLOWED_POSES)
-        if not isinstance(allowed, int) or 0 < limits.poses <= allowed:
-            return limits
-        return limits._replace(poses=max(1, allowed))
 
 
 def check_samples(samples: Sequence[Sample]) -> None:
@@ -137,15 +78,6 @@ def about_history(sample: Sample) -> Sample:
     history_of(sample)
     return replace(sample, start=None, target=None, viewpoints=(), reference_steps=None, reference_metres=None,
                    needs_exploration=False)
-
-
-def history_of(sample: Sample) -> str:
-    """Return the name of the episode history that a question is about. Raises ConfigError when there is none."""
-    name = sample.metadata.get("episode_history")
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"question {sample.id!r} is about no episode history: the task {EM!r} needs the data set "
-                          "openeqa or house")
-    return name
 
 
 def source_of(sample: Sample) -> str:

@@ -25,11 +25,11 @@ from eqa_nodes.core.types.inquiries import DRIVE_MODES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.bench.running.runner import EpisodeResult
     from eqa_nodes.cli.replying import TerminalPerson
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.core.types.progress import Progress
     from eqa_nodes.core.types.questions import Answer
+    from eqa_nodes.core.types.samples import EpisodeResult
 
 SCENE = "house:1000"
 DRIVE = ("go: the robot drives at will; confirm: you are asked before each drive; dry: nothing moves (default: go, or "
@@ -71,13 +71,13 @@ class Asking:
         """Ask, show what happens, print the answer with its evidence and receipt, and return it. Raises EqaError."""
         from rich.console import Console
 
-        from eqa_nodes.bench.running.runner import EpisodeResult
         from eqa_nodes.cli.asked_progress import progress_line, words_of
         from eqa_nodes.cli.calls import CallPrinter
         from eqa_nodes.cli.printing import print_answer
         from eqa_nodes.cli.replying import TerminalPerson
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.storage.codec import dumps
+        from eqa_nodes.core.types.samples import EpisodeResult
 
         check_question(text)
         self.check()
@@ -167,8 +167,8 @@ class Asking:
             check_attached(self.attach, self.recording.bag.namespace, self.recording.bag.remap)
 
     def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
-        from eqa_nodes.bench.samples import Sample
         from eqa_nodes.cli.paths import check_folder
+        from eqa_nodes.core.types.samples import Sample
         from eqa_nodes.runners.opening import open_history_runner
         from eqa_nodes.runners.ready import check_answerer
         from eqa_nodes.runners.sources import cache_folder
@@ -184,8 +184,8 @@ class Asking:
 
     def _own_graph(self, text: str, show: Callable[[Progress], None], person: TerminalPerson,
                    say: Callable[[str, str], None]) -> EpisodeResult:
-        from eqa_nodes.bench.samples import Sample
         from eqa_nodes.core.agent.person import Replies
+        from eqa_nodes.core.types.samples import Sample
         from eqa_nodes.runners.opening import open_runner
         from eqa_nodes.runners.ready import check_chain
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from eqa_nodes.bench.running.kept import KeptRun
-from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.console.values import Entry
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.text import shown_name
+from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 

@@ -7,14 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from eqa_nodes.bench.report.proof import proof_picture
-from eqa_nodes.bench.running.runner import EpisodeResult, EpisodeRunner
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question, Recalled
+from eqa_nodes.core.types.samples import EpisodeResult, EpisodeRunner, Sample
 from eqa_nodes.core.types.views import Cloud, Keyframe
 from eqa_nodes.runners.history import ANSWERING
 

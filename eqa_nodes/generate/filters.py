@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language.english import content_words
 from eqa_nodes.core.memory.embedding import Embedder
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.questions import Answer, Question, Recalled
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.journal import Paid
 from eqa_nodes.generate.values import Benchmark, FilterCheck, QuestionAnswer, ScenePath

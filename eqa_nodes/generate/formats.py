@@ -8,11 +8,11 @@ from typing import Any
 
 from eqa_nodes.bench.readers.explora import read_explora, write_explora
 from eqa_nodes.bench.readers.express import read_express
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, position_to_habitat, rotation_to_habitat
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 from sim_bridge.registry import file_name_of
 

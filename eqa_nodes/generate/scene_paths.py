@@ -14,7 +14,7 @@ from itertools import count, pairwise
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
-from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.geometry import Point, Pose2, wrap
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Keyframe
 from eqa_nodes.generate.values import Benchmark, DistractorView, ScenePath
@@ -22,7 +22,7 @@ from eqa_nodes.recordings.history_views import ViewSelection, keyframe_of
 from eqa_nodes.tours.floors import floors_of
 from eqa_nodes.tours.tours import BLIND, Place, Tour, first_frame, plan_tour, spread_points
 from sim_bridge.registry import open_simulator
-from sim_bridge.simulator import EpisodeSetup, Point, Simulator
+from sim_bridge.simulator import EpisodeSetup, Simulator
 
 PASSED = 4  # views kept along a way
 _NEAR_M = 3.0  # of the end: viewpoints lie within (ExploraQA, 3.1), other parts of the scene beyond

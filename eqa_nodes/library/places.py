@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import check_question
@@ -23,6 +22,7 @@ from eqa_nodes.core.memory.windows import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, MemoryObject, Question, RecallQuery
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.library.replying import Reply, replying

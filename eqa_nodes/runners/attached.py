@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.parameters import leaves
 from eqa_nodes.config.run import ATTACHED, RunConfig
 from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.recordings.bags import poses, trace
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.graph_parameters import graph_parameters

@@ -10,8 +10,6 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.components import AGENTS
 from eqa_nodes.core.errors import ConfigError, LimitReached
@@ -20,12 +18,13 @@ from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.arrays import HistoryArrays, arrays_of
 from eqa_nodes.runners.history import HistorySource
 from sim_bridge.registry import SimulatorPool
-from sim_bridge.simulator import Step
+from sim_bridge.simulator import EpisodeSetup, Step
 
 
 class Environment:
@@ -162,7 +161,7 @@ class ActiveFunctionRunner(_FunctionRunner):
         """Carry out one episode."""
         check_question(sample.question)
         simulator, trace = self._pool.get(sample.scene), EpisodeTrace(sample.question)
-        last = simulator.reset(sample.episode(self._robot))
+        last = simulator.reset(EpisodeSetup.of(sample, self._robot))
         trace.poses.append((last.frame.stamp_ns, last.frame.pose))
 
         def act(action: Action) -> Step:

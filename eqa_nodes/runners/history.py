@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.agent.reporting import CallRecorder
 from eqa_nodes.core.answerers.common import check_question, refusal
@@ -26,6 +24,7 @@ from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.bags.history import BagOptions

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, loads
@@ -17,6 +15,7 @@ from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.trace import trace_of

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.agent.person import Replies
@@ -38,6 +36,7 @@ from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.perception import open_perceiver, open_texts

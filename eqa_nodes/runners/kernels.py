@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup

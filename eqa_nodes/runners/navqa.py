@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import RECOLLECTED_FROM, evidence_from, from_labels
 from eqa_nodes.core.language.english import canonical, content_words
 from eqa_nodes.core.memory.store import MemoryStore
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, MemoryObject, Question, Recalled, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.history_views import HistoryIndex, RecalledViews

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from eqa_nodes.bench.running.runner import EpisodeRunner
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.named_agents import is_function
 from eqa_nodes.config.nodes import PerceptionSettings
 from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
@@ -15,6 +13,7 @@ from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode
 from eqa_nodes.core.types.progress import Progress
+from eqa_nodes.core.types.samples import EpisodeRunner, Sample
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.history_views import ViewSelection

@@ -9,11 +9,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.bench.running.preflight import Problem
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, UnknownScene
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.registry import has_simulator, is_scan, simulator_of
 from sim_bridge.scans import SceneFiles, check_labels, fault_of, find_scan
+
+
+class Problem(NamedTuple):
+    """One kind of problem. questions: how many it stops; first: one of them with its message; remedy: what to do."""
+
+    kind: str
+    questions: int
+    first: str
+    remedy: str = ""
+
+    @property
+    def line(self) -> str:
+        """Return one line."""
+        return f"{self.kind}: {self.questions} questions; {self.first}" + (f". {self.remedy}" if self.remedy else "")
 
 
 class SceneState(NamedTuple):

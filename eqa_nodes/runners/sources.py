@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from eqa_nodes.bench.samples import Sample, history_of
 from eqa_nodes.config.run import RunConfig, image_size
 from eqa_nodes.core.errors import BadPose, ConfigError, EqaError, StorageError
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import transform_from_habitat
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample, history_of
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.reader import is_bag
 from eqa_nodes.recordings.history_views import ViewSelection, check_history

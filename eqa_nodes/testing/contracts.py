@@ -19,13 +19,14 @@ import numpy as np
 
 from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.core.errors import UnknownScene
 from eqa_nodes.core.protocols import Answerer, Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Keyframe
 from sim_bridge.simulator import EpisodeSetup, Simulator
 

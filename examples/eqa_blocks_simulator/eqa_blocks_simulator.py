@@ -18,10 +18,10 @@ import numpy as np
 from eqa_nodes.core.driving.planning import centre_of, index_of, walks
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.types.floor import Action, GridMap
-from eqa_nodes.core.types.geometry import Pose2, camera_mount
+from eqa_nodes.core.types.geometry import Point, Pose2, camera_mount
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.simulator import EpisodeSetup, Point, Step, turned
+from sim_bridge.simulator import EpisodeSetup, Step, turned
 
 ROOM_M = (8.0, 6.0, 2.5)  # along x, y and z
 SLOT_M = 2.0  # each block stands in the middle of a square of its own, so that the robot gets past it

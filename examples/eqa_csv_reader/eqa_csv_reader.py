@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.core.types.samples import Sample
 
 COLUMNS = {"question", "answer", "scene"}
 

@@ -24,10 +24,10 @@ import numpy as np
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, load
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.traits import HistoryTraits, ReaderTraits
 from eqa_nodes.core.types.geometry import Transform
+from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.recordings.formats.pictures import ColourHistory, Picture
 from eqa_nodes.wire.image_files import read_bounded, read_rgb, text_of
 

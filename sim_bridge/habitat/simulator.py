@@ -15,6 +15,7 @@ from eqa_nodes.core.errors import BadPose, SimulatorError
 from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import (
+    Point,
     Pose2,
     Transform,
     camera_mount,
@@ -32,7 +33,7 @@ from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_lab
 from sim_bridge.habitat.session import Answering, Reply, WorkerProcess, WorkerSession
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
-from sim_bridge.simulator import DriveResult, EpisodeSetup, Point, Step, arc, height_of, turned
+from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose, UnknownScene
+from eqa_nodes.core.types.geometry import Point as Place
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
@@ -28,7 +29,6 @@ from sim_bridge.house.render import LightMap, Renderer, instances_seen, surfaces
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.storeys import StoreyedHouse, generate_storeys
 from sim_bridge.rays import Image, RayScene
-from sim_bridge.simulator import Point as Place
 from sim_bridge.simulator import height_of
 from sim_bridge.walker import At
 

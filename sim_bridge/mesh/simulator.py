@@ -11,7 +11,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.traits import SimulatorTraits
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Point, Pose2
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Label
 from sim_bridge.mesh.baked import BakedScan
@@ -19,7 +19,7 @@ from sim_bridge.mesh.floor import MIN_AREA_M2, STOREY_M, MeshFloor, MeshPaths
 from sim_bridge.mesh.look import MeshRenderer
 from sim_bridge.rays import Image, later
 from sim_bridge.scans import SceneFiles, find_scan
-from sim_bridge.simulator import EpisodeSetup, Point
+from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.walker import At, Walker
 
 PREFIX = "mesh:"

@@ -27,9 +27,9 @@ from launch_testing.actions import ReadyToTest
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.environment import free_domain
 from eqa_nodes.runners.in_process import InProcessRunner

@@ -16,9 +16,9 @@ import pytest
 
 from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.judges.options import JudgeOptions
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, letter_menu
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.local_processor import letter_tokens, tensors

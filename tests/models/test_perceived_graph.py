@@ -10,12 +10,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, merged, of_robot
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from tests.fixtures.needs import need_transformers

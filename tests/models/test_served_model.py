@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.serve import NEEDED
 from eqa_nodes.core.errors import ErrorCode, ModelError
 from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.types.questions import Limits, Question
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models import open_model
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.runners.in_graph import GraphRunner

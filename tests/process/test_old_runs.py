@@ -9,10 +9,11 @@ import pytest
 
 from eqa_nodes.bench import datasets
 from eqa_nodes.bench.running.manifest import read_manifest
-from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.cli import main
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.storage.codec import decode
+from eqa_nodes.core.types.samples import Sample
 
 OLD_RUN = Path(__file__).resolve().parents[1] / "data" / "old_run"  # of commit bed3d19
 

@@ -18,13 +18,13 @@ from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import BadFrame, ConfigError, ErrorCode
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.recordings.arrays import ArraysHistory
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame

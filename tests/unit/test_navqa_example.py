@@ -15,11 +15,11 @@ from PIL import Image
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.metrics.navqa import errors_of, mark
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.components import HISTORIES, READERS
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import ViewSelection

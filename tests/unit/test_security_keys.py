@@ -12,12 +12,12 @@ import pytest
 
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.keys import hidden

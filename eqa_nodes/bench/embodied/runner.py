@@ -12,11 +12,10 @@ from PIL import Image
 from eqa_nodes.bench.embodied.agents import ModelAgent
 from eqa_nodes.bench.embodied.loop import MAX_STEPS, StepLog, TaskAgent, TaskOutcome, WorldWithFacts, run_task
 from eqa_nodes.bench.embodied.tasks import Task, record_of, task_in
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import write_bytes, write_json
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Frame
 

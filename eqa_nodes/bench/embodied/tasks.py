@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eqa_nodes.bench.readers.records import JsonRecord, load, questions
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, encode, write_json
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import Pose2, wrap
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.registry import is_scan, simulator_of
 from sim_bridge.scans import FILES
 from sim_bridge.simulator import VERBS

@@ -10,12 +10,12 @@ import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Point, Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.robots import ROBOTS
-from sim_bridge.simulator import EpisodeSetup, HandlingSimulator, Point, Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, HandlingSimulator, Simulator, Step
 
 ROBOT = ROBOTS["embodied-eval"]
 CAMERA = ROBOT.camera

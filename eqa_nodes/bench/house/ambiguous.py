@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language.ambiguity import KnownPlaces, ambiguity, known_of
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.house.world import PREFIX, world_of
 
 

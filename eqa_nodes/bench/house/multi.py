@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.multi_target import MultiTargetQuestion, multi_target_questions
 

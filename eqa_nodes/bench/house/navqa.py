@@ -12,8 +12,8 @@ from itertools import islice
 
 import numpy as np
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, SimulatorError, unknown
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.tours.tours import house_tour, pixels_by_frame
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.questions import lexicon

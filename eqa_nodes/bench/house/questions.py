@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from itertools import islice
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import SimulatorError
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.tours.tours import house_tour, most_pixels
 from sim_bridge.house.questions.dataset import CATEGORIES, HouseQuestion, house_questions
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.house.questions.dataset import SPLITS
 from sim_bridge.house.questions.texts import CATEGORY, TextQuestion, text_questions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.types.samples import Sample
 
 CLIPPED = "the judge said"  # how the note of a mark begins that was moved onto the scale
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 
 from eqa_nodes.bench.judges.base import Judge, Mark
-from eqa_nodes.bench.samples import Sample, dataset_hash
+from eqa_nodes.bench.samples import dataset_hash
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
+from eqa_nodes.core.types.samples import Sample
 
 MARKS = "marks.jsonl"
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.options import JudgeOptions
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers import common, letters
 from eqa_nodes.core.language import english as language
+from eqa_nodes.core.types.samples import Sample
 
 if TYPE_CHECKING:
     from eqa_nodes.core.model import Backend

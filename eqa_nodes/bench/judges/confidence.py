@@ -6,9 +6,9 @@ import hashlib
 from importlib import resources
 
 from eqa_nodes.bench.judges.base import Mark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.types.samples import Sample
 
 _OPTIONS = ("yes", "no")
 

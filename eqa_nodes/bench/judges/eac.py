@@ -7,8 +7,8 @@ from eqa_nodes.bench.judges.llm_match import SAME, ModelJudge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in
 from eqa_nodes.bench.judges.replies import BOTH_FORM, MARK_FORM, read_both, read_mark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.model import Backend
+from eqa_nodes.core.types.samples import Sample
 
 
 class EacJudge(ModelJudge):

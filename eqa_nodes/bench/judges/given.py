@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping
 
 from eqa_nodes.bench.judges.base import Mark, clipped
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.types.samples import Sample
 
 
 class GivenMarks:

@@ -12,12 +12,12 @@ from eqa_nodes.bench.judges.choices import mark_choice
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
 from eqa_nodes.bench.judges.replies import MARK_FORM, read_mark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import says_nothing
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message, ask_form
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.traits import JudgeTraits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 
 T = TypeVar("T")

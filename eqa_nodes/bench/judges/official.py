@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from eqa_nodes.bench.judges.base import Mark, clipped, drop_after_last_full_stop
 from eqa_nodes.bench.judges.prompts import PLACEHOLDERS, read_prompt
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 
 TAG = "Your mark:"

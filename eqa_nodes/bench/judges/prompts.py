@@ -9,8 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, unknown
+from eqa_nodes.core.types.samples import Sample
 
 PLACEHOLDERS = ("question", "answer", "prediction", "extra_answers")  # as OpenEQA's prompt files name them
 _MOST_BYTES = 200_000  # of a prompt's file; published ones have 6,000

@@ -17,11 +17,12 @@ from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.bench.metrics.scores import SCORES, read_scores
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, dataset_hash, read_samples
+from eqa_nodes.bench.samples import dataset_hash, read_samples
 from eqa_nodes.core.components import JUDGES
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import loads
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 
 Marks = Mapping[str, float]  # by question id
 RESAMPLES = 9999  # as in the supplement of OpenEQA, L

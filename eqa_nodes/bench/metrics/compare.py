@@ -15,9 +15,10 @@ from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
 from eqa_nodes.bench.running.manifest import RunManifest, answered_by, commit_of, differing_settings, read_manifest
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, read_samples
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import dumps
+from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
 
 LEVEL = 0.05  # adjusted p below which a difference is called one
 OF_CATEGORIES = ("openeqa_c", "openeqa_e_metres", "express_c", "hm_eqa_accuracy", "succ")  # where they have values

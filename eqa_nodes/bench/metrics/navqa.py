@@ -16,9 +16,9 @@ import re
 from typing import NamedTuple
 
 from eqa_nodes.bench.judges.base import Mark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.language import english as language
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 
 MEASURED = ("position", "time", "duration")  # kinds of answers that are no words
 WITHIN_M, WITHIN_S = 15.0, 120.0  # ReMEmbR: a place counts as right within 15 m, a time within 2 minutes

@@ -14,11 +14,12 @@ from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.report.traces import last_view, load_trace
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import ALLOWED_POSES, Sample, source_of
+from eqa_nodes.bench.samples import source_of
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
 
 Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
 

@@ -15,10 +15,11 @@ from eqa_nodes.bench.metrics.values import BOUNDED, FAILED, LEAVE_OUT, METRICS, 
 from eqa_nodes.bench.running.manifest import finish_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError, unknown
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 
 SCORES = "scores.json"
 RESAMPLES = 2000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from eqa_nodes.bench.embodied.tasks import read_tasks, sample_of
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import TASKS, Sample
 from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.core.types.samples import TASKS, Sample
 
 
 class EmbodiedEvalReader:

@@ -20,11 +20,12 @@ from typing import Any
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, questions, scan
-from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import position_to_habitat, rotation_to_habitat
+from eqa_nodes.core.types.samples import Sample
 
 SPLITS = ("train", "test-seen", "test-unseen")
 

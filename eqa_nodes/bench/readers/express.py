@@ -7,8 +7,8 @@ from pathlib import Path
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, first_of, questions, scan
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.core.types.samples import EM, Sample
 
 FRAMES_A_VIEW = 10  # k = floor(L / 10) views of a trajectory of L steps (section 5.1)
 HISTORIES = "express-v1"  # what names of trajectories as histories begin with

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, rows, scan
-from eqa_nodes.bench.samples import ALLOWED_POSES, Sample
 from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2, position_from_habitat, wrap
+from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
 from sim_bridge.scans import find_scan, read_box
 
 LETTERS = "ABCD"

@@ -13,8 +13,8 @@ from eqa_nodes.bench.house.questions import house_samples
 from eqa_nodes.bench.house.tasks import house_tasks
 from eqa_nodes.bench.house.text import house_text
 from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
-from eqa_nodes.bench.samples import ACTIVE, EM, TASKS, Sample
 from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
 
 PEOPLE = 3  # in each house of `house-people`
 

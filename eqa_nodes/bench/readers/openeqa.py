@@ -9,9 +9,9 @@ from typing import Any
 from eqa_nodes.bench.judges.official import EXTRA_ANSWERS
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.bench.readers.records import JsonRecord, first_of, load, path_length, questions, scan
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.traits import ReaderTraits
+from eqa_nodes.core.types.samples import EM, Sample
 
 SUBSETS = {"aeqa-557": "hm3d", "aeqa-184": "", "aeqa-41": "", "hm3d": "hm3d", "scannet": "scannet", "all": ""}
 _COUNTED = {"aeqa-184": 184, "aeqa-41": 41}

@@ -18,7 +18,7 @@ from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
 from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Judging, Limit, Published, Subset, Table
 from eqa_nodes.bench.running.manifest import MIXED, RunManifest
-from eqa_nodes.bench.samples import ACTIVE
+from eqa_nodes.core.types.samples import ACTIVE
 
 # Metrics that no judge of wording decides.
 NO_WORDING = ("hm_eqa_accuracy", "hm_eqa_normalised_steps", "succ", "gcs", "task_spl", "express_d_t", "npl", "ace",

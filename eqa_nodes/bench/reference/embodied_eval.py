@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eqa_nodes.bench.reference.rows import Column, Judging, Limit, Published, Subset, Table, values
-from eqa_nodes.bench.samples import TASKS
+from eqa_nodes.core.types.samples import TASKS
 
 PAPER = "Cheng et al. 2025, EmbodiedEval"
 _OF = Table(PAPER, "table 2", "embodied-eval", TASKS, Judging("predicates, no judge"),

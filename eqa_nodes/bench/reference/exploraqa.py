@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eqa_nodes.bench.reference.rows import Column, Judging, Published, Subset, Table, columns, values
-from eqa_nodes.bench.samples import ACTIVE
+from eqa_nodes.core.types.samples import ACTIVE
 
 PAPER = "AQ-Nav, ExploraQA"
 C, E, LENGTH = "openeqa_c", "openeqa_e_metres", "metres"

@@ -12,7 +12,7 @@ from eqa_nodes.bench.reference.rows import (
     Table,
     values,
 )
-from eqa_nodes.bench.samples import ACTIVE, EM
+from eqa_nodes.core.types.samples import ACTIVE, EM
 
 PAPER = "Jiang et al. 2025, EXPRESS-Bench"
 C, C_STAR, E_PATH, D_T = "express_c", "express_c_star", "express_e_path", "express_d_t"

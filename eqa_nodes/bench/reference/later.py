@@ -21,7 +21,7 @@ from eqa_nodes.bench.reference.rows import (
     Table,
     values,
 )
-from eqa_nodes.bench.samples import ACTIVE, EM
+from eqa_nodes.core.types.samples import ACTIVE, EM
 
 SPL = "openeqa_e_metres"  # "LLM-Match SPL" of 3D-Mem and those after it
 _README = "Pred-EQA's README"

@@ -6,7 +6,7 @@ Some values are printed in several tables and differ there in the last digit, su
 from __future__ import annotations
 
 from eqa_nodes.bench.reference.rows import Column, Judging, Published, Subset, Table, columns, values
-from eqa_nodes.bench.samples import ACTIVE, EM
+from eqa_nodes.core.types.samples import ACTIVE, EM
 
 PAPER = "Majumdar et al. 2024, OpenEQA"
 C, E = "openeqa_c", "openeqa_e_steps"

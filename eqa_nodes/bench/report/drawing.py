@@ -18,10 +18,9 @@ from markupsafe import Markup, escape
 from eqa_nodes.bench.report.measured import measures_svg
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.types.floor import Frontier, GridMap
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Point, Pose2
 from eqa_nodes.core.types.questions import Evidence
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from sim_bridge.simulator import Point
 
 PATH_COLOURS = ((13, 148, 136), (99, 91, 235), (219, 64, 126))  # start, middle, end of the path
 _MARGIN_M = 0.5

@@ -29,9 +29,8 @@ from eqa_nodes.bench.report.known import Keep, PagePicture, embedded, map_then, 
 from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.mapping.map_picture import palette_png
 from eqa_nodes.core.types.floor import Candidate, GridMap, parted
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Point, Pose2
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from sim_bridge.simulator import Point
 
 SHOWN = 12  # images of an episode; of the other decisions only the reasons are given
 _FIRST = 3  # decisions that are always among them

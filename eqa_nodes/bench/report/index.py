@@ -9,7 +9,7 @@ from typing import NamedTuple
 from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Scores
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.core.types.samples import Sample
 
 _ANSWER = 60  # characters of an answer in the list
 

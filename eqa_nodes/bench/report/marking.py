@@ -15,10 +15,11 @@ from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps, write_bytes
 from eqa_nodes.core.storage.text import inside
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.wire.image_files import shrunk
 
 PAGE = "mark.html"

@@ -28,12 +28,13 @@ from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import Sample, read_samples
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.memory.times import clock_phrase
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.measures import shown_note
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.viewer.files import page_script, page_style

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.reference.openeqa import CATEGORIES
 from eqa_nodes.bench.reference.rows import Published
-from eqa_nodes.bench.samples import ACTIVE, EM
+from eqa_nodes.core.types.samples import ACTIVE, EM
 
 OWN_TABLES = ("openeqa", "express", "hm-eqa")  # data sets whose published values stand in tables of their own columns
 _GUESSES = "supplement, table 3"  # the published values with abstentions as they are, beside those with guesses

@@ -21,9 +21,9 @@ from eqa_nodes.bench.reference.published import PUBLISHED
 from eqa_nodes.bench.reference.rows import Published
 from eqa_nodes.bench.report.paper_layouts import OWN_TABLES, Layout, PaperColumn, layouts_of
 from eqa_nodes.bench.running.manifest import answered_by
-from eqa_nodes.bench.samples import ACTIVE, Sample
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.types.samples import ACTIVE, Sample
 
 FORCED_ROW = "forced to guess"  # ends the name of the row that has blind guesses in place of "I don't know"
 _OF_MOVING = ("steps", "metres", "area", "poses")  # limits

@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, QuestionTask, failure, out_of_budget
+from eqa_nodes.bench.running.runner import Asking, QuestionTask, failure, out_of_budget
 from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost
+from eqa_nodes.core.types.samples import EpisodeRunner
 
 Opening = Callable[[int], EpisodeRunner]  # opens what a worker asks with, given its number; must be picklable
 TRIES = 2  # of a question whose worker dies

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from eqa_nodes.bench.running.predictions import Prediction, read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
-from eqa_nodes.bench.samples import EM, Sample, read_samples
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.components import ANSWERERS, POLICIES
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.types.samples import EM, Sample
 
 VIEWS = 6.0  # in a batch: 13 of the first look, a handful after each leg, none where regions are ranked
 TOKENS_OF_IMAGE, TOKENS_OF_TEXT, TOKENS_OF_REPLY = 1000.0, 700.0, 110.0  # of 640 x 480; a prompt; one judged view

@@ -8,9 +8,10 @@ from types import TracebackType
 from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest, state_manifest
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
-from eqa_nodes.bench.running.runner import SAMPLES, EpisodeResult, episode_folder
-from eqa_nodes.bench.samples import Sample, read_samples, write_samples
+from eqa_nodes.bench.running.runner import SAMPLES, episode_folder
+from eqa_nodes.bench.samples import read_samples, write_samples
 from eqa_nodes.core.errors import StorageError
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 
 ASKED = "asked"  # the data set that a manifest names
 

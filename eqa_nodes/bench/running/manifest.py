@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 import eqa_nodes
-from eqa_nodes.bench.samples import ACTIVE, EM, Sample, dataset_hash
+from eqa_nodes.bench.samples import dataset_hash
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import blind_m
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
+from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 
 MANIFEST = "manifest.json"
 MIXED = "mixed"  # in the config of a run that holds answers of several others (bench/mixing.py)

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
-from eqa_nodes.bench.samples import ACTIVE, Sample, history_of
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.types.inquiries import GO
-from sim_bridge.registry import has_simulator
+from eqa_nodes.core.types.samples import ACTIVE, Sample, history_of
+from eqa_nodes.runners.scene_files import Problem
+from sim_bridge.registry import has_simulator, simulator_of
 
 Check = Callable[[], object]  # raises EqaError
-
-
-class Problem(NamedTuple):
-    """One kind of problem. questions: how many it stops; first: one of them with its message; remedy: what to do."""
-
-    kind: str
-    questions: int
-    first: str
-    remedy: str = ""
-
-    @property
-    def line(self) -> str:
-        """Return one line."""
-        return f"{self.kind}: {self.questions} questions; {self.first}" + (f". {self.remedy}" if self.remedy else "")
 
 
 def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
@@ -36,7 +22,7 @@ def scene_problems(samples: Sequence[Sample], task: str) -> list[Problem]:
     lost: dict[str, list[Sample]] = {}
     for sample in samples:
         if sample.scene and not has_simulator(sample.scene):
-            lost.setdefault(sample.simulator, []).append(sample)
+            lost.setdefault(simulator_of(sample.scene), []).append(sample)
     return [Problem(f"simulator {name} is not built in" if name else "no simulator opens their scenes", len(group),
                     f"{len({s.scene for s in group})} scenes, the first {group[0].scene!r}",
                     f"run a data set of {', '.join(sorted(SIMULATORS))}, or --task em on recorded histories")

@@ -9,8 +9,9 @@ from typing import Any
 from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, WorkerRefused
 from eqa_nodes.bench.running.manifest import MANIFEST
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import Asking, EpisodeRunner, QuestionTask, ask
+from eqa_nodes.bench.running.runner import Asking, QuestionTask, ask
 from eqa_nodes.core.errors import EqaError, MissingExtra, StorageError
+from eqa_nodes.core.types.samples import EpisodeRunner
 
 
 class Actors:

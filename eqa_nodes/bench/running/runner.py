@@ -14,13 +14,14 @@ from eqa_nodes.bench.running.clock import answer_since, begin_of, trace_since
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
 from eqa_nodes.bench.running.progress import Count, RunProgress, RunSummary
-from eqa_nodes.bench.samples import ACTIVE, Sample, check_runnable, check_samples, write_samples
+from eqa_nodes.bench.samples import check_runnable, check_samples, write_samples
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import ACTIVE, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 SAMPLES = "samples.jsonl"

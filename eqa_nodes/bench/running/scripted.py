@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 
 
 class ScriptedRunner:

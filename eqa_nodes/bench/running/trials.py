@@ -18,15 +18,14 @@ from eqa_nodes.bench.metrics.formulas import openeqa_c
 from eqa_nodes.bench.metrics.question_score import QuestionScore, question_score
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import HOPELESS
-from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.bench.running.workers import one_thread_each
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, unknown
 from eqa_nodes.core.model import counted
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Limits, Support, WeighedAnswer
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from sim_bridge.registry import Truth
 
 if TYPE_CHECKING:

@@ -15,26 +15,26 @@ from eqa_nodes.bench.running.crew import CrewEngine, Opening
 from eqa_nodes.bench.running.estimate import Estimate, estimate_documented, estimate_like, in_short, in_words
 from eqa_nodes.bench.running.preflight import (
     Check,
-    Problem,
     check_unattended,
     history_problems,
     refuse_if_hopeless,
     scene_problems,
     setting_problems,
 )
-from eqa_nodes.bench.running.runner import Engine, EpisodeRunner, SequentialEngine, run_with
+from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import process_engine
-from eqa_nodes.bench.samples import ACTIVE, EM, Sample, opened_by
+from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli.bench.run_bar import RunBar
 from eqa_nodes.cli.paths import check_folder
 from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import encode, write_json
+from eqa_nodes.core.types.samples import ACTIVE, EM, EpisodeRunner, Sample
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.runners.history import HistorySource
 from eqa_nodes.runners.opening import open_history_runner, open_runner
 from eqa_nodes.runners.ready import check_asks
-from eqa_nodes.runners.scene_files import ScenePreflight
+from eqa_nodes.runners.scene_files import Problem, ScenePreflight
 from eqa_nodes.runners.sources import benchmark_sources, cache_folder
 from sim_bridge.registry import check_simulator, open_simulator
 

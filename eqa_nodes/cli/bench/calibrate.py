@@ -16,7 +16,7 @@ from eqa_nodes.core.components import DEFAULT_ANSWERER, DEFAULT_POLICY
 
 if TYPE_CHECKING:
     from eqa_nodes.bench.running.trials import Arm, Trial
-    from eqa_nodes.bench.samples import Sample
+    from eqa_nodes.core.types.samples import Sample
 
 CALIBRATION, TABLES, DIAGRAM = "calibration.json", "calibration.md", "reliability.svg"
 # No probability is enough: the run weighs answers until there is nothing left to see.

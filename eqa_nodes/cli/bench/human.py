@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.running.progress import RunProgress
-    from eqa_nodes.bench.samples import Sample
     from eqa_nodes.console.human.episodes import PersonEpisode
     from eqa_nodes.console.human.runner import PersonRunner
+    from eqa_nodes.core.types.samples import Sample
 
 ACTIVE, EM = "active", "em"
 

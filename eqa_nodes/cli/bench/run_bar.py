@@ -11,10 +11,10 @@ from rich.table import Column
 from eqa_nodes.bench.running.estimate import RunEstimate, RunEstimator, in_short, in_words
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import RunProgress
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.asked_progress import doing
 from eqa_nodes.cli.printing import shown
 from eqa_nodes.core.types.progress import Progress as Searching
+from eqa_nodes.core.types.samples import Sample
 
 
 class RunBar:

@@ -47,9 +47,9 @@ class PublishedOptions:
         from eqa_nodes.bench.judges.given import GivenMarks
         from eqa_nodes.bench.published import read_lengths, read_numbers, read_published, write_run
         from eqa_nodes.bench.published_forms import Published
-        from eqa_nodes.bench.samples import ACTIVE, TASKS
         from eqa_nodes.core.components import READERS
         from eqa_nodes.core.errors import ConfigError
+        from eqa_nodes.core.types.samples import ACTIVE, TASKS
 
         source = self.predictions or self.marks
         if not self.dataset:

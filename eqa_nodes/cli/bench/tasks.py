@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eqa_nodes.bench.datasets import Selection
     from eqa_nodes.bench.running.progress import RunProgress, RunSummary
-    from eqa_nodes.bench.samples import Sample
+    from eqa_nodes.core.types.samples import Sample
 
 RESULTS = "trajectories"  # in the run directory
 ORACLE = ("plan",)  # privileged: the oracle does what the generator planned
@@ -78,7 +78,7 @@ class Tasks:
     def _selection(self, console: Console) -> Selection:
         from eqa_nodes.bench.datasets import select
         from eqa_nodes.bench.readers.options import data_folder
-        from eqa_nodes.bench.samples import TASKS
+        from eqa_nodes.core.types.samples import TASKS
         from sim_bridge.scans import SCENES_VARIABLE
 
         if self.dataset == "embodied-eval" and self.scans.scenes is None and (data := data_folder(self.data)):
@@ -116,8 +116,8 @@ class Tasks:
         from eqa_nodes.bench.embodied.tasks import check_doable
         from eqa_nodes.bench.embodied.world import SimulatedWorld
         from eqa_nodes.bench.running.runner import run_benchmark
-        from eqa_nodes.bench.samples import TASKS
         from eqa_nodes.cli.printing import shown
+        from eqa_nodes.core.types.samples import TASKS
         from eqa_nodes.models.config import named_model
         from eqa_nodes.runners.scene_files import ScenePreflight
 

@@ -10,13 +10,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
 from eqa_nodes.bench.running.trials import Arm, Trial, noise_of, run_trials
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, Parameters, merged, of_robot
 from eqa_nodes.config.named_agents import stopping_parameters
 from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample
 
 IMAGE = (160, 120)  # pixels; labels need no more
 MODEL_RANGE_M = 12.0  # of labels, for a simulated model with its own limit of sight

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.human.desk import ImageFile, PersonRequest
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
@@ -14,10 +13,11 @@ from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Evidence, Receipt
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.history_views import HistoryViews, ViewSelection, keyframe_of
-from sim_bridge.simulator import Simulator, Step
+from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 MOVES = {"forward": Action.MOVE_FORWARD, "left": Action.TURN_LEFT, "right": Action.TURN_RIGHT, "up": Action.LOOK_UP,
          "down": Action.LOOK_DOWN}
@@ -106,7 +106,7 @@ class DriveEpisode:
         self._poses: list[tuple[int, Pose2]] = []
         self._unmapped = 0
         self._kept: list[Keyframe] = []
-        self._take(simulator.reset(sample.episode(robot)))
+        self._take(simulator.reset(EpisodeSetup.of(sample, robot)))
 
     @property
     def views(self) -> Sequence[Keyframe]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.console.human.desk import Desk, ImageFile, PersonRequest, Reply
 from eqa_nodes.console.human.episodes import PersonEpisode, view_picture
 from eqa_nodes.console.pictures import map_picture
@@ -17,6 +15,7 @@ from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.errors import Canceled
 from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 
 _MAX_ANSWER_CHARS = 500
 _FAREWELL_S = 3.0  # for the page to hear that it was the last question

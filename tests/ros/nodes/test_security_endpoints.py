@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.ros.sros2 import policy
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.waiting import holds

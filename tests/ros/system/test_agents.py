@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion

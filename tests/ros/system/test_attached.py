@@ -19,14 +19,14 @@ from subprocess import Popen
 import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
-from eqa_nodes.bench.samples import Sample
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
 from eqa_nodes.config.graph import write_file
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.runners import attached

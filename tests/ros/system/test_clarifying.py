@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.inquiries import WHICH, Inquiry
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Limits, Question
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.in_graph import GraphRunner
 from tests.fixtures.courses import parameters
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import EqaError, ErrorCode, NodeLost
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.ros.runner import Child

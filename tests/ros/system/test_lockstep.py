@@ -17,14 +17,13 @@ from typing import Any
 import pytest
 from rclpy.parameter import Parameter
 
-from eqa_nodes.bench.running.runner import EpisodeRunner
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import of_robot
 from eqa_nodes.core.components import DEFAULT_POLICY, POLICIES
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.core.types.samples import EpisodeRunner, Sample
 from eqa_nodes.ros.faults import Faults
 from eqa_nodes.ros.node import FAULTS
 from eqa_nodes.ros.remote import Remotes

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.running.runner import EpisodeResult
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import destinations
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.runners.in_process import InProcessRunner

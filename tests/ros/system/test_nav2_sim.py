@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import GraphParameters, driven_by
 from eqa_nodes.config.nodes import NAV2
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.ros.convert import RemoteError
 from eqa_nodes.runners.in_graph import GraphRunner

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import SHARED, Parameters
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.floor import NavCode
@@ -22,6 +21,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO, NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.client import GraphClient
 from eqa_nodes.ros.ports import _result

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import SHARED, GraphParameters, merged, used_by
 from eqa_nodes.core.driving.planning import cell_at
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.runners.in_process import InProcessRunner, through_message
 from eqa_nodes.testing.model_server import VlmServer

@@ -19,9 +19,9 @@ from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.courses import parameters

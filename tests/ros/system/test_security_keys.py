@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.types.questions import Limits
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.in_graph import GraphRunner
 from eqa_nodes.testing.model_server import VlmServer
 from tests.fixtures.courses import parameters

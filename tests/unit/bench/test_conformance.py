@@ -23,10 +23,10 @@ from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.report.tables import footnotes
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Choice, Message
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.dialect import Dialect
 from eqa_nodes.models.openai_request import Ask, body_of

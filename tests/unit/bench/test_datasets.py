@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from eqa_nodes.bench.datasets import open_dataset, select
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import Sample, check_samples, dataset_hash, read_samples, write_samples
+from eqa_nodes.bench.samples import check_samples, dataset_hash, read_samples, write_samples
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.geometry import Pose2, pose_from_habitat, position_from_habitat, wrap, yaw_from_habitat
+from eqa_nodes.core.types.samples import Sample
 from tests.fixtures.data import shared_data
 
 

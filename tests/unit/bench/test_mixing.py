@@ -12,11 +12,12 @@ import pytest
 from eqa_nodes.bench.mixing import mix, read_sources
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import EpisodeResult, SequentialEngine, run_with
-from eqa_nodes.bench.samples import EM, Sample, read_samples
+from eqa_nodes.bench.running.runner import SequentialEngine, run_with
+from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, NavigationError
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import EM, EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 

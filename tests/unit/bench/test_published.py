@@ -13,10 +13,10 @@ from eqa_nodes.bench.metrics.scores import Row, read_scores, score_run
 from eqa_nodes.bench.published import read_numbers, read_published, write_run
 from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.report.tables import footnotes
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.types.samples import Sample
 from tests.fixtures.data import shared_data
 
 SAMPLES = [Sample(name, f"What is {name}?", "a lamp", category=kind, reference_steps=30, reference_metres=8.0)

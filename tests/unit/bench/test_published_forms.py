@@ -14,10 +14,10 @@ import pytest
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics.scores import Row, score_run
 from eqa_nodes.bench.published import read_lengths, read_published, write_run
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.types.samples import Sample
 from tests.fixtures.data import shared_data
 
 QUESTIONS = [Sample(f"e{n}", f"What is {n}?", "a lamp", reference_steps=30, reference_metres=9.0) for n in range(4)]

@@ -16,11 +16,11 @@ from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.published_writing import write_form
 from eqa_nodes.bench.running.manifest import finish_manifest
 from eqa_nodes.bench.running.predictions import PredictionWriter, read_predictions
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.samples import EM, Sample
 
 MARKS = {"a": Mark(5.0, 1.0), "b": Mark(4.0, 0.5), "c": Mark(1.0, 0.0)}
 SAMPLES = [Sample(name, f"Is {name} on?", "yes", category="state", scene="habitat:hm3d/00006-x", target=(1.0, 2.0, 3.0),

@@ -23,10 +23,11 @@ from eqa_nodes.bench.readers.hm_eqa import allowed_steps
 from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from tests.fixtures.data import shared_data
 from tests.fixtures.junk_records import FUZZ, JUNK, NAMES, refusal

@@ -10,13 +10,13 @@ from rich.console import Console
 
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import RunProgress
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.run_bar import RunBar
 from eqa_nodes.cli.printing import print_answer, shown
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence
+from eqa_nodes.core.types.samples import Sample
 
 HOSTILE = ["[/bold] red", "[link=file:///etc/passwd]red[/link]", "\x1b[2Jred\x1b]0;owned\x07", "[red", "\\[/x] red",
            "red \u202egnp"]

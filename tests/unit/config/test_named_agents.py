@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.run import Run
 from eqa_nodes.cli.replay import Replay
@@ -22,6 +21,7 @@ from eqa_nodes.core.components import AGENTS, ANSWERERS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import POLICIES, ViewSelection

@@ -19,7 +19,6 @@ import pytest
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.console.human.desk import Desk, PersonRequest
 from eqa_nodes.console.human.episodes import HistoryEpisode
 from eqa_nodes.console.human.runner import PersonRunner, read_answer
@@ -27,6 +26,7 @@ from eqa_nodes.console.human.server import PersonServer
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel
+from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.recordings.history_views import ViewSelection, open_views
 from eqa_nodes.runners.history import tour_source
 from eqa_nodes.tours.tours import RECIPES, plan_tour

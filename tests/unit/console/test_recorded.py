@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.questions import proof_of
@@ -29,6 +27,7 @@ from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.measures import with_point
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.runners.history import ANSWERING
 from eqa_nodes.testing.waiting import WAIT_S, until
 from tests.fixtures.console_server import ANSWER, STORY

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.running.manifest import begin_manifest, read_manifest
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.groups import ModelOptions
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.errors import ConfigError
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 
 SAMPLES = [Sample("1", "What color is the sofa?", "red")]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.errors import ConfigError, UnknownScene
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import position_to_habitat, rotation_to_habitat
+from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.history_views import RandomViews, ViewSelection, check_selection
 from eqa_nodes.runners import answerers

@@ -17,14 +17,14 @@ from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.kept import KeptRun
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.robot import CameraModel
+from eqa_nodes.core.types.samples import EM, EpisodeResult, Sample
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.in_process import Body, InProcessRunner
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step

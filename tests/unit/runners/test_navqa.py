@@ -20,11 +20,12 @@ from eqa_nodes.bench.metrics.navqa import Errors, correct, errors_of, mark, posi
 from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.history import tour_source

@@ -13,13 +13,14 @@ from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.preflight import scene_problems
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import ACTIVE, Sample, opened_by
+from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import ACTIVE, EpisodeResult, Sample
 from eqa_nodes.runners.scene_files import ScenePreflight
 from sim_bridge import registry
 from sim_bridge.registry import Truth

@@ -11,13 +11,13 @@ import pytest
 
 from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
 from eqa_nodes.bench.readers.options import ReaderOptions
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import ANSWERERS, DETECTORS, JUDGES, POLICIES, READERS, SIMULATORS
 from eqa_nodes.core.policies.random_policy import RandomPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Question, Situation
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.runners.answerers import make_answerer
 from eqa_nodes.testing.contracts import (
     check_answerer,

@@ -42,11 +42,12 @@ from eqa_nodes.bench.embodied.world import Done, SimulatedWorld
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.samples import TASKS, check_runnable, opened_by
+from eqa_nodes.bench.samples import check_runnable, opened_by
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, SimulatorError
 from eqa_nodes.core.types.geometry import Pose2, Transform, wrap
 from eqa_nodes.core.types.robot import CameraModel
+from eqa_nodes.core.types.samples import TASKS
 from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.junk_records import FUZZ, JUNK, refusal

@@ -20,9 +20,9 @@ from eqa_nodes.bench.judges.marking import mark_run
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import BudgetSpent, ModelError, StorageError
 from eqa_nodes.core.model import Message
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 from tests.fixtures.synthetic_run import make_run

@@ -16,9 +16,9 @@ from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES, Prompt, built_in, from_file
 from eqa_nodes.bench.judges.replies import read_both, read_mark
 from eqa_nodes.bench.metrics.question_score import mark_answer
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import Scripted, ScriptedBackend
 

@@ -11,9 +11,9 @@ from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.metrics.question_score import mark_answer
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 
 # question, reference, answer, mark given by hand: 5 right .. 1 wrong. The rules were adjusted on HAND, not on HELD_OUT.
 HAND = [

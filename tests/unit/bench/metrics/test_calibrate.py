@@ -27,12 +27,12 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.report.reliability import reliability_svg, reliability_table, risk_table
 from eqa_nodes.bench.running import trials
 from eqa_nodes.bench.running.trials import TRIALS, Arm, GradedAnswer, Trial, noise_of, read_trials, run_trials
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.agent.stopping import Calibration
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.questions import Limits, Support
+from eqa_nodes.core.types.samples import Sample
 
 
 def trial(*weighed: GradedAnswer, question: str = "q", house: str = "house:1", noise: str = "none", mark: float = 5.0,

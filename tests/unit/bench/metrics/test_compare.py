@@ -21,13 +21,13 @@ from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
 from eqa_nodes.bench.report.compare_tables import ComparisonTable, footnotes, markdown
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 
 DIFFERENCES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=9)
 

@@ -17,13 +17,14 @@ from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.report import tables
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import Sample, dataset_hash
+from eqa_nodes.bench.samples import dataset_hash
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from tests.fixtures.synthetic_run import FakeFacts, make_run, overall, plain, samples
 
 

@@ -13,12 +13,12 @@ import pytest
 from eqa_nodes.bench.judges.base import Mark
 from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run
 from eqa_nodes.bench.metrics.values import METRICS
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from tests.fixtures.resampled import looped_means
 
 N = 60

@@ -17,10 +17,10 @@ from eqa_nodes.bench.report.leaderboard import MEASURES, Board, write_leaderboar
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.core.types.samples import Sample
 from tests.fixtures.synthetic_run import make_run
 
 

@@ -22,10 +22,10 @@ from eqa_nodes.bench.published_forms import Published
 from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
 from eqa_nodes.bench.report.paper_tables import Cell, PaperTable, paper_tables, read_runs
 from eqa_nodes.bench.running.manifest import MANIFEST, finish_manifest, read_manifest
-from eqa_nodes.bench.samples import ACTIVE, EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
 
 MARKS = {"s1": 5.0, "s2": 1.0, "h1": 3.0, "h2": 5.0}
 

@@ -12,10 +12,11 @@ from PIL import Image
 
 from eqa_nodes.bench.report.calls import MOST, THUMB_PX, calls_of, chosen_pictures, thumb
 from eqa_nodes.bench.report.page import write_report
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.types.calls import CallPicture, Mark, ModelCall
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
+from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.fixtures.synthetic_run import answers, asked, samples, trace
 

@@ -19,12 +19,13 @@ from PIL import Image
 from eqa_nodes.bench.report.drawing_why import SHOWN, DecisionSection, why_of
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.mapping.map_picture import palette_png
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from tests.fixtures.synthetic_run import path, samples, trace
 

@@ -21,15 +21,15 @@ from eqa_nodes.bench.running.preflight import (
     scene_problems,
     setting_problems,
 )
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import ACTIVE, EM, Sample
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.run_bar import outlook_text
 from eqa_nodes.config.run import RunConfig, share_of
 from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.samples import ACTIVE, EM, EpisodeResult, Sample
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.testing.model_server import VlmServer
 

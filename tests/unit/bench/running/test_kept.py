@@ -10,11 +10,12 @@ from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.kept import ASKED, KeptRun
 from eqa_nodes.bench.running.manifest import begin_manifest, read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import SAMPLES, EpisodeResult
+from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 GREY, UNSEEN = Answer("grey", 0.75), Answer("", 0.0, abstained=True, message="nothing of the kind was seen")

@@ -16,14 +16,14 @@ from eqa_nodes.bench.running import manifest
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.running.progress import HOPELESS, RunProgress
-from eqa_nodes.bench.running.runner import EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
 from eqa_nodes.core.model import Usage, note_spent
 from eqa_nodes.core.storage.codec import decode, dumps
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from tests.fixtures.synthetic_run import make_run, overall, plain, samples, scripted
 
 

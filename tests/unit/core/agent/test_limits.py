@@ -17,8 +17,6 @@ from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import ALLOWED_POSES, Sample
 from eqa_nodes.cli.ask import Ask
 from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
 from eqa_nodes.cli.verbs import command_of
@@ -36,6 +34,7 @@ from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.floor import Allowance, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, RecallQuery
+from eqa_nodes.core.types.samples import ALLOWED_POSES, EpisodeResult, Sample
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.runners.in_process import InProcessRunner

@@ -13,14 +13,13 @@ from typing import Any, cast
 
 import pytest
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.driving import WaitForPeople
 from eqa_nodes.core.protocols import Memory
 from eqa_nodes.core.types.floor import Action, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ErrorCode, Limits
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.people.inhabitants import Inhabitants
 from sim_bridge.house.scene import House, HouseObject, Part

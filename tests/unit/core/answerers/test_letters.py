@@ -14,8 +14,8 @@ from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.readers.hm_eqa import read_hm_eqa
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import match_choice
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.data import shared_data
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
@@ -33,6 +32,7 @@ from eqa_nodes.core.types.floor import Action, Candidate, Decision, GridMap, Sta
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
 from sim_bridge.registry import Truth

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.running.runner import EpisodeResult
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli.bench.trials import label_chain
 from eqa_nodes.config.graph import merged
 from eqa_nodes.config.policies import make_policy
@@ -25,6 +23,7 @@ from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Limits, Question, Situation
+from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.views import Label
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge import registry

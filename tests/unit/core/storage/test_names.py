@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.predictions import PREDICTIONS
-from eqa_nodes.bench.running.runner import EPISODES, EpisodeResult, run_benchmark
+from eqa_nodes.bench.running.runner import EPISODES, run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.bench.samples import EM, Sample, check_samples
+from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene
 from eqa_nodes.core.storage.text import by_number, file_name, inside
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
+from eqa_nodes.core.types.samples import EM, EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history

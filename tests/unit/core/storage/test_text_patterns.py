@@ -12,13 +12,13 @@ import pytest
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.replies import read_both, read_mark
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.common import MAX_QUESTION_CHARS, match_choice
 from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.windows import window_of
 from eqa_nodes.core.storage.text import printable
+from eqa_nodes.core.types.samples import Sample
 
 _LONG = 150_000
 UNITS = ("a", "a ", "1", "1 ", "1.", "1, ", " ", "\n", "(", "'", "s' ", "and a, ", "*", "1:", "n't ", "x room ", "5/5 ",

@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
-from eqa_nodes.bench.samples import Sample, check_samples
+from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.cli import main
 from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.errors import BadQuestion, ConfigError
@@ -18,6 +18,7 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.doctor import machine
 from eqa_nodes.runners.history import _fingerprint
 from sim_bridge.scans import SCENES_VARIABLE

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.readers import records
-from eqa_nodes.bench.samples import Sample, read_samples, write_samples
+from eqa_nodes.bench.samples import read_samples, write_samples
 from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.histories import open_history

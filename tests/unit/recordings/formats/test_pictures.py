@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.cli import main
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.camera.privacy import PrivacyConfig
@@ -18,6 +17,7 @@ from eqa_nodes.core.components import HISTORIES
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.core.memory import MemoryConfig
 from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.episode_history import RecordedHistory
 from eqa_nodes.recordings.formats.pictures import ColourHistory

@@ -9,12 +9,12 @@ from functools import lru_cache
 import pytest
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.samples import Sample
 from eqa_nodes.core.answerers.blind import BlindAnswerer
 from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.language.english import plural
 from eqa_nodes.core.types.questions import Question
+from eqa_nodes.core.types.samples import Sample
 from sim_bridge.house.questions import CATEGORIES
 from sim_bridge.house.questions.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
