@@ -218,7 +218,6 @@ def test_house() -> None:
     assert one.start
     assert one.target
     assert one.reference_metres
-    assert one.simulator == "house"
     assert one.scene.startswith("house:")
     assert one.metadata["split"] == "test"
     with pytest.raises(ConfigError, match="train"):
