@@ -35,6 +35,7 @@ from eqa_nodes.runners.opening import open_history_runner, open_runner
 from eqa_nodes.runners.ready import check_answerer, check_chain
 from eqa_nodes.runners.sources import cache_folder
 from sim_bridge.registry import SimulatorPool
+from sim_bridge.simulator import EpisodeSetup
 
 if TYPE_CHECKING:
     from eqa_nodes.console.robot import RosRobot
@@ -87,7 +88,7 @@ class Scene:
         body = self.config.robot_body
         with closing(SimulatorPool()) as pool:
             simulator = pool.get(self.name)
-            first = simulator.reset(self._sample("").episode(body))
+            first = simulator.reset(EpisodeSetup.of(self._sample(""), body))
             yield Environment(first, simulator.act, body, self.config.question_limits)
 
     def _sample(self, question: str) -> Sample:

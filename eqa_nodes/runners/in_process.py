@@ -187,7 +187,7 @@ class InProcessRunner:
         try:
             body = Body(simulator, MultiFloorMapper(own.mapper.map, own.mapper.robot),
                         EpisodicMemory(memory, own.memory.labels, self._perceiver))
-            body.begin(sample.episode(own.bridge.robot))
+            body.begin(EpisodeSetup.of(sample, own.bridge.robot))
             if own.memory.reads_simulator and body.step.frame.labels is None:
                 raise ConfigError(f"the scene {sample.scene!r} has no labels, and answers are to be made from them: "
                                   "take the answerer vlm, or label what is seen with a detector")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -19,38 +19,11 @@ from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.text import file_name
-from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
-from eqa_nodes.core.types.samples import ACTIVE, Sample
-from eqa_nodes.core.types.trace import EpisodeTrace
+from eqa_nodes.core.types.samples import ACTIVE, EpisodeResult, EpisodeRunner, Sample
 
 SAMPLES = "samples.jsonl"
 EPISODES = "episodes"
-
-
-@dataclass(frozen=True)
-class EpisodeResult:
-    """What an episode gave. bag: where it was recorded, None = nowhere. predicates: as in Prediction."""
-
-    sample_id: str
-    answer: Answer
-    final_pose: Pose2 | None = None
-    trace: EpisodeTrace | None = None
-    bag: Path | None = None
-    predicates: tuple[bool, ...] = ()
-
-
-class EpisodeRunner(Protocol):
-    """Runs episodes in process or through the graph. Raises EqaError."""
-
-    def run(self, sample: Sample) -> EpisodeResult:
-        """Carry out one episode."""
-
-    def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything."""
-
-    def close(self) -> None:
-        """Release everything; a second call does nothing."""
 
 
 class QuestionTask(NamedTuple):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadPose
+
+Point: TypeAlias = tuple[float, ...]  # x, y, and where there are several floors the height of the floor; metres
 
 # camera_link (x forward, z up) -> camera_optical (z forward, y down) as a quaternion x, y, z, w.
 LINK_FROM_OPTICAL_XYZW = (-0.5, 0.5, -0.5, 0.5)
