@@ -135,9 +135,13 @@ class _NoPoses:
         """Return the one pose."""
         return Transform.identity()
 
-    def registered(self, stamp_ns: int, depth: str, color: str) -> bool:
-        """Return whether the frames have one name: without transforms nothing else tells."""
-        return depth.lstrip("/") == color.lstrip("/")
+    def known(self, stamp_ns: int, camera: str) -> bool:
+        """Return that it is known."""
+        return True
+
+    def between(self, stamp_ns: int, target: str, source: str) -> Transform:
+        """Raise BadFrame: without transforms nothing says where two cameras are."""
+        raise BadFrame(f"depth is seen from {source!r}, colour from {target!r}: record depth that is aligned to colour")
 
 
 class _UnposedBag(BagHistory):

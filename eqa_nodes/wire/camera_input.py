@@ -1,47 +1,63 @@
-"""Converts camera messages, according to the camera's settings, to a pinhole image with depth aligned to colour."""
+"""Makes a frame of one camera's messages: a pinhole image with depth aligned to colour, in metres, upright, with poses.
+
+Nodes, bags and replays make their frames here. What differs is how messages are paired and where poses come from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.camera.config import PINHOLE, RECTIFIED, CameraConfig
 from eqa_nodes.core.camera.depth import fitted
-from eqa_nodes.core.camera.matching import Matcher
 from eqa_nodes.core.camera.rectify import Lens, Rectifier, calibration_of
 from eqa_nodes.core.camera.registration import register
+from eqa_nodes.core.camera.upright import quarter_turns, turned_frame
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Transform
-from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.core.types.views import Frame, Intrinsics
 from eqa_nodes.wire import images, messages
+from eqa_nodes.wire.pairing import LivePairing
+from eqa_nodes.wire.transforms import RobotPoses
 
 _APART_M = 0.01  # camera frames closer than this count as one
 Parts = Mapping[str, Any]
+Between = Callable[[str, str], Transform]  # of RobotPoses, at one stamp
 
 
 class RgbdImages(NamedTuple):
-    """rgb: (H, W, 3) uint8, None without a colour topic; depth_m: (H, W) float32, metres, 0 = no return."""
+    """rgb: (H, W, 3) uint8, None without a colour topic; depth_m: (H, W) float32, metres, 0 = no return; camera: the
+    optical frame that sees them."""
 
     rgb: np.ndarray | None
     depth_m: np.ndarray
     intrinsics: Intrinsics
+    camera: str
 
 
 class CameraInput:
     """One camera. parts: messages that make an observation; with the default settings images are not changed."""
 
-    def __init__(self, config: CameraConfig, parts: tuple[str, ...]) -> None:
-        """parts: the requested messages. Without colour, depth is returned in its own camera's frame, not aligned."""
-        self._config, self.upright = config, config.upright
+    def __init__(self, config: CameraConfig, parts: tuple[str, ...], rectified: tuple[bool, bool] | None = None,
+                 one_size: bool = False) -> None:
+        """parts: the requested messages. Without colour, depth is returned in its own camera's frame, not aligned.
+
+        rectified: whether colour and depth are rectified already, None: as config.lens says of both; one_size: the
+        mount in the first frame says how all images are turned upright.
+        """
+        self._config, self._one_size = config, one_size
         self._aligned_here = config.align and "color" in parts
         info = "depth_camera_info" if config.align and "color" not in parts else "camera_info"
         self.parts = (*(info if part == "camera_info" else part for part in parts),
                       *(("depth_camera_info",) if self._aligned_here else ()))
         self._info = info
         self.noted: Callable[[str], None] = lambda what: None  # what is odd, and yet used
-        self._lenses = {part: Lens((config.lens == RECTIFIED,)) for part in self.parts if part.endswith("camera_info")}
+        self._rectified = rectified or (config.lens == RECTIFIED,) * 2
+        self._lenses = {"camera_info": Lens(self._rectified), "depth_camera_info": Lens(self._rectified[1:])}
+        self._turns: int | None = None
 
     def topics(self) -> dict[str, str]:
         """Return the key of the topic of every part that comes from the camera: of graph.TOPICS or CAMERA_TOPICS."""
@@ -49,54 +65,70 @@ class CameraInput:
         return {part: f"{part}_compressed" if swaps.get(part) else part
                 for part in self.parts if part in (*swaps, "camera_info", "depth_camera_info")}
 
-    def matcher(self, bound: int) -> Matcher | None:
-        """Return the matcher of messages whose stamps differ; None where stamps must be equal."""
+    def pairing(self, bound: int) -> LivePairing | None:
+        """Return what pairs messages whose stamps differ; None where stamps must be equal."""
         if not self._config.tolerance_s:
             return None
         infos = [part for part in self.parts if part.endswith("camera_info")]
-        return Matcher("depth", [part for part in self.parts if part == "color"], infos,
-                       round(self._config.tolerance_s * 1e9), bound)
+        return LivePairing("depth", [part for part in self.parts if part == "color"], infos,
+                           round(self._config.tolerance_s * 1e9), bound)
 
     def frame_of(self, have: Parts) -> str:
-        """Return the optical frame that the picture is seen from."""
+        """Return the optical frame that a running camera's picture is seen from."""
         return str(have["color" if self._aligned_here else "depth"].header.frame_id)
 
-    def picture(self, have: Parts, between: Callable[[str, str], Transform]) -> RgbdImages:
-        """Return the images of one observation. Raises BadFrame that says what is wrong with its messages.
+    def frame(self, stamp_ns: int, have: Parts, poses: RobotPoses) -> Frame:
+        """Return the frame of one observation. Raises BadFrame or BadPose that says what is wrong with its messages.
 
-        between: returns the transform into the one frame from the other; raises BadFrame where it is not known.
+        Label images are those of whoever looked at upright, rectified images: they stay as they are.
         """
+        rgb, depth_m, k, camera = self.picture(have, partial(poses.between, stamp_ns))
+        if rgb is None:
+            rgb = np.broadcast_to(np.uint8(0), (*depth_m.shape, 3))
+        labels = messages.pixels_of(have["labels"]) if "labels" in have else None
+        mount = poses.base_from_camera(stamp_ns, camera)
+        frame = Frame(stamp_ns, rgb, depth_m, k, poses.map_from_base(stamp_ns, camera), mount, labels)
+        if not self._config.upright:
+            return frame
+        if self._turns is None or not self._one_size:
+            self._turns = quarter_turns(mount)
+        return turned_frame(frame, self._turns)
+
+    def picture(self, have: Parts, between: Between) -> RgbdImages:
+        """Return the images of one observation. Raises BadFrame that says what is wrong with its messages."""
+        align = self._aligned_here or self._apart(have, between)
         rgb = images.rgb_of(have["color"]) if "color" in have else None
         depth_m = images.depth_of(have["depth"], self._config.depth_unit_m)
-        if not self._aligned_here:
-            self._check_aligned(have, between)
         info = have[self._info]
         if rgb is None:
             depth_m = fitted(depth_m, messages.intrinsics_of(calibration_of(info, depth_m.shape)))
         k, maps = self._lens(self._info, info, depth_m if rgb is None else rgb)
-        if self._aligned_here:
+        if align:
             depth_m = self._aligned(depth_m, k, have, between)
         else:
-            depth_m = fitted(depth_m, k) if maps is None else maps.nearest(fitted(depth_m, k))
-        return RgbdImages(rgb if rgb is None or maps is None else maps.rgb(rgb), depth_m, k)
+            depth_m = fitted(depth_m, k)
+            depth_m = depth_m if maps is None or self._rectified[1] else maps.nearest(depth_m)
+        if rgb is not None and maps is not None and not self._rectified[0]:
+            rgb = maps.rgb(rgb)
+        return RgbdImages(rgb, depth_m, k, str(have["color" if align else "depth"].header.frame_id))
 
-    def _aligned(self, depth_m: np.ndarray, color_k: Intrinsics, have: Parts,
-                 between: Callable[[str, str], Transform]) -> np.ndarray:
+    def _aligned(self, depth_m: np.ndarray, color_k: Intrinsics, have: Parts, between: Between) -> np.ndarray:
         """Return the depth as the colour camera sees it."""
         depth_k, maps = self._lens("depth_camera_info", have["depth_camera_info"], depth_m)
         straight = depth_m if maps is None else maps.nearest(depth_m)
-        apart = between(*(str(have[part].header.frame_id) for part in ("color", "depth")))
-        return register(straight, depth_k, color_k, apart)
+        color_from_depth = between(*(str(have[part].header.frame_id) for part in ("color", "depth")))
+        return register(straight, depth_k, color_k, color_from_depth)
 
-    def _check_aligned(self, have: Parts, between: Callable[[str, str], Transform]) -> None:
-        """Raise BadFrame when the intrinsics are those of a camera that stands elsewhere."""
-        depth, colour = str(have["depth"].header.frame_id), str(have[self._info].header.frame_id)
-        if depth == colour or not colour:
-            return
-        apart = between(colour, depth)
-        if not np.allclose(apart.matrix(), np.eye(4), atol=_APART_M):
+    def _apart(self, have: Parts, between: Between) -> bool:
+        """Return whether depth is seen from elsewhere, and can be aligned. Raises BadFrame when it cannot."""
+        depth = str(have["depth"].header.frame_id)
+        colour = str(have.get("color", have[self._info]).header.frame_id) or str(have[self._info].header.frame_id)
+        if not colour or not apart(colour, depth, between):
+            return False
+        if not {"color", "depth_camera_info"} <= have.keys():
             raise BadFrame(f"depth is seen from {depth!r}, colour from {colour!r}: set node.camera.align, or publish "
-                           "depth that is aligned to colour")
+                           "and record depth that is aligned to colour")
+        return True
 
     def _lens(self, part: str, info: Any, image: np.ndarray) -> tuple[Intrinsics, Rectifier | None]:
         """Return the intrinsics of the rectified image, and the rectifier where the image must be rectified."""
@@ -106,3 +138,10 @@ class CameraInput:
         if any(info.d):
             self.noted("camera_info tells of a lens that bends lines, images are taken as straight: node.camera.lens")
         return k, None
+
+
+def apart(target: str, source: str, between: Between) -> bool:
+    """Return whether two optical frames are more than a centimetre apart, or turned. Raises BadFrame as `between`."""
+    if target.lstrip("/") == source.lstrip("/"):
+        return False
+    return not np.allclose(between(target, source).matrix(), np.eye(4), atol=_APART_M)

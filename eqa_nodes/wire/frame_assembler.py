@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from eqa_nodes.core.camera.config import CameraConfig, TfConfig
-from eqa_nodes.core.camera.upright import quarter_turns, turned_frame
 from eqa_nodes.core.errors import BadFrame, BadPose, EqaError
-from eqa_nodes.core.types.geometry import Transform, compose, inverse
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.camera_input import CameraInput
-from eqa_nodes.wire.transforms import NoTransform, TfBuffer
+from eqa_nodes.wire.transforms import NamedFrames, NoTransform, TfBuffer
 
 PENDING = 30  # observations that may wait for their missing parts
 UNPLACED = "no transform"
@@ -37,8 +32,9 @@ class FrameAssembler:
         self.camera, self._frames = CameraInput(camera, parts), frames
         self._parts, self._tf, self._deliver, self._pending = self.camera.parts, tf, deliver, pending
         self._tabled = "label_table" in parts
-        self._matcher = self.camera.matcher(pending)
-        self._matched = self._matcher.parts if self._matcher is not None else frozenset()
+        self._poses = NamedFrames(tf, frames)
+        self._pairing = self.camera.pairing(pending)
+        self._paired = self._pairing.parts if self._pairing is not None else frozenset()
         self._wait_ns = round(frames.wait_s * 1e9)
         self._waiting: dict[int, dict[str, Any]] = {}
         self._table: tuple[int, Mapping[int, Label]] | None = None
@@ -58,12 +54,12 @@ class FrameAssembler:
         One that comes again is of what its publisher still waits for: parts of anything older do not come any more.
         """
         stamp = messages.ns_of(message.header.stamp)
-        if self._matcher is not None and part in self._matched:
-            for matched, parts in self._matcher.put(part, stamp, message):
-                self._hold(matched, parts)
-            for unmatched, reason in self._matcher.unmatched:
-                self._drop(unmatched, reason)
-            self._matcher.unmatched.clear()
+        if self._pairing is not None and part in self._paired:
+            for paired, parts in self._pairing.put(part, stamp, message):
+                self._hold(paired, parts)
+            for unpaired, reason in self._pairing.unpaired:
+                self._drop(unpaired, reason)
+            self._pairing.unpaired.clear()
         else:
             self._hold(stamp, {part: message})
         if part == "labels" and self._tabled:
@@ -76,7 +72,7 @@ class FrameAssembler:
 
     def free(self, part: str) -> bool:
         """Return whether the stamps of a part may differ from that of its observation, which is that of depth."""
-        return part != "depth" and part in self._matched
+        return part != "depth" and part in self._paired
 
     def put_table(self, message: Any) -> None:
         """Take in the table of labels."""
@@ -114,24 +110,23 @@ class FrameAssembler:
         self._waiting.clear()
         self._table = None
         self._newest_ns = self.last_ns = -1
-        if self._matcher is not None:
-            self._matcher.clear()
+        if self._pairing is not None:
+            self._pairing.clear()
 
     def retry(self) -> None:
         """Hand on what has become complete; call when transforms arrive."""
         for stamp in sorted(self._waiting):
-            missing, poses = self._ready(stamp)
-            if missing == EARLY:
-                self._drop(stamp, missing)
-                continue
-            if poses is None:
+            missing = self._missing(stamp)
+            if missing and missing != EARLY:
                 if not self._wait_ns or self._newest_ns - stamp <= self._wait_ns:
                     return  # later frames wait: order matters to a map
-                self._drop(stamp, f"{missing} within {self._frames.wait_s:g} s")
+                missing += f" within {self._frames.wait_s:g} s"
+            if missing:
+                self._drop(stamp, missing)
                 continue
             parts = self._waiting.pop(stamp)
             try:
-                frame = self._frame(stamp, parts, poses)
+                frame = self.camera.frame(stamp, parts, self._poses)
             except (BadFrame, BadPose) as error:
                 self._count(stamp, str(error))
             else:
@@ -149,49 +144,25 @@ class FrameAssembler:
 
     def _missing(self, stamp: int) -> str:
         """Return what the observation still lacks, as a reason to drop it; empty when it is complete."""
-        return self._ready(stamp)[0]
-
-    def _ready(self, stamp: int) -> tuple[str, tuple[Transform, Transform] | None]:
-        """Return what the observation still lacks; or "", and map_from_base and base_from_camera."""
         have = self._waiting[stamp]
-        lacking = [part for part in self._parts if part not in have]
-        if lacking:
-            return f"no {' and '.join(lacking)}", None
+        if lacking := [part for part in self._parts if part not in have]:
+            return f"no {' and '.join(lacking)}"
         if "labels" in self._parts and not self._tabled and (self._table is None or self._table[0] > stamp):
-            return "no label table", None
+            return "no label table"
+        camera = self.camera.frame_of(have)
         try:
-            return "", self._poses(stamp, have)
+            self._poses.map_from_base(stamp, camera)
+            self._poses.base_from_camera(stamp, camera)
         except NoTransform as error:
-            return EARLY if error.early and error.child == self._frames.odom_frame else UNPLACED, None
+            return EARLY if error.early and error.child == self._frames.odom_frame else UNPLACED
         except BadFrame:
-            return UNPLACED, None
+            return UNPLACED
+        return ""
 
     def _labels(self, have: Mapping[str, Any]) -> Mapping[int, Label]:
         if self._tabled:
             return messages.label_table_of(have["label_table"])
         return self._table[1] if self._table else {}
-
-    def _poses(self, stamp: int, have: Mapping[str, Any]) -> tuple[Transform, Transform]:
-        frames, camera = self._frames, self.camera.frame_of(have)
-        return (self._tf.lookup(frames.map_frame, frames.base_frame, stamp),
-                self._tf.lookup(frames.base_frame, camera, stamp))
-
-    def _frame(self, stamp: int, have: Mapping[str, Any], poses: tuple[Transform, Transform]) -> Frame:
-        rgb, depth, intrinsics = self.camera.picture(have, partial(self._between, stamp))
-        if rgb is None:
-            rgb = np.broadcast_to(np.uint8(0), (*depth.shape, 3))
-        labels = messages.pixels_of(have["labels"]) if "labels" in have else None
-        frame = Frame(stamp, rgb, depth, intrinsics, *poses, labels)
-        return turned_frame(frame, quarter_turns(poses[1])) if self.camera.upright else frame
-
-    def _between(self, stamp: int, target: str, source: str) -> Transform:
-        """Return target_from_source of two frames on the robot. Raises BadFrame where one of them is not known."""
-        base = self._frames.base_frame
-        try:
-            a, b = (self._tf.lookup(base, frame, stamp) for frame in (target, source))
-        except NoTransform as error:
-            raise BadFrame(f"no transform of {error.child!r}, between {source!r} and {target!r}") from error
-        return compose(inverse(a), b)
 
     def _drop(self, stamp: int, reason: str) -> None:
         self._waiting.pop(stamp, None)

@@ -7,7 +7,9 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
+from eqa_nodes.core.camera.config import TfConfig
 from eqa_nodes.core.camera.jumps import FutureStampFilter, angle_between
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
@@ -190,6 +192,42 @@ class TfBuffer:
             return samples[at - 1]
         share = (stamp_ns - stamps[at - 1]) / (stamps[at] - stamps[at - 1])
         return interpolate(samples[at - 1], samples[at], share)
+
+
+class RobotPoses(Protocol):
+    """Where a robot and its cameras were. Every method raises BadFrame when that is not known at the stamp."""
+
+    def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
+        """Return where the base was. camera: the optical frame that looks, for a camera without a robot."""
+
+    def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
+        """Return the pose of an optical frame on the robot."""
+
+    def between(self, stamp_ns: int, target: str, source: str) -> Transform:
+        """Return target_from_source of two frames on the robot."""
+
+
+class NamedFrames:
+    """RobotPoses by the names of the robot's frames."""
+
+    def __init__(self, tf: TfBuffer, names: TfConfig) -> None:
+        self._tf, self._names = tf, names
+
+    def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
+        """As in RobotPoses."""
+        return self._tf.lookup(self._names.map_frame, self._names.base_frame, stamp_ns)
+
+    def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
+        """As in RobotPoses."""
+        return self._tf.lookup(self._names.base_frame, camera, stamp_ns)
+
+    def between(self, stamp_ns: int, target: str, source: str) -> Transform:
+        """As in RobotPoses."""
+        try:
+            a, b = (self._tf.lookup(self._names.base_frame, frame, stamp_ns) for frame in (target, source))
+        except NoTransform as error:
+            raise BadFrame(f"no transform of {error.child!r}, between {source!r} and {target!r}") from error
+        return compose(inverse(a), b)
 
 
 def _jumped(a: Transform, b: Transform, metres: float, radians: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy as np
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.bags import poses
-from eqa_nodes.recordings.bags.history import HOLD_NS, KEEP_NS, BagOptions
+from eqa_nodes.recordings.bags.history import KEEP_NS, BagOptions
 from eqa_nodes.recordings.bags.poses import Poses
 from eqa_nodes.recordings.bags.reader import Bag, Recorded
 from eqa_nodes.wire import images, messages
+from eqa_nodes.wire.camera_input import apart
+from eqa_nodes.wire.pairing import HOLD_NS
 
 STAMPED = ("color", "depth", "camera_info")
 _SAMPLES = 40  # images of a kind that are decoded
@@ -152,16 +155,16 @@ class _Measuring:
                 result.resolved += 1
                 if stamp_ns in self._seen:
                     result.views.append(DepthView(*self._seen.pop(stamp_ns), mount))
-                result.unregistered += not self._registered(where, stamp_ns, frame)
+                result.unregistered += self._apart(where, stamp_ns, frame)
             except BadFrame as error:
                 if now_ns - log_ns <= HOLD_NS:
                     return
                 result.unresolved[str(error)] += 1
             self._waiting.popleft()
 
-    def _registered(self, where: Poses, stamp_ns: int, frame: str) -> bool:
+    def _apart(self, where: Poses, stamp_ns: int, frame: str) -> bool:
         colors = self._result.samples["color"].frames
-        return not colors or where.registered(stamp_ns, frame, next(iter(colors)))
+        return bool(colors) and apart(next(iter(colors)), frame, partial(where.between, stamp_ns))
 
 
 def _window(roi: Any) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
-from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.geometry import Pose2, Transform, compose, inverse
 from eqa_nodes.recordings.bags.reader import Messages, Recorded
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.transforms import NoTransform, TfBuffer
@@ -71,12 +71,19 @@ class Poses:
         qx, qy, qz, qw = Rotation.from_matrix(m[:3, :3]).as_quat().tolist()
         return Transform((x, y, z), (qx, qy, qz, qw))
 
-    def registered(self, stamp_ns: int, depth: str, color: str) -> bool:
-        """Return whether two optical frames are one and the same within a centimetre. Raises BadFrame as a look-up."""
-        if _name(depth) == _name(color):
-            return True
-        a, b = (self._lookup(self.fixed, _name(frame), stamp_ns).matrix() for frame in (depth, color))
-        return bool(np.allclose(np.linalg.inv(a) @ b, np.eye(4), atol=0.01))
+    def known(self, stamp_ns: int, camera: str) -> bool:
+        """Return whether the pose of an optical frame is known at the stamp."""
+        try:
+            self.base_from_camera(stamp_ns, camera)
+            self.map_from_base(stamp_ns, camera)
+        except BadFrame:
+            return False
+        return True
+
+    def between(self, stamp_ns: int, target: str, source: str) -> Transform:
+        """Return target_from_source of two frames on the robot. Raises BadFrame when it is not known at the stamp."""
+        a, b = (self._lookup(self.base or self.fixed, _name(frame), stamp_ns) for frame in (target, source))
+        return compose(inverse(a), b)
 
     def _lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
         try:

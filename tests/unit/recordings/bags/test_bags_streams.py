@@ -164,7 +164,7 @@ def test_images_wait_in_bounded_memory(scene: Scene, tmp_path: Path, monkeypatch
     late = [Row("/tf", "tf2_msgs/msg/TFMessage", scene.stamp(4), scene.moving(scene.stamp(-1)))]
     folder = scene.cdr.write(tmp_path / "bag", [*rows, *late])
     assert len(list(read_history(folder))) == scene.count
-    monkeypatch.setattr("eqa_nodes.recordings.bags.history._HOLD_BYTES", 2 * 7 * H * W)  # two images of each kind
+    monkeypatch.setattr("eqa_nodes.wire.pairing._HOLD_BYTES", 2 * 7 * H * W)  # two images of each kind
     history = read_history(folder)
     assert 0 < len(list(history)) < scene.count and any("no transform" in why for why in history.dropped)
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.camera.matching import Matcher
 from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.wire.pairing import LivePairing
 from tests.fixtures.frames import frame
 
 MS = 1_000_000
 
 
-def matcher(bound: int = 30) -> Matcher:
-    return Matcher("depth", ("color",), ("camera_info",), 20 * MS, bound)
+def matcher(bound: int = 30) -> LivePairing:
+    return LivePairing("depth", ("color",), ("camera_info",), 20 * MS, bound)
 
 
 def test_the_nearest_colour_is_taken_as_soon_as_it_is_there() -> None:
@@ -25,22 +25,22 @@ def test_the_nearest_colour_is_taken_as_soon_as_it_is_there() -> None:
     assert not [*m.put("color", 95 * MS, "c")] and not [*m.put("color", 130 * MS, "later")]
     assert [*m.put("depth", 100 * MS, "d")] == [(100 * MS, {"depth": "d", "color": "c", "camera_info": "k"})]
     assert [*m.put("depth", 133 * MS, "e")] == [(133 * MS, {"depth": "e", "color": "later", "camera_info": "k"})]
-    assert not m.unmatched
+    assert not m.unpaired
 
 
 def test_an_anchor_whose_partner_was_lost_is_let_go_when_the_next_has_come() -> None:
     m = matcher()
     assert not [*m.put("camera_info", 0, "k")] and not [*m.put("depth", 100 * MS, "d")]
-    assert not [*m.put("depth", 133 * MS, "e")] and not m.unmatched
+    assert not [*m.put("depth", 133 * MS, "e")] and not m.unpaired
     assert [stamp for stamp, _ in m.put("color", 135 * MS, "c")] == [133 * MS]
-    assert m.unmatched == [(100 * MS, "no color")]
+    assert m.unpaired == [(100 * MS, "no color")]
 
 
 def test_without_partners_no_more_than_the_bound_wait() -> None:
     m = matcher(bound=3)
     for k in range(1, 6):
         assert not [*m.put("depth", 100 * k * MS, k)]
-    assert m.unmatched == [(100 * MS, "no camera_info and color"), (200 * MS, "no camera_info and color")]
+    assert m.unpaired == [(100 * MS, "no camera_info and color"), (200 * MS, "no camera_info and color")]
 
 
 def test_no_more_partners_than_the_bound_wait_and_clear_forgets_them() -> None:
@@ -61,7 +61,7 @@ def test_cleared_anchors_are_forgotten_too() -> None:
     m = matcher()
     assert not [*m.put("depth", 100 * MS, "d")]
     m.clear()
-    assert not [*m.put("camera_info", 0, "k"), *m.put("color", 100 * MS, "c")] and not m.unmatched
+    assert not [*m.put("camera_info", 0, "k"), *m.put("color", 100 * MS, "c")] and not m.unpaired
 
 
 @given(st.lists(st.tuples(st.integers(-15, 15), st.booleans(), st.booleans()), min_size=1, max_size=40))

@@ -1,0 +1,189 @@
+"""Pairs messages with slightly different stamps into observations: those of a running camera, and those of a recording.
+
+A running camera's are decided as soon as something is near enough, so that nothing waits. Those of a recording are
+decided when no later message can be nearer.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from eqa_nodes.wire import messages
+
+Held = list[tuple[int, Any]]
+
+
+class LivePairing:
+    """Finds to each message of an anchor part the one of every partner that is nearest, within a tolerance.
+
+    The observation has the anchor's stamp. What is nearest is decided as soon as something is near enough: the
+    tolerance must be less than half the time between two images. A message is used once. latest: parts of which the
+    last one holds until another comes (intrinsics). At most `bound` messages of a part wait.
+    """
+
+    def __init__(self, anchor: str, partners: Iterable[str], latest: Iterable[str], tolerance_ns: int,
+                 bound: int) -> None:
+        self._anchor, self._partners = anchor, tuple(partners)
+        self._latest: dict[str, Any] = dict.fromkeys(latest)
+        self._tolerance_ns, self._bound = tolerance_ns, bound
+        self._held: dict[str, Held] = {part: [] for part in (anchor, *self._partners)}
+        self.unpaired: list[tuple[int, str]] = []  # stamps of anchors that were let go, and why; whoever reads empties
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """Return the parts that are matched."""
+        return frozenset((*self._held, *self._latest))
+
+    def put(self, part: str, stamp_ns: int, message: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Take in a message of one of the parts; yield stamp and messages of each observation that is complete."""
+        if part in self._latest:
+            self._latest[part] = message
+        else:
+            bisect.insort(self._held[part], (stamp_ns, message), key=lambda held: held[0])
+            if part != self._anchor:
+                del self._held[part][:-self._bound]
+        anchors = self._held[self._anchor]
+        while anchors:
+            lacking = self._lacking(anchors[0][0])
+            if lacking and len(anchors) <= self._bound and not self._passed(anchors[0][0]):
+                return
+            stamp_ns, message = anchors.pop(0)
+            if lacking:
+                self.unpaired.append((stamp_ns, f"no {' and '.join(lacking)}"))
+            else:
+                yield stamp_ns, {self._anchor: message, **self._latest, **self._parts_at(stamp_ns)}
+
+    def clear(self) -> None:
+        """Forget what waits; the latest ones still hold."""
+        for held in self._held.values():
+            held.clear()
+
+    def _near(self, part: str, stamp_ns: int) -> int | None:
+        """Return the index of the nearest message of a part; None when none is near enough."""
+        held = self._held[part]
+        at = min(range(len(held)), key=lambda i: abs(held[i][0] - stamp_ns), default=None)
+        return at if at is not None and abs(held[at][0] - stamp_ns) <= self._tolerance_ns else None
+
+    def _lacking(self, stamp_ns: int) -> list[str]:
+        return ([part for part, message in self._latest.items() if message is None]
+                + [part for part in self._partners if self._near(part, stamp_ns) is None])
+
+    def _passed(self, stamp_ns: int) -> bool:
+        """Return whether a missing partner is lost, because later ones have arrived."""
+        return any(self._near(part, stamp_ns) is None and self._held[part]
+                   and self._held[part][-1][0] > stamp_ns + self._tolerance_ns for part in self._partners)
+
+    def _parts_at(self, stamp_ns: int) -> dict[str, Any]:
+        """Remove and return the partners of an anchor, and drop older ones: anchors come in order."""
+        parts = {}
+        for part in self._partners:
+            at = self._near(part, stamp_ns)
+            assert at is not None
+            parts[part] = self._held[part][at][1]
+            del self._held[part][:at + 1]
+        return parts
+
+
+HOLD_NS = 2_000_000_000  # an image of a recording waits this long, in recorded time, for its partner and its pose
+_HOLD_BYTES = 256 << 20  # of waiting images; the oldest then does with what is there
+
+
+@dataclass(frozen=True, eq=False)
+class HeldMessage:
+    """An image or camera_info of a recording. index: which of its kind it is."""
+
+    stamp_ns: int
+    log_ns: int
+    message: Any
+    index: int
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of its image."""
+        return len(self.message.data) if hasattr(self.message, "data") else 0
+
+
+class RecordedPairing:
+    """Finds to each colour image of a recording its nearest partners, once their pose is known.
+
+    A partner serves one colour image only (each depth image is decoded once): the one that is nearest to it. infos:
+    camera_info of which each image has the nearest; each: whether one was recorded for each image.
+    """
+
+    def __init__(self, parts: tuple[str, ...], infos: tuple[str, ...], each: bool, tolerance_ns: int,
+                 known: Callable[[int, str], bool], dropped: Counter[str], only: Collection[int] | None = None) -> None:
+        """parts: besides color; known: whether the pose of a camera's frame is known at a stamp; dropped: counts the
+        images that find no partner; only: numbers of the colour images that are wanted, None = all."""
+        self._parts, self._infos, self._tolerance_ns = parts, infos, tolerance_ns
+        self._known, self._dropped, self._only = known, dropped, only
+        self._held: dict[str, deque[HeldMessage]] = {key: deque() for key in ("color", *parts, *infos)}
+        self._awaited = (*parts, "camera_info") if each else parts
+        self._bytes, self._count = 0, Counter[str]()
+
+    def put(self, part: str, log_ns: int, message: Any) -> None:
+        """Take in a message. log_ns: when it was recorded."""
+        self._held[part].append(HeldMessage(messages.stamp_of(message), log_ns, message, self._count[part]))
+        self._count[part] += 1
+        self._bytes += self._held[part][-1].size
+
+    def complete(self, now_ns: int) -> Iterator[tuple[HeldMessage, dict[str, Any]]]:
+        """Yield each colour image that is complete or has waited long enough, with the messages of its moment.
+
+        now_ns: when the last message was recorded.
+        """
+        colors = self._held["color"]
+        while colors:
+            expired = now_ns - colors[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES
+            if not expired and not self._ready(colors[0]):
+                break
+            color = colors.popleft()
+            self._bytes -= color.size
+            wanted = self._only is None or color.index in self._only
+            parts = {part: held for part in self._parts if (held := self._partner(part, color))}
+            if lacking := [part for part in self._parts if part not in parts]:
+                self._dropped.update([f"no {' and '.join(lacking)}"] * wanted)
+                continue
+            for part, held in parts.items():
+                self._held[part].remove(held)
+                self._bytes -= held.size
+            if wanted:
+                infos = {info: self._nearest(info, color) for info in self._infos}
+                yield color, {part: held.message for part, held in ({"color": color} | parts | infos).items() if held}
+        self._forget(now_ns)
+
+    def _ready(self, color: HeldMessage) -> bool:
+        """Return whether later messages cannot change the frame of this image."""
+        for key in self._awaited:
+            if not any(held.stamp_ns >= color.stamp_ns for held in self._held[key]):
+                return False
+        depth = self._partner("depth", color)
+        if depth is None:
+            return True
+        if depth.stamp_ns > color.stamp_ns and len(self._held["color"]) < 2:
+            return False  # the next colour image may be nearer to it
+        return self._known(color.stamp_ns, depth.message.header.frame_id)
+
+    def _nearest(self, part: str, color: HeldMessage) -> HeldMessage | None:
+        return min(self._held[part], key=lambda held: abs(held.stamp_ns - color.stamp_ns), default=None)
+
+    def _partner(self, part: str, color: HeldMessage) -> HeldMessage | None:
+        """Return the nearest image of a kind, if it is near enough and no later colour image is nearer to it."""
+        near = self._nearest(part, color)
+        if near is None or (off := abs(near.stamp_ns - color.stamp_ns)) > self._tolerance_ns:
+            return None
+        rivals = (abs(other.stamp_ns - near.stamp_ns) for other in self._held["color"] if other is not color)
+        return None if min(rivals, default=self._tolerance_ns + 1) < off else near
+
+    def _forget(self, now_ns: int) -> None:
+        """Drop messages that are too old for any later image; the last camera_info holds until another comes."""
+        for infos in (self._held[info] for info in self._infos):
+            while len(infos) > 1 and now_ns - infos[0].log_ns > HOLD_NS:
+                infos.popleft()
+        for held in (self._held[part] for part in self._parts):
+            while held and (now_ns - held[0].log_ns > HOLD_NS or self._bytes > _HOLD_BYTES):
+                self._bytes -= held.popleft().size
+                self._dropped["no color"] += 1
