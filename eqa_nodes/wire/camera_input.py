@@ -127,7 +127,7 @@ class CameraInput:
             return False
         if not {"color", "depth_camera_info"} <= have.keys():
             raise BadFrame(f"depth is seen from {depth!r}, colour from {colour!r}: set node.camera.align, or publish "
-                           "and record depth that is aligned to colour")
+                           "depth that is aligned to colour (in a bag: record its camera_info)")
         return True
 
     def _lens(self, part: str, info: Any, image: np.ndarray) -> tuple[Intrinsics, Rectifier | None]:

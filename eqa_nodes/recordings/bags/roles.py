@@ -73,6 +73,8 @@ class TopicChoice:
         self._images(found, unclear)
         self._settle("camera_info", self._of_role("camera_info", found), self._rank_info(found), found, unclear)
         color = found.get("color", "")
+        if info := self._depth_info(found):
+            found["depth_camera_info"] = info
         for key in TOPICS.keys() - {*_CAMERA, *found}:
             self._settle(key, self._of_graph(key), partial(self._rank_graph, key, color), found, unclear)
         if "labels" not in named and not self._own_labels(found):
@@ -94,6 +96,14 @@ class TopicChoice:
         best = [pair for pair, rank in ranks.items() if rank == max(ranks.values())]
         for role, topics in zip(roles, zip(*best, strict=True), strict=True):
             _note(role, sorted({*topics} - {""}), found, unclear)
+
+    def _depth_info(self, found: Mapping[str, str]) -> str:
+        """Return the camera_info beside depth that is seen from another frame than colour; "" where there is none."""
+        if not {"color", "depth", "camera_info"} <= found.keys():
+            return ""
+        frames, info = [self.head(found[role]).frame for role in ("color", "depth")], _beside(found["depth"])
+        free = self.types.get(info) in ROLES["camera_info"] and self.counts.get(info, 0) and info not in found.values()
+        return info if free and all(frames) and len({*frames}) == 2 else ""
 
     def _own_labels(self, found: Mapping[str, str]) -> bool:
         """Return whether label images are the graph's: their table is beside them, or name and encoding are its own.
@@ -130,8 +140,7 @@ class TopicChoice:
 
     def _rank_info(self, found: Mapping[str, str]) -> Callable[[str], tuple[Any, ...]]:
         """A camera_info is beside its image; else it has the frame and the size of the colour image."""
-        beside = {role: f"{PurePosixPath(image_topic(found[role])).parent}/camera_info"
-                  for role in ("color", "depth") if role in found}
+        beside = {role: _beside(found[role]) for role in ("color", "depth") if role in found}
         color = self.head(found["color"]) if "color" in found else Head()
 
         def rank(topic: str) -> tuple[Any, ...]:
@@ -209,6 +218,11 @@ def _named(key: str, topic: str) -> bool:
 def image_topic(topic: str) -> str:
     """Return the topic without the name that an image transport adds."""
     return str(PurePosixPath(topic).parent) if _last(topic).startswith("compressed") else topic
+
+
+def _beside(topic: str) -> str:
+    """Return the name of the camera_info beside an image."""
+    return f"{PurePosixPath(image_topic(topic)).parent}/camera_info"
 
 
 def rectified(topics: Mapping[str, str]) -> tuple[bool, bool]:

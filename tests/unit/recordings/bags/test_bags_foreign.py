@@ -301,7 +301,7 @@ def test_depth_from_another_place_than_the_color_is_refused(scene: Scene, tmp_pa
         static = Row("/tf_static", "tf2_msgs/msg/TFMessage", BEGIN, c("tf2_msgs/msg/TFMessage", transforms=[link]))
         history = read_history(c.write(tmp_path / name, [*rows, static]))
         assert len(list(history)) == used
-        assert used or "registered to the colour camera" in next(iter(history.dropped))
+        assert used or "aligned to colour" in next(iter(history.dropped))
 
 
 @pytest.mark.parametrize("read", [

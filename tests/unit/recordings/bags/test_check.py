@@ -297,7 +297,7 @@ def test_a_bag_that_was_not_closed(scene: Scene, tmp_path: Path) -> None:
         check_bag(scene.cdr.write(tmp_path / "two", scene.rows(), "sqlite3") and _two_files(tmp_path / "two"))
     mcap = scene.cdr.write(tmp_path / "mcap", scene.rows())
     (mcap / "metadata.yaml").unlink()
-    with pytest.raises(StorageError, match=r"eqa_nodes\.recordings\.recover"):
+    with pytest.raises(StorageError, match=r"eqa_nodes\.recordings\.bags\.recover"):
         check_bag(mcap)
 
 
