@@ -10,15 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from eqa_nodes.config.policies import make_policy
+from eqa_nodes.config.policies import make_policy, policy_parameters
+from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.driving.planning import distance_field, index_of
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.mapping.frontiers import find_frontiers
+from eqa_nodes.core.mapping.frontiers import SPACING_M, find_frontiers
 from eqa_nodes.core.mapping.mapper import Mapper
+from eqa_nodes.core.perception.projection import PlacesConfig
 from eqa_nodes.core.policies.floor_policy import FloorPolicy
-from eqa_nodes.core.policies.frontier_policy import FrontierPolicy
+from eqa_nodes.core.policies.frontier_policy import FrontierConfig, FrontierPolicy
+from eqa_nodes.core.policies.semantic_map import LINK_M, SEEN_M, SemanticConfig
 from eqa_nodes.core.protocols import Policy
 from eqa_nodes.core.types.floor import Action, Decision, Frontier, GridMap, Travelled
 from eqa_nodes.core.types.geometry import Pose2
@@ -30,6 +33,7 @@ from tests.fixtures.grids import grid_of
 
 QUESTION = Question("where is the plant?")
 HALL = ("##############", "#............?", "#............?", "#............?", "#............?", "##############")
+C = policy_parameters()
 
 
 def decide(policy: Policy, grid: GridMap, pose: Pose2, frontiers: list[Frontier] | None = None) -> Decision:
@@ -248,3 +252,34 @@ def test_unknown_policies_are_named_with_the_known_ones() -> None:
     assert {"best", "express", "frontier", "random", "snapshot", "topo"} <= set(POLICIES)
     with pytest.raises(ConfigError, match=r"'greedy'.*frontier.*random"):
         make_policy("greedy")
+
+
+def test_semantic_values_and_regions_are_those_of_express_bench() -> None:
+    """Discs of 1 m, sigma of 5 cells, exp(p / 0.5), regions merged within 3 m, 3 visits, discs of 0.5 m, 3 m a step."""
+    s: SemanticConfig = C.express.semantic
+    assert (s.disc_m, s.sigma_cells, s.global_scale) == (1.0, 5.0, 0.5)
+    assert (LINK_M, SEEN_M) == (3.0, 0.5) and (C.express.visits, C.express.leg_m) == (3, 3.0)
+
+
+@pytest.mark.parametrize("config", [C.frontier, C.express.frontier])
+def test_frontier_weights_are_those_of_explore_eqa(config: FrontierConfig) -> None:
+    assert (config.unexplored, config.unoccupied, config.distance_m) == (0.2, 2.0, 10.0)
+    assert (config.unexplored_ray_m, config.unoccupied_ray_m, config.leg_m) == (3.0, 1.0, 3.0)
+    assert (C.express.value, C.express.value_ray_m, C.express.quiet) == (0.5, 3.0, 2)
+    assert SPACING_M == 1.5
+
+
+def test_places_and_names_of_regions_are_those_of_fine_eqa() -> None:
+    """Three places 2 m to 10 m away, 1 m apart; twenty names, of which "unknown" is none here."""
+    p = PlacesConfig()
+    assert (p.count, p.nearest_m, p.farthest_m, p.apart_m) == (3, 2.0, 10.0, 1.0)
+    assert len(set(REGIONS)) == len(REGIONS) == 19 and {"dining room", "kitchen", "cloakroom"} < set(REGIONS)
+
+
+def test_snapshots_are_those_of_3d_mem_and_the_threshold_of_keyframes_that_of_aq_nav() -> None:
+    assert (C.snapshot.leg_m, C.snapshot.prefilter, C.snapshot.together_m) == (1.0, 10, 3.5)
+    assert C.topo.beta == 0.5
+
+
+def test_every_policy_has_its_parameters() -> None:
+    assert list(POLICIES) == sorted(vars(C))

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from eqa_nodes.bench.judges.offline import OfflineJudge
+from eqa_nodes.bench.judges.replies import read_both, read_mark
 from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.cli import main
-from eqa_nodes.core.answerers.common import check_question
+from eqa_nodes.core.answerers.common import MAX_QUESTION_CHARS, check_question, match_choice
+from eqa_nodes.core.answerers.label.parse import parse
 from eqa_nodes.core.errors import BadQuestion, ConfigError
+from eqa_nodes.core.language.english import canonical, number, yes_no
 from eqa_nodes.core.memory import MemoryStore
+from eqa_nodes.core.memory.recollect import about_past
+from eqa_nodes.core.memory.windows import window_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
-from eqa_nodes.core.storage.text import shown_name
+from eqa_nodes.core.storage.text import printable, shown_name
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.doctor import machine
@@ -26,6 +34,17 @@ from tests.fixtures.synthetic_run import trace
 
 HALF = "in \ud800"
 NAME = os.fsdecode(b"not \xff utf-8")
+_LONG = 150_000
+UNITS = ("a", "a ", "1", "1 ", "1.", "1, ", " ", "\n", "(", "'", "s' ", "and a, ", "*", "1:", "n't ", "x room ", "5/5 ",
+         "{", "mark: ", "mark is the ", "your mark: 4 or ", "<think>", "option ", "answer is A or ", "**1", "or ",
+         "grounding 0.", "what is the ", "where is it near the ", "not ", "twenty one ")
+WHERE = Sample("q", "What is on the table?", "a cup, a plate and a fork")
+COUNT, YES = Sample("q", "How many?", "3"), Sample("q", "Is the lamp on?", "yes, it is")
+READERS: dict[str, Callable[[str], object]] = {
+    "canonical": canonical, "number": number, "yes or no": yes_no, "printable": printable, "mark": read_mark,
+    "mark and grounding": read_both, "choice": lambda text: match_choice(text, ("the red sofa", "a blue chair", "B")),
+    "words": lambda text: OfflineJudge().judge(WHERE, text), "count": lambda text: OfflineJudge().judge(COUNT, text),
+    "yes": lambda text: OfflineJudge(True).judge(YES, text)}
 
 
 @pytest.mark.parametrize("text", [f"Where {HALF}?", "Where\0is it?", "\udcff Where?"])
@@ -84,3 +103,17 @@ def test_the_doctor_names_scenes_of_any_name(tmp_path: Path, monkeypatch: pytest
     finding = machine._scans()
     finding.found.encode()
     assert finding.state == "ok" and "not \ufffd utf-8" in finding.found
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_replies_are_read_in_linear_time(reader: str) -> None:
+    for unit in UNITS:
+        with suppress(ValueError):  # another form than agreed
+            READERS[reader]((unit * _LONG)[:_LONG] + "\x01")
+
+
+@pytest.mark.parametrize("reader", [parse, about_past, lambda text: window_of(text, 10 ** 18)])
+def test_questions_of_the_greatest_length_are_read_at_once(reader: Callable[[str], object]) -> None:
+    for unit in UNITS:
+        for begin in ("", "where is the ", "is the ", "how many "):
+            reader((begin + unit * MAX_QUESTION_CHARS)[:MAX_QUESTION_CHARS])
