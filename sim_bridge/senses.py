@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.core.types.geometry import Pose2, RobotPlace, Transform, compose, inverse, pose2_of, wrap
+from eqa_nodes.core.types.geometry import LocalisedPose, Pose2, Transform, compose, inverse, pose2_of, wrap
 from eqa_nodes.core.types.robot import CORRECTIONS, OTHERS, TRUTH, BaseLimits, SensesConfig
 
 
@@ -94,19 +94,19 @@ class Senses:
         by = config.localisation.by
         self._exact = config.wheels.exact and by not in (CORRECTIONS, OTHERS)
         self._odom = self._updated = Pose2(0.0, 0.0, 0.0)
-        self._truth, self.place = map_from_base, RobotPlace(Transform.identity(), map_from_base)
+        self._truth, self.place = map_from_base, LocalisedPose(Transform.identity(), map_from_base)
         begun = pose2_of(map_from_base).transform()
         self.localised = begun if by == CORRECTIONS else None
         self.ahead_ns = round(1e9 * config.localisation.ahead_s)
         if not self._exact:
-            self.place = RobotPlace(None if by in (CORRECTIONS, OTHERS) else begun,
+            self.place = LocalisedPose(None if by in (CORRECTIONS, OTHERS) else begun,
                                self._odom.transform(map_from_base.xyz[2]))
 
     def moved(self, before: Transform, after: Transform, seconds: float) -> Velocity:
         """Take in where the robot went (map_from_base); return the velocity that odometry reports."""
         velocity, self._truth = velocity_between(pose2_of(before), pose2_of(after), seconds), after
         if self._exact:
-            self.place = RobotPlace(Transform.identity(), after)
+            self.place = LocalisedPose(Transform.identity(), after)
             return velocity
         reported = Velocity(*(v * (1 + sign * self._config.wheels.drift)
                               for v, sign in zip(velocity, self._signs, strict=True)))
@@ -114,7 +114,7 @@ class Senses:
                                  abs(velocity.forward_m_s) * seconds)
         odom_from_base = self._odom.transform(after.xyz[2])
         truth = self._config.localisation.by == TRUTH
-        self.place = RobotPlace(compose(after, inverse(odom_from_base)) if truth else None, odom_from_base)
+        self.place = LocalisedPose(compose(after, inverse(odom_from_base)) if truth else None, odom_from_base)
         return reported
 
     def _added(self, metres: float, turned: float, driven_m: float) -> Pose2:

@@ -16,7 +16,7 @@ from eqa_nodes.core.errors import BadQuestion, Canceled, LimitReached
 from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, Usage, generate_with
 from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import Allowance, Travelled
 from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
@@ -407,9 +407,9 @@ class MeteredAnswerer:
             spent = spent.with_model(after.model_since(before))
         return replace(spent, privileged=self._answerer.spent().privileged)
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Return what the shared answerer objects to; that costs nothing."""
-        return self._answerer.objection(question)
+        return self._answerer.why_unanswerable(question)
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the regions of the shared answerer."""
@@ -424,7 +424,7 @@ class MeteredAnswerer:
         """Whether the shared answerer takes briefs."""
         return adviser_of(self._answerer) is not None
 
-    def advise(self, question: Question, brief: Brief) -> Advice:
+    def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Let the shared answerer advise. Raises TypeError for one that takes no briefs."""
         adviser = adviser_of(self._answerer)
         if adviser is None:

@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import BudgetSpent, ModelError
 from eqa_nodes.core.json_schema import NUMBER, an_object
 from eqa_nodes.core.json_schema import Schema as Schema
 from eqa_nodes.core.storage.text import plain, printable
-from eqa_nodes.core.types.calls import Mark
+from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
@@ -42,9 +42,9 @@ class Picture(bytes):
     """
 
     view: Keyframe
-    marks: tuple[Mark, ...]
+    marks: tuple[OptionMark, ...]
 
-    def __new__(cls, jpeg: bytes, view: Keyframe, marks: Sequence[Mark] = ()) -> Picture:
+    def __new__(cls, jpeg: bytes, view: Keyframe, marks: Sequence[OptionMark] = ()) -> Picture:
         """Return the picture of a view."""
         picture = super().__new__(cls, jpeg)
         picture.view, picture.marks = view, tuple(marks)

@@ -16,7 +16,7 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Label
 
 
 class EpisodicMemory:
-    """Takes observations into a memory, and looks things up there. Implements Memory.
+    """Takes observations into a memory, and looks things up there. Implements ViewMemory.
 
     A view that could not be written fails every later look-up, so that the question ends with a named error.
     """

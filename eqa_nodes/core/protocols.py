@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, cast
 
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import Allowance, Decision, NavResult, Option, Travelled, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
@@ -80,7 +80,7 @@ class Explorer(Protocol):
         """Decide before an answer is given; no goal = the answer is accepted."""
 
 
-class Memory(Protocol):
+class ViewMemory(Protocol):
     """Remembers views; what it has acknowledged survives a crash."""
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
@@ -102,7 +102,7 @@ class Answerer(Protocol):
     def spent(self) -> Receipt:
         """Return calls and tokens since this answerer was made (failed calls too), and what is privileged in it."""
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Return why this question can never be answered, whatever is seen; "" where it may be. Asks no model.
 
         Asked before anything moves.
@@ -124,7 +124,7 @@ class Adviser(Answerer, Protocol):
     It has the attribute `advises`, True; see `adviser_of`.
     """
 
-    def advise(self, question: Question, brief: Brief) -> Advice:
+    def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Answer from the brief's pictures, and weigh its options, in one call."""
 
 
@@ -167,7 +167,7 @@ class Ports(NamedTuple):
 
     navigator: Navigator
     explorer: Explorer
-    memory: Memory
+    memory: ViewMemory
     answerer: Answerer
     odometry: Odometry
     person: Person = NOBODY

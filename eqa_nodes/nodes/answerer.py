@@ -47,7 +47,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
     def _assess(self, request: Any, response: Any) -> Any:
         question = messages.question_of(request.question)
         if not request.views:  # only whether the question is understood was asked
-            if why := self.answerer.objection(question):
+            if why := self.answerer.why_unanswerable(question):
                 raise BadQuestion(why)
             response.advises = adviser_of(self.answerer) is not None
             return response

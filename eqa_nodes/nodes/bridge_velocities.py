@@ -15,7 +15,7 @@ from rosgraph_msgs.msg import Clock
 from eqa_nodes.core.errors import Canceled, EqaError, NodeLost, SimulatorError
 from eqa_nodes.core.mapping.laser import base_from_scan, scan_of
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.core.types.geometry import RobotPlace, Transform, pose2_of
+from eqa_nodes.core.types.geometry import LocalisedPose, Transform, pose2_of
 from eqa_nodes.core.types.robot import OTHERS, BaseLimits
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.nodes.bridge_localised import ForeignLocalisation
@@ -255,7 +255,7 @@ class _View(NamedTuple):
 
     frame: Frame
     labels: Mapping[int, Label]
-    place: RobotPlace
+    place: LocalisedPose
     map_from_odom: Transform | None
     corrected_ns: int
 

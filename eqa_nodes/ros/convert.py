@@ -295,15 +295,15 @@ def option_msg(o: floor.Option) -> eqa.Option:
                       distance=float(o.distance_m), room=stored(o.room), value=float(o.value))
 
 
-def brief_fields(brief: advice.Brief) -> dict[str, Any]:
-    """Brief -> the fields of an Advise request, but for the question."""
+def brief_fields(brief: advice.DecisionRequest) -> dict[str, Any]:
+    """DecisionRequest -> the fields of an Advise request, but for the question."""
     return {"views": [keyframe_msg(view) for view in brief.views], "options": [option_msg(o) for o in brief.options],
             "now": list(brief.now), "visited": [stored(room) for room in brief.visited],
             "notes": [stored(note) for note in brief.notes], "legs_left": brief.legs_left,
             "calls_left": brief.calls_left, **_targets(brief.targets)}
 
 
-def fill_advice(response: Any, said: advice.Advice, question_id: str) -> Any:
+def fill_advice(response: Any, said: advice.DecisionReply, question_id: str) -> Any:
     """Write advice into an Advise response and return it."""
     fill_answer(response, said.answer)
     response.reasons, response.missing, response.room = stored(said.reasons), stored(said.missing), stored(said.room)

@@ -14,7 +14,7 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 
 from eqa_nodes.core.errors import NodeLost
-from eqa_nodes.core.types.geometry import RobotPlace, Transform, head_of
+from eqa_nodes.core.types.geometry import LocalisedPose, Transform, head_of
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
@@ -69,7 +69,8 @@ class Observations:
         """Tell an observation's time and place, and show it."""
         self._node.send("clock", Clock(clock=convert.time_of(frame.stamp_ns)))
         self.tell_fixed(frame.stamp_ns, frame.base_from_camera, again=again)
-        self.tell_place(frame.stamp_ns, RobotPlace(Transform.identity(), frame.map_from_base), frame.base_from_camera)
+        place = LocalisedPose(Transform.identity(), frame.map_from_base)
+        self.tell_place(frame.stamp_ns, place, frame.base_from_camera)
         self.show(frame, labels, again)
 
     def tell_fixed(self, stamp_ns: int, base_from_camera: Transform,
@@ -86,7 +87,7 @@ class Observations:
             self._fixed = links
             self._send_links("tf_static", stamp_ns, links)
 
-    def tell_place(self, stamp_ns: int, place: RobotPlace, base_from_camera: Transform,
+    def tell_place(self, stamp_ns: int, place: LocalisedPose, base_from_camera: Transform,
                    velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         """Publish tf and odom: where the base is, how the head is tilted, and metres and radians a second."""
         camera = ((convert.MOUNT, convert.LINK, head_of(base_from_camera)[1]) if self._has_head else

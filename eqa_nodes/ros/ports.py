@@ -13,7 +13,7 @@ from geometry_msgs.msg import Point
 
 from eqa_nodes.core.errors import ErrorCode, LimitReached
 from eqa_nodes.core.protocols import Person, Ports
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import (
@@ -134,7 +134,7 @@ class RosAnswerer:
     def spent(self) -> Receipt:
         return self._spent
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Ask for a judgement of no view: the node looks only at the question then, and says whether it advises."""
         response = self._assess.exchange(self._node.config.node.call_deadline_s,
                                          question=convert.question_msg(question))
@@ -152,7 +152,7 @@ class RosAnswerer:
         response = self._call(self._assess, question, views=[convert.keyframe_msg(v) for v in views])
         return [messages.assessment_of(a) for a in response.assessments]
 
-    def advise(self, question: Question, brief: Brief) -> Advice:
+    def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         return messages.advice_of(self._call(self._advise, question, **convert.brief_fields(brief)))
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:

@@ -69,7 +69,7 @@ def _decided(policy: Policy, situation: Situation) -> Decision:
 def check_answerer(make: Callable[[], Answerer], question: Question, views: Sequence[Keyframe]) -> Answer:
     """Check what an answerer returns to a question that it accepts, over these views. Return its answer."""
     answerer = make()
-    assert answerer.objection(question) == "", f"{question.text!r} is accepted"
+    assert answerer.why_unanswerable(question) == "", f"{question.text!r} is accepted"
     assert all(0.0 <= region.weight <= 1.0 for region in answerer.regions(question)), "weights are 0..1"
     assessed = answerer.assess(question, views)
     assert [a.keyframe_id for a in assessed] == [view.id for view in views], "one assessment for each view, in order"

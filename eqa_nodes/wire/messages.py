@@ -17,7 +17,7 @@ from eqa_nodes.core.camera.depth import metres
 from eqa_nodes.core.camera.rectify import calibration_of
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.ledger import limit_in
-from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of
 from eqa_nodes.core.types.questions import (
@@ -245,16 +245,17 @@ def weighed_of(request: Any) -> list[WeighedOption]:
             for o, w, room in zip(request.options, request.weights, request.rooms, strict=True)]
 
 
-def brief_of(request: Any) -> Brief:
+def brief_of(request: Any) -> DecisionRequest:
     """Return the brief of an Advise request."""
-    return Brief(tuple(keyframe_of(view) for view in request.views), tuple(option_of(o) for o in request.options),
-                 tuple(map(int, request.now)), tuple(request.visited), tuple(request.notes), int(request.legs_left),
-                 int(request.calls_left), _targets_of(request))
+    return DecisionRequest(
+        tuple(keyframe_of(view) for view in request.views), tuple(option_of(o) for o in request.options),
+        tuple(map(int, request.now)), tuple(request.visited), tuple(request.notes), int(request.legs_left),
+        int(request.calls_left), _targets_of(request))
 
 
-def advice_of(response: Any) -> Advice:
+def advice_of(response: Any) -> DecisionReply:
     """Return the advice of an Advise response."""
-    return Advice(answer_of(response), str(response.reasons), str(response.missing), tuple(weighed_of(response)),
+    return DecisionReply(answer_of(response), str(response.reasons), str(response.missing), tuple(weighed_of(response)),
                   tuple(assessment_of(a) for a in response.assessments), _targets_of(response),
                   str(response.room))
 

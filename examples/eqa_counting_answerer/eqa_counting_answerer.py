@@ -25,7 +25,7 @@ class CountingAnswerer(JudgesNoView):
         """Return no calls, and what is privileged."""
         return Receipt(privileged=("CountingAnswerer",))
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Object to what is no question about a number."""
         return "" if "how many" in question.text.lower() else "only questions that begin with 'How many' are answered"
 

@@ -15,7 +15,7 @@ from eqa_nodes.core.background import background_task
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.mapping.area import is_inside
-from eqa_nodes.core.protocols import Memory
+from eqa_nodes.core.protocols import ViewMemory
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Answer
@@ -225,7 +225,7 @@ class DriveExecutor:
 class WaitForPeople:
     """Says how often to look round where nothing is left to explore: a person who stood in the way may have left."""
 
-    def __init__(self, memory: Memory, waits: int) -> None:
+    def __init__(self, memory: ViewMemory, waits: int) -> None:
         self._memory, self._waits = memory, waits
         self.renew()
 

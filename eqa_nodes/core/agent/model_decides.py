@@ -18,7 +18,7 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.language.targets import targets
 from eqa_nodes.core.perception.projection import novelty, visible_pixel
 from eqa_nodes.core.protocols import Adviser, adviser_of
-from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.calls import option_at
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
@@ -60,7 +60,7 @@ class ModelDecides(ExploreFirst):
     def __init__(self, context: EpisodeContext, answers: Answers, adviser: Adviser) -> None:
         super().__init__(context, answers)
         self._adviser = adviser
-        self._said = Advice(Answer(abstained=True))
+        self._said = DecisionReply(Answer(abstained=True))
         self._last_text, self._repeated = "", 0  # the answer of the last calls, and how many of them gave it
         self._useless = 0  # the last calls, in a row, that named no place to go to
         self._notebook, self._drives = Notebook(targets_of(context.question)), 0
@@ -102,7 +102,7 @@ class ModelDecides(ExploreFirst):
             return self._answers.last or replace(answer, message=self._searched(said))
         return answer
 
-    def _searched(self, said: Advice) -> str:
+    def _searched(self, said: DecisionReply) -> str:
         """Return what a search without an answer saw, in the words of the model, and what it did not see."""
         rooms = ", ".join(self._notebook.visited)
         return "; ".join(filter(None, (said.reasons.rstrip(". "), f"the robot was in: {rooms}" if rooms else "",
@@ -124,7 +124,7 @@ class ModelDecides(ExploreFirst):
         self._drives += 1
         self._notebook.went(decision, self.advice)
 
-    def _advice(self, brief: Brief, keep: bool = True) -> Advice | None:
+    def _advice(self, brief: DecisionRequest, keep: bool = True) -> DecisionReply | None:
         """Ask the model, which may take long; None where the limits allow no call. keep: one is kept for the answer."""
         self._report("deciding")
         return self._ledger.asked(lambda: self._adviser.advise(self._question, brief), None, keep)
@@ -138,7 +138,7 @@ class ModelDecides(ExploreFirst):
         self._last_text = text
         return self._repeated >= _REPEATED and answer.confidence >= self._config.promise
 
-    def _taken(self, said: Advice, brief: Brief) -> Answer:
+    def _taken(self, said: DecisionReply, brief: DecisionRequest) -> Answer:
         self._views.forget_doubtful()
         self._views.add(said.assessments, brief.views)
         self.advice = said.options
@@ -147,7 +147,7 @@ class ModelDecides(ExploreFirst):
         self._useless = 0 if any(option.weight > 0 for option in said.options) else self._useless + 1
         return self._answers.weigh(said.answer)
 
-    def _brief(self) -> Brief | None:
+    def _brief(self) -> DecisionRequest | None:
         """Return what the model is to see; None where nothing is new."""
         new = self._views.take_new()
         if not new:
@@ -162,11 +162,12 @@ class ModelDecides(ExploreFirst):
                             self._ledger.calls_left() if self._question.limits.calls else -1)
 
     def _filled(self, views: tuple[Keyframe, ...], options: tuple[Option, ...] = (), now: tuple[int, ...] = (),
-                legs_left: int = -1, calls_left: int = -1) -> Brief:
+                legs_left: int = -1, calls_left: int = -1) -> DecisionRequest:
         """Return a brief with what is noted."""
         notes = self._notebook
         notes.stands(self._ports.odometry.last()[1])
-        return Brief(views, options, now, tuple(notes.visited), notes.notes(), legs_left, calls_left, notes.targets)
+        return DecisionRequest(views, options, now, tuple(notes.visited), notes.notes(), legs_left, calls_left,
+                               notes.targets)
 
 
 class Notebook:
@@ -182,7 +183,7 @@ class Notebook:
         """Return the latest notes, oldest first."""
         return tuple(self._notes[-_NOTES:])
 
-    def add(self, said: Advice) -> None:
+    def add(self, said: DecisionReply) -> None:
         """Note what the model says."""
         answer = f" Answer so far: {said.answer.text} ({said.answer.confidence:.2f})." if said.answer.text else ""
         missing = f" Missing: {_lasting(said.missing)}." if said.missing else ""

@@ -14,7 +14,7 @@ from eqa_nodes.core.agent.reporting import EpisodeContext
 from eqa_nodes.core.answerers.common import labelled
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.language.ambiguity import Ambiguity, ambiguity, known_of
-from eqa_nodes.core.protocols import Memory
+from eqa_nodes.core.protocols import ViewMemory
 from eqa_nodes.core.types.floor import Decision, joined, parted
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import DRY, GO, MAY_I_DRIVE, NO_REPLY, WHICH, Inquiry
@@ -105,7 +105,7 @@ class ResolvedQuestion(NamedTuple):
             answer.message)
 
 
-def resolve(question: Question, memory: Memory, person: Dialogue) -> ResolvedQuestion:
+def resolve(question: Question, memory: ViewMemory, person: Dialogue) -> ResolvedQuestion:
     """Return the question as the person means it, who is asked where it fits several things that memory knows, or none.
 
     Without a reply it is taken as it was asked. Raises Canceled.
@@ -129,12 +129,12 @@ def resolve(question: Question, memory: Memory, person: Dialogue) -> ResolvedQue
     return ResolvedQuestion(question, "; ".join(said), privileged)
 
 
-def needs_resolving(question: Question, memory: Memory) -> bool:
+def needs_resolving(question: Question, memory: ViewMemory) -> bool:
     """Return whether `resolve` would ask the person. Raises EqaError when memory does not answer."""
     return _meanings(question, memory)[0] is not None
 
 
-def _meanings(question: Question, memory: Memory) -> tuple[Ambiguity | None, tuple[str, ...]]:
+def _meanings(question: Question, memory: ViewMemory) -> tuple[Ambiguity | None, tuple[str, ...]]:
     """Return what a question may mean by what memory knows, None where it is clear; and what is privileged in that."""
     if question.choices:
         return None, ()

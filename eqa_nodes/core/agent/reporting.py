@@ -16,8 +16,8 @@ from eqa_nodes.core.ledger import Ledger
 from eqa_nodes.core.perception.projection import pixel_of
 from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.protocols import Answerer, Ports, adviser_of
-from eqa_nodes.core.types.advice import Advice, Brief
-from eqa_nodes.core.types.calls import CallPicture, Mark, ModelCall
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
 from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import Inquiry
@@ -105,9 +105,9 @@ class CallRecorder:
         """Return what the answerer has spent."""
         return self._answerer.spent()
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Return the answerer's objection, which costs nothing."""
-        return self._answerer.objection(question)
+        return self._answerer.why_unanswerable(question)
 
     @property
     def advises(self) -> bool:
@@ -132,7 +132,7 @@ class CallRecorder:
 
         return self._noted("assess", question, _pictures(views), lambda: self._answerer.assess(question, views), said)
 
-    def advise(self, question: Question, brief: Brief) -> Advice:
+    def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Let the answerer advise. Raises TypeError for one that takes no briefs."""
         adviser = adviser_of(self._answerer)
         if adviser is None:
@@ -141,7 +141,7 @@ class CallRecorder:
                       for view in brief.views)
         unweighed = tuple(WeighedOption(option, 0.0) for option in brief.options)
 
-        def said(call: ModelCall, advice: Advice) -> ModelCall:
+        def said(call: ModelCall, advice: DecisionReply) -> ModelCall:
             points = _points(advice.assessments, {view.id: view for view in brief.views})
             notes = {a.keyframe_id: a.note for a in advice.assessments}
             return _answered(call, advice.answer)._replace(
@@ -211,7 +211,7 @@ def _of_view(a: ViewAssessment) -> str:
     return "; ".join(filter(None, (f"says: {a.says} ({a.enough:.2f})" if a.says else "", a.note)))
 
 
-def _marks(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
+def _marks(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
     try:
         return marks_in(view, options)
     except BadFrame:  # an answerer that needs the depth of this view says so itself

@@ -18,7 +18,7 @@ from eqa_nodes.core.answerers.vlm_views import PointScale, number_in, point_in
 from eqa_nodes.core.json_schema import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, point_at
-from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewAssessment
 from eqa_nodes.core.types.views import Intrinsics, Keyframe
@@ -37,8 +37,8 @@ FORM = an_object(
     go_to=list_of(an_object(number=WHOLE, picture=WHOLE, point=list_of(NUMBER), chance=NUMBER, room=TEXT)))
 
 
-def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
-                pictures: Sequence[Picture], scale: PointScale) -> Advice:
+def read_advice(reply: Mapping[str, object], question: Question, brief: DecisionRequest,
+                pictures: Sequence[Picture], scale: PointScale) -> DecisionReply:
     """Return what a reply says, of all its parts the valid ones. Raises ValueError where it has none of them.
 
     scale: in which the model points.
@@ -64,7 +64,7 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Brief,
                    for rank, named in enumerate(points)]
     options = (*_weighed(reply, brief.options), *_pointed(reply, len(brief.options), pictures, scale_name))
     told = " ".join(filter(None, (reasons, lost, _not_there(reply, len(brief.options), pictures))))
-    return Advice(answer, told, missing, options, _with_room(assessments, brief, room),
+    return DecisionReply(answer, told, missing, options, _with_room(assessments, brief, room),
                   _targets(reply.get("targets")), room)
 
 
@@ -86,7 +86,7 @@ def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int
                           z=view.map_from_base.xyz[2], target_z=target[2] if target else 0.0)
 
 
-def _with_room(assessments: Sequence[ViewAssessment], brief: Brief, room: str) -> tuple[ViewAssessment, ...]:
+def _with_room(assessments: Sequence[ViewAssessment], brief: DecisionRequest, room: str) -> tuple[ViewAssessment, ...]:
     """Return assessments of which that of the newest view names the room in which the robot stands."""
     if not room or not brief.views:
         return tuple(assessments)

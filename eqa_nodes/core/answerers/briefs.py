@@ -9,8 +9,8 @@ from typing import NamedTuple
 from eqa_nodes.core.answerers.vlm_views import numbered_picture
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import visible_pixel
-from eqa_nodes.core.types.advice import Brief, TargetNote
-from eqa_nodes.core.types.calls import Mark
+from eqa_nodes.core.types.advice import DecisionRequest, TargetNote
+from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import TEXT, Keyframe
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     pictures: tuple[Picture, ...]
 
 
-def shown(brief: Brief, max_side_px: int) -> Shown:
+def shown(brief: DecisionRequest, max_side_px: int) -> Shown:
     """Return a brief as a model gets it: each picture under its number, then what is known, by which it decides.
 
     What changes least comes first, because servers keep the beginning of a request that they have seen before.
@@ -49,23 +49,23 @@ def shown(brief: Brief, max_side_px: int) -> Shown:
     return Shown((*parts, _known(brief, drawn)), pictures)
 
 
-def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[Mark, ...]:
+def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
     """Return the options that can be seen in a view, numbered by their position from 1, at their pixels.
 
     Of two that would cover each other the first one is drawn. A closer look and a look round are not drawn: their place
     is where the robot would stand, and a disc there says nothing of what it would see.
     """
-    found: list[Mark] = []
+    found: list[OptionMark] = []
     for number, option in enumerate(options, 1):
         pixel = visible_pixel(view, option.x, option.y, view.map_from_base.xyz[2])
         if pixel is not None and view.geometry is not None and not option.kind.startswith((CLOSER, LOOK_ROUND)):
             apart = _APART * view.geometry.intrinsics.width
             if all(math.dist(pixel[:2], (mark.u, mark.v)) >= apart for mark in found):
-                found.append(Mark(number, pixel[0], pixel[1]))
+                found.append(OptionMark(number, pixel[0], pixel[1]))
     return tuple(found)
 
 
-def _heading(number: int, picture: Picture, brief: Brief) -> str:
+def _heading(number: int, picture: Picture, brief: DecisionRequest) -> str:
     newest = ", the newest" if picture.view.id == max(view.id for view in brief.views) else ", taken earlier"
     now = ", taken where the robot stands" if picture.view.id in brief.now else newest
     options = "; ".join(_option(mark.number, brief.options[mark.number - 1]) for mark in picture.marks)
@@ -77,7 +77,7 @@ def _option(number: int, option: Option) -> str:
     return f"number {number} is {_KINDS.get(option.kind, option.kind)}{room}, {option.distance_m:.0f} m away"
 
 
-def _direction(option: Option, brief: Brief) -> str:
+def _direction(option: Option, brief: DecisionRequest) -> str:
     """Return in words where an option lies as the robot looks, by the newest view; of one at its feet, where to look.
     """
     robot = max(brief.views, key=lambda view: view.id).pose
@@ -86,7 +86,7 @@ def _direction(option: Option, brief: Brief) -> str:
     return _DIRECTIONS[round(wrap(towards - robot.yaw) / (math.pi / 4)) % len(_DIRECTIONS)]
 
 
-def _known(brief: Brief, drawn: set[int]) -> str:
+def _known(brief: DecisionRequest, drawn: set[int]) -> str:
     """Return what is known besides the pictures, as data between markers."""
     hidden = [_hidden(i, option, brief) for i, option in enumerate(brief.options, 1) if i not in drawn]
     lines = [_targets_known(brief.targets), *_written(brief.views),
@@ -107,7 +107,7 @@ def _written(views: Sequence[Keyframe]) -> list[str]:
     return [f"Read in picture {i}: {', '.join(texts)}." for i, texts in read if texts]
 
 
-def _hidden(number: int, option: Option, brief: Brief) -> str:
+def _hidden(number: int, option: Option, brief: DecisionRequest) -> str:
     """Return an option that no picture shows, with where it lies."""
     if option.kind == LOOK_ROUND:
         return f"number {number} is {option.kind}"

@@ -138,7 +138,7 @@ def refusal(answerer: Answerer, question: Question) -> Answer | None:
 
     An abstention, which benchmarks score as one; where a guess is wanted, that: looking would not make it better.
     """
-    why = answerer.objection(question)
+    why = answerer.why_unanswerable(question)
     if not why:
         return None
     if question.force_guess:
@@ -149,7 +149,7 @@ def refusal(answerer: Answerer, question: Question) -> Answer | None:
 class AcceptsAnyQuestion:
     """Mixin of answerers that accept every question."""
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Object to nothing."""
         return ""
 

@@ -15,7 +15,7 @@ from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_as
 from eqa_nodes.core.answerers.vlm_views import PointScale, heading, lettered, picture
 from eqa_nodes.core.model import Backend, Choice
 from eqa_nodes.core.traits import AnswererTraits
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.questions import Answer, Question, RankedRegion, Recalled, Receipt, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
@@ -84,7 +84,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
         views = sorted(best, key=lambda view: (view.stamp_ns, view.id))
         return self._asker.settle(question, views, lambda: (self._look(question, views), views))
 
-    def advise(self, question: Question, brief: Brief) -> Advice:
+    def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
         given = shown(brief, self._asker.side("decide", self._config.max_side_px))
         read = partial(read_advice, question=question, brief=brief, pictures=given.pictures,

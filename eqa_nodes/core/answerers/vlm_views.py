@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.pillow import writing_font
-from eqa_nodes.core.types.calls import Mark
+from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
 Size = tuple[int, int]  # of a picture as it was sent: width and height, pixels
@@ -116,7 +116,7 @@ def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int 
     return Picture(_drawn(view, {letter: (p.u + 0.5, p.v + 0.5) for letter, p in letters.items()}, max_side_px), view)
 
 
-def numbered_picture(view: Keyframe, marks: Sequence[Mark], max_side_px: int = 0) -> Picture:
+def numbered_picture(view: Keyframe, marks: Sequence[OptionMark], max_side_px: int = 0) -> Picture:
     """Return the view's JPEG with the numbers of options on it; else as `picture`."""
     return Picture(_drawn(view, {str(m.number): (m.u, m.v) for m in marks}, max_side_px), view, marks)
 

@@ -16,7 +16,7 @@ class TargetNote(NamedTuple):
     known: str = ""
 
 
-class Brief(NamedTuple):
+class DecisionRequest(NamedTuple):
     """What a model is shown for one decision.
 
     views: the chosen pictures, oldest first; now: keyframe ids of those taken where the robot stands, the one it faces
@@ -35,7 +35,7 @@ class Brief(NamedTuple):
     targets: tuple[TargetNote, ...] = ()
 
 
-class Advice(NamedTuple):
+class DecisionReply(NamedTuple):
     """What a model says to a brief.
 
     answer: abstained where the pictures and the notes do not answer yet; reasons: in two sentences; missing: what has

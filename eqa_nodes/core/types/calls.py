@@ -20,7 +20,7 @@ class CallPicture(NamedTuple):
     """
 
     keyframe_id: int
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[OptionMark, ...] = ()
     points: tuple[tuple[float, float], ...] = ()
     now: bool = False
     note: str = ""
@@ -84,7 +84,7 @@ def _off_the_way(option: Option, goal: Pose2) -> float:
     return math.dist((option.x - at_m * dx, option.y - at_m * dy), goal[:2])
 
 
-class Mark(NamedTuple):
+class OptionMark(NamedTuple):
     """A number drawn on a picture, at a pixel (u, v) of the view's stored image."""
 
     number: int

@@ -53,7 +53,7 @@ class Transform(NamedTuple):
         return Transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-class RobotPlace(NamedTuple):
+class LocalisedPose(NamedTuple):
     """Where a robot takes itself to be (REP 105). map_from_odom: None = somebody else publishes it."""
 
     map_from_odom: Transform | None

@@ -15,7 +15,7 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Completion, Message, Picture, Schema
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.traits import BackendTraits
-from eqa_nodes.core.types.calls import Mark
+from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.openai_chat import OpenAIChat
@@ -32,7 +32,7 @@ class RecordedPart:
     text: str = ""
     view: Keyframe | None = None
     size: tuple[int, int] = (0, 0)
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[OptionMark, ...] = ()
 
 
 @dataclass(frozen=True)

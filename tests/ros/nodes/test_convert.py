@@ -164,10 +164,10 @@ some_texts = st.lists(texts, max_size=3).map(tuple)
 
 
 @settings(max_examples=30)
-@given(st.builds(advice.Brief, st.lists(keyframes, max_size=2).map(tuple), st.lists(options, max_size=3).map(tuple),
-                 st.lists(counts, max_size=2).map(tuple), some_texts, some_texts, st.integers(-1, 99),
-                 st.integers(-1, 99), several))
-def test_a_brief_keeps_its_options_and_targets(brief: advice.Brief) -> None:
+@given(st.builds(advice.DecisionRequest, st.lists(keyframes, max_size=2).map(tuple),
+                 st.lists(options, max_size=3).map(tuple), st.lists(counts, max_size=2).map(tuple), some_texts,
+                 some_texts, st.integers(-1, 99), st.integers(-1, 99), several))
+def test_a_brief_keeps_its_options_and_targets(brief: advice.DecisionRequest) -> None:
     from eqa_interfaces.srv import Advise
 
     assert messages.brief_of(over_the_wire(Advise.Request(**convert.brief_fields(brief)))) == brief
@@ -180,7 +180,7 @@ def test_advice_keeps_its_options_and_those_that_were_pointed_at(
     from eqa_interfaces.srv import Advise
 
     seen = questions.ViewAssessment(3, 4, 1.0, 0.5, pose=Pose2(1.0, 2.0, 0.0), target=(1.0, 2.0))
-    said = advice.Advice(questions.Answer("red", 0.75), words, words, weighed, (seen,), targets)
+    said = advice.DecisionReply(questions.Answer("red", 0.75), words, words, weighed, (seen,), targets)
     back = messages.advice_of(over_the_wire(convert.fill_advice(Advise.Response(), said, "q")))
     assert (back.options, back.targets, back.reasons, back.missing) == (weighed, targets, words, words)
     assert back.assessments == (seen,) and (back.answer.text, back.answer.confidence) == ("red", 0.75)

@@ -9,7 +9,7 @@ import pytest
 
 from eqa_nodes.core.answerers.label.scene import LabelScene
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
-from eqa_nodes.core.types.advice import Advice, Brief
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question
@@ -20,12 +20,12 @@ from tests.fixtures.rooms import KITCHEN, LIVING_ROOM
 from tests.fixtures.simulated_model import BACK, BEYOND, CLEAR, DOOR, SOFA, advised, at, view
 
 
-def weights(said: Advice) -> tuple[float, ...]:
+def weights(said: DecisionReply) -> tuple[float, ...]:
     """Return the weights of the options that it was shown."""
     return tuple(each.weight for each in said.options if each.option.kind != POINTED)
 
 
-def rooms(said: Advice) -> tuple[str, ...]:
+def rooms(said: DecisionReply) -> tuple[str, ...]:
     return tuple(each.room for each in said.options if each.option.kind != POINTED)
 
 
@@ -133,7 +133,7 @@ STOVE = (at(3.9, 2.1, 1, "oven", "kitchen 1"), at(4.0, 1.9, 2, "dishwasher", "ki
 KETTLE = at(4.1, 2.0, 3, "kettle", "kitchen 1")
 
 
-def look_round(said: Advice) -> float:
+def look_round(said: DecisionReply) -> float:
     return next(each.weight for each in said.options if each.option.kind == LOOK_ROUND)
 
 
@@ -145,7 +145,7 @@ def test_it_asks_for_a_look_round_in_a_likely_room_as_long_as_the_thing_is_not_s
     assert all(each.option.kind != LOOK_ROUND for each in advised("Is the kettle on?", view(2, *STOVE)).options)
 
 
-def pointed(said: Advice) -> list[WeighedOption]:
+def pointed(said: DecisionReply) -> list[WeighedOption]:
     return [each for each in said.options if each.option.kind == POINTED]
 
 
@@ -176,7 +176,7 @@ def test_a_question_about_several_things_has_targets() -> None:
     assert first.answer.abstained
     assert [(each.what, bool(each.known)) for each in first.targets] == [
         ("television in the kitchen", False), ("oven in the kitchen", True)]
-    asked = Brief((view(2),), (DOOR,), (2,), targets=first.targets)
+    asked = DecisionRequest((view(2),), (DOOR,), (2,), targets=first.targets)
     later = VlmAnswerer(SimulatedModel(CLEAR)).advise(Question(question, seed=1), asked)
     assert later.targets == first.targets, "what was known stays known"
     assert not advised("What color is the sofa?", view(1, *SOFA, yaw=math.pi)).targets

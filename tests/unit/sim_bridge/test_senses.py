@@ -11,7 +11,7 @@ import pytest
 
 from eqa_nodes.config.graph import driven_by, merged
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.types.geometry import Pose2, RobotPlace, Transform, compose, pose2_of, wrap
+from eqa_nodes.core.types.geometry import LocalisedPose, Pose2, Transform, compose, pose2_of, wrap
 from eqa_nodes.core.types.robot import CORRECTIONS, OTHERS, LocalisationConfig, SensesConfig, WheelsConfig
 from sim_bridge.senses import Senses, with_noise
 
@@ -19,7 +19,7 @@ START, STEP_S, SCAN_EVERY = Pose2(2.0, 1.0, 0.5), 1 / 30, 6
 
 
 def circle(senses: Senses, steps: int = 900, forward_m_s: float = 0.4, turn_rad_s: float = 0.3
-           ) -> list[tuple[Pose2, RobotPlace]]:
+           ) -> list[tuple[Pose2, LocalisedPose]]:
     """Drive along a circle; return the true pose and the place that the senses tell, step by step."""
     true, seen = START, []
     for i in range(1, steps + 1):
@@ -31,7 +31,7 @@ def circle(senses: Senses, steps: int = 900, forward_m_s: float = 0.4, turn_rad_
         if i % SCAN_EVERY == 0:
             senses.scanned()
         true = then
-        seen.append((true, RobotPlace(senses.localised or senses.place.map_from_odom, senses.place.odom_from_base)))
+        seen.append((true, LocalisedPose(senses.localised or senses.place.map_from_odom, senses.place.odom_from_base)))
     return seen
 
 
@@ -39,14 +39,14 @@ def senses_of(seed: int = 0, **parts: object) -> Senses:
     return Senses(SensesConfig(**parts), seed, START.transform())  # type: ignore[arg-type]
 
 
-def believed(place: RobotPlace) -> Pose2:
+def believed(place: LocalisedPose) -> Pose2:
     assert place.map_from_odom is not None
     return pose2_of(compose(place.map_from_odom, place.odom_from_base))
 
 
 def test_without_errors_the_place_is_the_simulators_to_the_bit() -> None:
     for true, place in circle(senses_of()):
-        assert place == RobotPlace(Transform.identity(), true.transform())
+        assert place == LocalisedPose(Transform.identity(), true.transform())
 
 
 @pytest.mark.parametrize("seed", range(4))

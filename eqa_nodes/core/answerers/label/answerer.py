@@ -48,7 +48,7 @@ class LabelAnswerer:
         """Return no calls and no tokens: nothing here asks a model."""
         return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         """Return the objection that no rule understands the question, with examples that rules understand."""
         return "" if parse(check_question(question.text)).form else _not_understood(question)
 

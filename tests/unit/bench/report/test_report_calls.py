@@ -14,7 +14,7 @@ from eqa_nodes.bench.report.calls import MOST, THUMB_PX, calls_of, chosen_pictur
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
-from eqa_nodes.core.types.calls import CallPicture, Mark, ModelCall
+from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
@@ -78,7 +78,7 @@ def test_a_trace_without_calls_has_no_such_section(tmp_path: Path) -> None:
 def test_pictures_are_small_and_carry_their_numbers_and_rings() -> None:
     view = asked().keyframes[0]
     plain, drawn = (Image.open(io.BytesIO(thumb(view, CallPicture(0, marks, points)))).convert("RGB")
-                    for marks, points in (((), ()), ((Mark(1, 320.0, 400.0),), ((100.0, 100.0),))))
+                    for marks, points in (((), ()), ((OptionMark(1, 320.0, 400.0),), ((100.0, 100.0),))))
     assert drawn.size == (THUMB_PX, 150)
     scale = THUMB_PX / 640
     disc = round(320 * scale) - 6, round(400 * scale)
@@ -108,7 +108,7 @@ def test_of_many_pictures_those_are_shown_of_which_the_model_said_something() ->
 @pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e12])
 def test_numbers_that_nobody_can_draw_are_left_out(at: float) -> None:
     view = asked().keyframes[0]
-    odd = CallPicture(0, (Mark(1, at, 3.0),), ((3.0, at),))
+    odd = CallPicture(0, (OptionMark(1, at, 3.0),), ((3.0, at),))
     assert thumb(view, odd) == thumb(view, CallPicture(0))
 
 

@@ -90,8 +90,8 @@ class Labels(World):
 
     memory_knows = False
 
-    def objection(self, question: Question) -> str:
-        return LabelAnswerer().objection(question)
+    def why_unanswerable(self, question: Question) -> str:
+        return LabelAnswerer().why_unanswerable(question)
 
     def recollect(self, question: str) -> Recollection | None:  # type: ignore[override]
         return Recollection("in the hall", 0.9, ()) if self.memory_knows else None
@@ -116,7 +116,7 @@ def test_what_memory_itself_answers_needs_no_rule() -> None:
     world = Labels({1: 0.8})
     asked = Question("When did you last see the parcel?")
     agent = Agent(Ports(world, world, world, world, world))
-    assert LabelAnswerer().objection(asked) and agent.ask(asked).abstained
+    assert LabelAnswerer().why_unanswerable(asked) and agent.ask(asked).abstained
     world.memory_knows = True
     assert agent.ask(asked).text == "in the hall"
 

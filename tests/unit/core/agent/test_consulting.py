@@ -8,7 +8,7 @@ from eqa_nodes.core.agent.config import AgentConfig
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.errors import LimitReached
 from eqa_nodes.core.protocols import Ports
-from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import WeighedOption
 from eqa_nodes.core.types.questions import Limits, Question
 from tests.fixtures.agent_world import DOOR, FLOOR, GOAL, QUESTION, Consulted, view
@@ -60,7 +60,7 @@ def test_a_last_call_that_cannot_be_made_leaves_what_was_found_before() -> None:
     world = Consulted({}, enough_after=99)
     advise = world.advise
 
-    def twice(question: Question, brief: Brief) -> Advice:  # after a last reply of no use
+    def twice(question: Question, brief: DecisionRequest) -> DecisionReply:  # after a last reply of no use
         if len(world.briefs) == 2:
             raise LimitReached("calls: the question may make no more of them")
         return advise(question, brief)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eqa_nodes.core.agent.model_decides import Notebook
-from eqa_nodes.core.types.advice import Advice, TargetNote
+from eqa_nodes.core.types.advice import DecisionReply, TargetNote
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Candidate, Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
@@ -21,7 +21,7 @@ def option(kind: str, room: str = "", guess: str = "") -> WeighedOption:
 def sent(weighed: WeighedOption, ended: Pose2, decision: Decision = GOAL) -> Notebook:
     """Return the notebook after one drive."""
     notes = Notebook()
-    notes.add(Advice(Answer(abstained=True), "A door is open."))
+    notes.add(DecisionReply(Answer(abstained=True), "A door is open."))
     notes.went(decision, [weighed])
     notes.stands(ended)
     return notes
@@ -41,7 +41,7 @@ def test_a_room_was_visited_where_the_model_sees_the_robot_stand() -> None:
     notes = sent(option("doorway", "kitchen", "hallway"), THERE)
     assert notes.visited == [], "what lies behind a door is a guess"
     for room in ("bedroom", "", "bedroom", "hallway"):
-        notes.add(Advice(Answer(abstained=True), "Again.", room=room))
+        notes.add(DecisionReply(Answer(abstained=True), "Again.", room=room))
     assert notes.visited == ["bedroom", "hallway"] and len(notes.notes()) == 5
 
 
@@ -75,19 +75,19 @@ def test_where_it_went_is_noted_once_and_only_of_what_the_model_weighed() -> Non
     ("Images #2-3 are dark.", "a picture are dark."), ("The 2 pictures show 3 mugs.", "The 2 pictures show 3 mugs.")])
 def test_numbers_of_pictures_are_not_kept(said: str, kept: str) -> None:
     notes = Notebook()
-    notes.add(Advice(Answer("red", 0.854), said, "the sofa in picture 2"))
+    notes.add(DecisionReply(Answer("red", 0.854), said, "the sofa in picture 2"))
     assert notes.notes() == (f"{kept} Answer so far: red (0.85). Missing: the sofa in a picture.",)
 
 
 def test_it_is_reminded_of_the_latest_eight() -> None:
     notes = Notebook()
     for n in range(12):
-        notes.add(Advice(Answer(abstained=True), f"Note {n}."))
+        notes.add(DecisionReply(Answer(abstained=True), f"Note {n}."))
     assert notes.notes() == tuple(f"Note {n}." for n in range(4, 12))
 
 
 def test_targets_stay_until_they_are_named_anew() -> None:
     notes, bed, sofa = Notebook(), TargetNote("bed", "blue"), TargetNote("sofa")
     for named, kept in (((), ()), ((bed, sofa),) * 2, ((), (bed, sofa)), ((bed,), (bed,))):
-        notes.add(Advice(Answer(abstained=True), targets=named))
+        notes.add(DecisionReply(Answer(abstained=True), targets=named))
         assert notes.targets == kept

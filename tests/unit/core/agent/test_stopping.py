@@ -164,7 +164,7 @@ class World:
     def spent(self) -> Receipt:
         return Receipt()
 
-    def objection(self, question: Question) -> str:
+    def why_unanswerable(self, question: Question) -> str:
         return ""
 
     def regions(self, question: Question) -> list[RankedRegion]:

@@ -15,7 +15,7 @@ import pytest
 
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.driving import WaitForPeople
-from eqa_nodes.core.protocols import Memory
+from eqa_nodes.core.protocols import ViewMemory
 from eqa_nodes.core.types.floor import Action, Decision
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ErrorCode, Limits
@@ -117,7 +117,7 @@ def test_it_waits_so_often_and_only_where_somebody_was_seen(kinds: tuple[str, ..
             seen = (sighted(i + 1, kind, "", (1.0, 0.0, 0.5), (0.5, 0.5, 1.0)) for i, kind in enumerate(kinds))
             return [view(1, Pose2(0.0, 0.0, 0.0), *seen)]
 
-    people = WaitForPeople(cast(Memory, Seen()), waits)
+    people = WaitForPeople(cast(ViewMemory, Seen()), waits)
     waited = [people.worth_waiting() for _ in range(5)]
     assert sum(waited) == looks and waited == sorted(waited, reverse=True)
 

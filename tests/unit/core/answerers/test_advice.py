@@ -16,33 +16,34 @@ from eqa_nodes.core.answerers.vlm_views import PointScale
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import Picture
 from eqa_nodes.core.perception.projection import floor_at, pixel_of, point_at
-from eqa_nodes.core.types.advice import Advice, Brief, TargetNote
+from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
 from eqa_nodes.core.types.floor import POINTED, Option
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.briefs import DOOR, HIDDEN, QUESTION, brief, view
 
 
-def read(reply: dict[str, object], question: Question = QUESTION, asked: Brief | None = None) -> Advice:
+def read(reply: dict[str, object], question: Question = QUESTION,
+         asked: DecisionRequest | None = None) -> DecisionReply:
     asked = asked or brief()
     return read_advice(reply, question, asked, shown(asked, 512).pictures, PointScale())
 
 
-def weights(said: Advice) -> tuple[float, ...]:
+def weights(said: DecisionReply) -> tuple[float, ...]:
     """Return the weights of the brief's own options."""
     return tuple(each.weight for each in said.options if each.option.kind != POINTED)
 
 
-def rooms(said: Advice) -> tuple[str, ...]:
+def rooms(said: DecisionReply) -> tuple[str, ...]:
     return tuple(each.room for each in said.options if each.option.kind != POINTED)
 
 
-def places(said: Advice) -> list[Option]:
+def places(said: DecisionReply) -> list[Option]:
     """Return the places that the model points at."""
     return [each.option for each in said.options if each.option.kind == POINTED]
 
 
-def pointing(**entry: object) -> Advice:
+def pointing(**entry: object) -> DecisionReply:
     """Return what is read of a reply that points at one place, at a point of picture 2 if not said otherwise."""
     place = {"number": 0, "picture": 2, "point": [0.25, 0.75], "chance": 0.6, "room": "hallway"} | entry
     return read({"answer": "", "go_to": [place]})
@@ -135,14 +136,14 @@ def test_where_a_number_is_given_the_point_does_not_count() -> None:
     assert weights(said) == (0.6, 0.0) and rooms(said) == ("hallway", "") and not places(said)
 
 
-def blind(number: int, geometry: bool = True) -> Brief:
+def blind(number: int, geometry: bool = True) -> DecisionRequest:
     """Return the brief with views without any depth, or without a camera."""
     seen = view(number)
     assert seen.geometry is not None
     none = io.BytesIO()
     Image.new("I;16", (64, 48)).save(none, "PNG")
     without = seen.geometry._replace(depth_png=none.getvalue()) if geometry else None
-    return Brief((replace(seen, geometry=without),), now=(number,))
+    return DecisionRequest((replace(seen, geometry=without),), now=(number,))
 
 
 def test_without_depth_the_floor_is_where_the_ray_meets_it() -> None:

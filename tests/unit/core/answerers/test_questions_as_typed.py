@@ -197,7 +197,7 @@ TYPED = [tuple(part.strip() for part in line.split("|")) for line in _TYPED.stri
 @pytest.mark.parametrize(("house", "typed", "wanted"), TYPED)
 def test_what_people_type(house: str, typed: str, wanted: str) -> None:
     question, answerer = Question(typed), LabelAnswerer()
-    refused = answerer.objection(question)
+    refused = answerer.why_unanswerable(question)
     if wanted == REFUSED:
         assert refused
         return
