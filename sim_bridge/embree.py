@@ -65,7 +65,7 @@ _intersect = types.ExternalFunction("rtcIntersect8", _of_packet)
 _occluded = types.ExternalFunction("rtcOccluded1", _of_ray)
 
 
-class Tree:
+class TriangleTree:
     """Triangles, ready to be hit."""
 
     def __init__(self, corners: np.ndarray, faces: np.ndarray) -> None:

@@ -49,7 +49,7 @@ class RayScene:
         """Build the tree over (n, 3, 3) float32 triangles, or over (n, 3) points and (m, 3) int32 faces of them."""
         points = np.ascontiguousarray(points, np.float32).reshape(-1, 3)
         every = np.arange(len(points), dtype=np.int32).reshape(-1, 3) if faces is None else faces
-        self._tree = embree.Tree(points, every)
+        self._tree = embree.TriangleTree(points, every)
 
     def hits(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False) -> dict[str, np.ndarray]:
         """Return the first hit of each ray (n, 3) float32: primID (n,) int32, -1 = none, u, v, tfar, Ng (n, 3).

@@ -89,7 +89,7 @@ SCENES: dict[str, tuple[str, ...]] = {
 }
 
 
-class Stairs(NamedTuple):
+class ToyStairs(NamedTuple):
     """A straight flight that climbs along +y: a rectangle of the plan, metres."""
 
     x0: float
@@ -117,8 +117,8 @@ class StoreyPlan(NamedTuple):
 
     ids: np.ndarray
     tops: np.ndarray
-    up: Stairs | None
-    down: Stairs | None
+    up: ToyStairs | None
+    down: ToyStairs | None
 
     def solid(self) -> np.ndarray:
         """Return what a robot cannot drive on: everything but floor and stairs."""
@@ -162,16 +162,16 @@ def _plan(marks: np.ndarray, scene: str, labels: dict[int, Label]) -> StoreyPlan
     return StoreyPlan(ids, tops, up, down)
 
 
-def _stairs(where: np.ndarray, scene: str) -> Stairs | None:
+def _stairs(where: np.ndarray, scene: str) -> ToyStairs | None:
     if not where.any():
         return None
     (y0, x0), (y1, x1) = np.argwhere(where).min(axis=0), np.argwhere(where).max(axis=0) + 1
     if not where[y0:y1, x0:x1].all():
         raise SimulatorError(f"toy scene {scene!r}: the stairs of a storey must be one rectangle")
-    return Stairs(*(float(edge) * CELL_M for edge in (x0, y0, x1, y1)))
+    return ToyStairs(*(float(edge) * CELL_M for edge in (x0, y0, x1, y1)))
 
 
-def _cells(s: Stairs) -> tuple[slice, slice]:
+def _cells(s: ToyStairs) -> tuple[slice, slice]:
     x0, y0, x1, y1 = (round(edge / CELL_M) for edge in s)
     return slice(y0, y1), slice(x0, x1)
 

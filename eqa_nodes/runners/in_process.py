@@ -45,12 +45,12 @@ from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 
-def through_message(pose: Pose2) -> Pose2:
+def rounded_as_in_message(pose: Pose2) -> Pose2:
     """Return a pose as it arrives through a message of the graph, which carries its heading as a quaternion."""
     return pose2_of(pose.transform())
 
 
-class Body:
+class SimulatedRobot:
     """A simulated robot: acts, and maps and remembers what every action shows. Implements Odometry."""
 
     step: Step  # the last observation; there from `begin` on
@@ -63,7 +63,7 @@ class Body:
 
     def begin(self, episode: EpisodeSetup) -> None:
         """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
-        start = episode.start and through_message(episode.start)
+        start = episode.start and rounded_as_in_message(episode.start)
         step = self._simulator.reset(replace(episode, start=start))
         self._observing.begin(episode.id)
         self._take(step)
@@ -116,7 +116,7 @@ class Body:
 class LocalExplorer:
     """A policy on the body's own map; notes every decision."""
 
-    def __init__(self, policy: Policy, body: Body, robot: RobotModel = RobotModel()) -> None:
+    def __init__(self, policy: Policy, body: SimulatedRobot, robot: RobotModel = RobotModel()) -> None:
         self._policy, self._body, self._robot = policy, body, robot
         self._asked: Question | None = None
 
@@ -147,7 +147,7 @@ class LocalExplorer:
         decision = self._here.decide(situation, self._body.floors.staircases, confirm)
         if decision.goal is None:
             return decision
-        goal = through_message(decision.goal)
+        goal = rounded_as_in_message(decision.goal)
         self._body.decides(TraceDecision(self._body.last()[0], situation.pose, goal, decision.reason,
                                          decision.candidates, tuple(situation.frontiers), decision.marks))
         return decision._replace(goal=goal)
@@ -158,7 +158,7 @@ class LocalNavigator(AtomicNavigator):
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal."""
-        return super().go_to(through_message(goal), deadline_s, allowance)
+        return super().go_to(rounded_as_in_message(goal), deadline_s, allowance)
 
 
 class InProcessRunner:
@@ -185,7 +185,7 @@ class InProcessRunner:
         memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory,
                              texts=self._texts)
         try:
-            body = Body(simulator, MultiFloorMapper(own.mapper.map, own.mapper.robot),
+            body = SimulatedRobot(simulator, MultiFloorMapper(own.mapper.map, own.mapper.robot),
                         EpisodicMemory(memory, own.memory.labels, self._perceiver))
             body.begin(EpisodeSetup.of(sample, own.bridge.robot))
             if own.memory.reads_simulator and body.step.frame.labels is None:
@@ -226,7 +226,7 @@ class InProcessRunner:
         detected = memory.labels and memory.labels_from == "detector"
         return open_perceiver(own.detector, own.perceiver) if detected else None
 
-    def _ports(self, body: Body) -> Ports:
+    def _ports(self, body: SimulatedRobot) -> Ports:
         own = self._settings.navigator
         navigator = LocalNavigator(body.act, body.floors.grid, own.navigator, own.robot, now=body.now,
                                    pose=lambda: body.last()[1], travelled=body.travelled,

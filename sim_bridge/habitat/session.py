@@ -34,7 +34,7 @@ class WorkerLost(SimulatorError):
     """The worker died, hangs, or talks nonsense; it is gone now."""
 
 
-class Answering(Protocol):
+class HabitatWorker(Protocol):
     """One worker."""
 
     def call(self, op: str, seconds: float, **fields: Any) -> Reply:
@@ -90,7 +90,7 @@ class WorkerProcess:
         try:
             self._socket.send({"id": self._id, "op": op, **fields}, seconds)
             reply = self._socket.receive(seconds)
-        except wire.Closed:
+        except wire.ConnectionClosed:
             raise self._lost(f"ended with {self._end()} at {op!r}") from None
         except wire.WireTimeout:
             raise self._lost(f"did not answer {op!r} in {seconds:g} s and was killed") from None
@@ -175,10 +175,10 @@ class WorkerSession:
     restarts: workers lost so far. start: opens a worker on a GPU, with flat colours or with lights.
     """
 
-    def __init__(self, start: Callable[[int, bool], Answering]) -> None:
+    def __init__(self, start: Callable[[int, bool], HabitatWorker]) -> None:
         self.restarts = 0
         self._start = start
-        self._worker: Answering | None = None
+        self._worker: HabitatWorker | None = None
         self._kind: tuple[int, bool] | None = None  # GPU and lights of the worker
         self._request: dict[str, Any] = {}
         self._opened: Reply = {}
@@ -229,7 +229,7 @@ class WorkerSession:
         if worker is not None:
             worker.close()
 
-    def _running(self, kind: tuple[int, bool]) -> Answering:
+    def _running(self, kind: tuple[int, bool]) -> HabitatWorker:
         if self._worker is None:
             self._worker, self._kind = self._start(*kind), kind
         return self._worker

@@ -30,7 +30,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from sim_bridge.habitat.devices import CPU, Device, check_python, device_for
 from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
 from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
-from sim_bridge.habitat.session import Answering, Reply, WorkerProcess, WorkerSession
+from sim_bridge.habitat.session import HabitatWorker, Reply, WorkerProcess, WorkerSession
 from sim_bridge.habitat.wire import SharedImages
 from sim_bridge.scans import SceneFiles
 from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
@@ -47,7 +47,7 @@ class HabitatSimulator:
 
     traits = SimulatorTraits(scans=True)
 
-    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], Answering] = WorkerProcess) -> None:
+    def __init__(self, folder: Path | None = None, start: Callable[[int, bool], HabitatWorker] = WorkerProcess) -> None:
         """folder: of the scans, None = EQA_SCENES. start: opens a worker on a GPU, with flat colours or lights."""
         self._folder = folder
         self._session = WorkerSession(start)

@@ -30,7 +30,7 @@ _LENGTH = struct.Struct(">I")
 Message = dict[str, Any]
 
 
-class Closed(Exception):
+class ConnectionClosed(Exception):
     """The other side is gone."""
 
 
@@ -99,7 +99,7 @@ def show(views: SharedImages, seen: dict[str, np.ndarray], ids: np.ndarray) -> N
 
 
 class WorkerSocket:
-    """One end of the socket. Raises Closed and WireTimeout."""
+    """One end of the socket. Raises ConnectionClosed and WireTimeout."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
@@ -113,7 +113,7 @@ class WorkerSocket:
         except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
             raise WireTimeout("the other end does not read") from error
         except OSError as error:
-            raise Closed(str(error)) from error
+            raise ConnectionClosed(str(error)) from error
 
     def receive(self, seconds: float | None = None) -> Message:
         """Wait for one message, at most so long. Raises ValueError for what is no message."""
@@ -139,9 +139,9 @@ class WorkerSocket:
             except socket.timeout as error:  # noqa: UP041 - two classes in Python 3.9
                 raise WireTimeout("nothing came in time") from error
             except OSError as error:
-                raise Closed(str(error)) from error
+                raise ConnectionClosed(str(error)) from error
             if not part:
-                raise Closed("the other side has closed the socket")
+                raise ConnectionClosed("the other side has closed the socket")
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
@@ -160,7 +160,7 @@ def serve(connection: WorkerSocket, answer: Callable[[str, Message], Message]) -
             except Exception as error:  # a fault of the simulator or of the worker: the client names it
                 reply.update(error=type(error).__name__, message=str(error))
             connection.send(reply)
-        except Closed:
+        except ConnectionClosed:
             return
 
 

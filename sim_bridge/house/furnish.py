@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from sim_bridge.house.kinds import Surface
-from sim_bridge.house.scene import HouseObject, Part
+from sim_bridge.house.scene import HouseObject, ObjectPart
 from sim_bridge.house.space import YAW, Placement, RoomSpace, UnplacedObject, ahead, footprint
 
 
@@ -276,7 +276,7 @@ class RoomFurnisher(RoomSpace):
             return None
         return self.put(blank, spot, "ceiling", over.id if over else 0)
 
-    def fit_part(self, obj: HouseObject, parts: list[Part]) -> None:
+    def fit_part(self, obj: HouseObject, parts: list[ObjectPart]) -> None:
         """Give an object other parts and centre it on them (an open window's sash stands to one side)."""
         low = min(p.centre[0] - p.size[0] / 2 for p in parts)
         high = max(p.centre[0] + p.size[0] / 2 for p in parts)

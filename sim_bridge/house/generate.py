@@ -24,7 +24,7 @@ from sim_bridge.house.furnish_service import (
     workout_room,
 )
 from sim_bridge.house.openings import Holes, cut_openings, fit_openings
-from sim_bridge.house.plan import WALL_M, Cell, draw_layout, finish
+from sim_bridge.house.plan import WALL_M, PlannedRoom, draw_layout, finish
 from sim_bridge.house.scene import STAIRWELL, House, HouseObject
 from sim_bridge.house.space import Ids
 
@@ -68,7 +68,7 @@ def generate_house(seed: int) -> House:
     return built(seed, dice, *_plan(dice), Ids())
 
 
-def built(seed: int, dice: Dice, cells: list[Cell], holes: Holes, ids: Ids) -> House:
+def built(seed: int, dice: Dice, cells: list[PlannedRoom], holes: Holes, ids: Ids) -> House:
     """Return a plan as a home, finished, furnished and checked; ids: gives the next objects their numbers."""
     rooms = finish(dice, cells)
     furnishers = [RoomFurnisher(room, dice, ids, WALL_HEIGHT_M) for room in rooms]
@@ -83,7 +83,7 @@ def built(seed: int, dice: Dice, cells: list[Cell], holes: Holes, ids: Ids) -> H
     return house
 
 
-def _plan(dice: Dice) -> tuple[list[Cell], Holes]:
+def _plan(dice: Dice) -> tuple[list[PlannedRoom], Holes]:
     """Draw plans until one has a door or passage into every room."""
     count = dice.count(4, 12)
     while True:

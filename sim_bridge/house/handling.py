@@ -27,7 +27,7 @@ NEVER_OPENED = ("window",)  # the generator reserves no space for the sash
 _ON = {"on": "off", "running": "off", "lit": "unlit"}  # states of switchable objects, on -> off
 
 
-class Changed(NamedTuple):
+class HandledHouse(NamedTuple):
     """The house after an action, and the object that the robot then holds."""
 
     house: House
@@ -70,7 +70,7 @@ class Manipulator:
     def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: HouseObject | None) -> None:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
 
-    def handle(self, verb: str, instance: int) -> Changed | HandlingRefused:
+    def handle(self, verb: str, instance: int) -> HandledHouse | HandlingRefused:
         """Apply one of sim_bridge.simulator.VERBS to an object of the house."""
         if self._held is not None and self._held.id == instance:
             return HandlingRefused("it is in the robot's hand")
@@ -90,7 +90,7 @@ class Manipulator:
         u, v = abs(c * dx + s * dy) - obj.size[0] / 2, abs(c * dy - s * dx) - obj.size[1] / 2
         return math.hypot(max(u, 0.0), max(v, 0.0))
 
-    def _pick(self, obj: HouseObject) -> Changed | HandlingRefused:
+    def _pick(self, obj: HouseObject) -> HandledHouse | HandlingRefused:
         if self._held is not None:
             return HandlingRefused(f"the robot holds the {self._held.kind}, and only one object at a time")
         if not liftable(obj):
@@ -100,9 +100,9 @@ class Manipulator:
         if obj.support and obj.relation == "in" and self._house.object_by_id(obj.support).state == "closed":
             return HandlingRefused(f"the {self._house.object_by_id(obj.support).kind} that it is in is closed")
         objects = [t for t in self._house.objects if t is not obj]
-        return Changed(replace(self._house, objects=objects), replace(obj, relation="held", support=0))
+        return HandledHouse(replace(self._house, objects=objects), replace(obj, relation="held", support=0))
 
-    def _place(self, support: HouseObject) -> Changed | HandlingRefused:
+    def _place(self, support: HouseObject) -> HandledHouse | HandlingRefused:
         if self._held is None:
             return HandlingRefused("the robot holds nothing")
         surfaces = surfaces_of(support)
@@ -112,7 +112,7 @@ class Manipulator:
         if not placed:
             return HandlingRefused("there is no free place on it within reach")
         best = min(placed, key=lambda t: (math.dist(t.position[:2], (self._pose.x, self._pose.y)), t.position))
-        return Changed(replace(self._house, objects=[*self._house.objects, best]), None)
+        return HandledHouse(replace(self._house, objects=[*self._house.objects, best]), None)
 
     def _spots(self, support: HouseObject, surface: Surface, held: HouseObject) -> list[HouseObject]:
         """Return copies of the held object, one at each free place of a surface within reach."""
@@ -132,7 +132,7 @@ class Manipulator:
                     found.append(obj)
         return found
 
-    def _open(self, obj: HouseObject, verb: str) -> Changed | HandlingRefused:
+    def _open(self, obj: HouseObject, verb: str) -> HandledHouse | HandlingRefused:
         state = "open" if verb == "open" else "closed"
         if obj.kind == "front door" or not opens(obj.kind):
             return HandlingRefused("it is locked" if obj.kind == "front door" else
@@ -143,7 +143,7 @@ class Manipulator:
         fits = next((new for new in candidates if not self._meets(obj, new)), None)
         return HandlingRefused("something is in its way") if fits is None else self._with(obj, fits)
 
-    def _switch(self, obj: HouseObject, on: bool) -> Changed | HandlingRefused:
+    def _switch(self, obj: HouseObject, on: bool) -> HandledHouse | HandlingRefused:
         states = switches(obj.kind)
         if states is None:
             return HandlingRefused("it cannot be switched")
@@ -152,8 +152,9 @@ class Manipulator:
             return HandlingRefused(f"it is {state} already")
         return self._with(obj, rebuilt(obj, state))
 
-    def _with(self, old: HouseObject, new: HouseObject) -> Changed:
-        return Changed(replace(self._house, objects=[new if t is old else t for t in self._house.objects]), self._held)
+    def _with(self, old: HouseObject, new: HouseObject) -> HandledHouse:
+        objects = [new if t is old else t for t in self._house.objects]
+        return HandledHouse(replace(self._house, objects=objects), self._held)
 
     def _meets(self, old: HouseObject, new: HouseObject) -> bool:
         """Return whether the new form would overlap an object that the old form did not."""

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
-from sim_bridge.house.scene import PALETTE, Part
+from sim_bridge.house.scene import PALETTE, ObjectPart
 
 TEXTURE_OF = {
     "wood": "wood",
@@ -79,7 +79,7 @@ class Surface(NamedTuple):
     relation: str = "on"
 
 
-Build = Callable[[Look], list[Part]]
+Build = Callable[[Look], list[ObjectPart]]
 
 
 class Kind(NamedTuple):
@@ -156,9 +156,9 @@ def at(
     texture: str = "plain",
     glow: float = 0.0,
     yaw: float = 0.0,
-) -> Part:
+) -> ObjectPart:
     """Return a part that stands on height z."""
-    return Part(
+    return ObjectPart(
         shape,
         (round(x, 4), round(y, 4), round(z + size[2] / 2, 4)),
         (round(size[0], 4), round(size[1], 4), round(size[2], 4)),
@@ -183,13 +183,14 @@ def tone(colour: str, factor: float) -> str:
 
 def legs(
     look: Look, height: float, thick: float, colour: str, texture: str = "plain", shape: str = "box"
-) -> list[Part]:
+) -> list[ObjectPart]:
     """Return four legs at the corners of the footprint."""
     x, y = look.depth / 2 - thick * 0.8, look.width / 2 - thick * 0.8
     return [at(shape, sx * x, sy * y, 0.0, (thick, thick, height), colour, texture) for sx in (-1, 1) for sy in (-1, 1)]
 
 
-def doors(look: Look, z0: float, z1: float, rows: int, columns: int, colour: str, handle: str = "silver") -> list[Part]:
+def doors(look: Look, z0: float, z1: float, rows: int, columns: int, colour: str,
+          handle: str = "silver") -> list[ObjectPart]:
     """Return the closed fronts of a cabinet between two heights, each with a handle."""
     out = []
     width, height = look.width / columns, (z1 - z0) / rows

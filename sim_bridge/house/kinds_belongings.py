@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sim_bridge.house.kinds import Look, at, box, kind, legs, tone
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 
 @kind
-def basket(look: Look) -> list[Part]:
+def basket(look: Look) -> list[ObjectPart]:
     """A round wicker basket, with balls of wool when full."""
     d, w, h = look.depth, look.width, look.height - 0.06
     out = [
@@ -23,7 +23,7 @@ def basket(look: Look) -> list[Part]:
 
 
 @kind
-def shoes(look: Look) -> list[Part]:
+def shoes(look: Look) -> list[ObjectPart]:
     """A pair of shoes."""
     d, w, h = look.depth, look.width, look.height
     out = []
@@ -39,7 +39,7 @@ def shoes(look: Look) -> list[Part]:
 
 
 @kind
-def backpack(look: Look) -> list[Part]:
+def backpack(look: Look) -> list[ObjectPart]:
     """A bag with a front pocket and a loop."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
     return [
@@ -52,7 +52,7 @@ def backpack(look: Look) -> list[Part]:
 
 
 @kind
-def suitcase(look: Look) -> list[Part]:
+def suitcase(look: Look) -> list[ObjectPart]:
     """A ribbed case on wheels with a pulled-out handle."""
     c, d, w, h = look.colour, look.depth, look.width, look.height - 0.12
     out = [box(0, 0, 0.04, (d - 0.02, w, h - 0.04), c)]
@@ -70,7 +70,7 @@ def suitcase(look: Look) -> list[Part]:
 
 
 @kind
-def cardboard_box(look: Look) -> list[Part]:
+def cardboard_box(look: Look) -> list[ObjectPart]:
     """A box with tape; open, its flaps stand up."""
     d, w, h = look.depth, look.width, look.height
     c = look.colour
@@ -87,7 +87,7 @@ def cardboard_box(look: Look) -> list[Part]:
 
 
 @kind
-def jar(look: Look) -> list[Part]:
+def jar(look: Look) -> list[ObjectPart]:
     """A preserving jar with coloured contents and a lid."""
     d, h = look.depth, look.height
     return [
@@ -98,7 +98,7 @@ def jar(look: Look) -> list[Part]:
 
 
 @kind
-def cereal_box(look: Look) -> list[Part]:
+def cereal_box(look: Look) -> list[ObjectPart]:
     """A tall packet with an image."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -109,7 +109,7 @@ def cereal_box(look: Look) -> list[Part]:
 
 
 @kind
-def hat(look: Look) -> list[Part]:
+def hat(look: Look) -> list[ObjectPart]:
     """A brim and a crown with a band."""
     d, h = look.depth, look.height
     return [
@@ -120,7 +120,7 @@ def hat(look: Look) -> list[Part]:
 
 
 @kind
-def umbrella_stand(look: Look) -> list[Part]:
+def umbrella_stand(look: Look) -> list[ObjectPart]:
     """A tall pot, with umbrellas when full."""
     d, h = look.depth, look.height
     out = [
@@ -139,7 +139,7 @@ def umbrella_stand(look: Look) -> list[Part]:
 
 
 @kind
-def stool(look: Look) -> list[Part]:
+def stool(look: Look) -> list[ObjectPart]:
     """A round seat on four legs."""
     return [
         at("cylinder", 0, 0, look.height - 0.04, (look.depth, look.width, 0.04), look.colour, "wood"),
@@ -148,7 +148,7 @@ def stool(look: Look) -> list[Part]:
 
 
 @kind
-def teddy_bear(look: Look) -> list[Part]:
+def teddy_bear(look: Look) -> list[ObjectPart]:
     """A sitting bear."""
     c, h, w = look.colour, look.height, look.width
     pale = tone(c, 1.4)
@@ -169,7 +169,7 @@ def teddy_bear(look: Look) -> list[Part]:
 
 
 @kind
-def toy_box(look: Look) -> list[Part]:
+def toy_box(look: Look) -> list[ObjectPart]:
     """A chest; open, the lid stands up and toys show."""
     d, w, c = look.depth, look.width, look.colour
     h = 0.3 if look.state == "open" else look.height - 0.04
@@ -193,7 +193,7 @@ def toy_box(look: Look) -> list[Part]:
 
 
 @kind
-def building_blocks(look: Look) -> list[Part]:
+def building_blocks(look: Look) -> list[ObjectPart]:
     """A tower of coloured cubes with a roof."""
     s, h = 0.08, look.height
     colours = ("#d8443a", "#3c7ad0", "#f0cc3a", "#4fa04a", "#e88a2c", "#9a5ac0")
@@ -208,7 +208,7 @@ def building_blocks(look: Look) -> list[Part]:
 
 
 @kind
-def ball(look: Look) -> list[Part]:
+def ball(look: Look) -> list[ObjectPart]:
     """A ball with a white stripe."""
     d = min(look.depth, look.width, look.height)
     return [
@@ -218,7 +218,7 @@ def ball(look: Look) -> list[Part]:
 
 
 @kind
-def toy_car(look: Look) -> list[Part]:
+def toy_car(look: Look) -> list[ObjectPart]:
     """Body, cabin and four wheels."""
     d, w, h = look.depth, look.width, look.height
     out = [
@@ -234,7 +234,7 @@ def toy_car(look: Look) -> list[Part]:
 
 
 @kind
-def guitar(look: Look) -> list[Part]:
+def guitar(look: Look) -> list[ObjectPart]:
     """An acoustic guitar on a stand."""
     w, h, c = look.width, look.height, look.colour
     return [
@@ -249,7 +249,7 @@ def guitar(look: Look) -> list[Part]:
 
 
 @kind
-def pet_bed(look: Look) -> list[Part]:
+def pet_bed(look: Look) -> list[ObjectPart]:
     """A padded ring with a cushion."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -260,7 +260,7 @@ def pet_bed(look: Look) -> list[Part]:
 
 
 @kind
-def bicycle(look: Look) -> list[Part]:
+def bicycle(look: Look) -> list[ObjectPart]:
     """Two wheels along local y, a frame of tubes, saddle and handlebar."""
     c, w, h, r = look.colour, look.width, look.height, 0.66
     out = [at("ring_x", 0, s * (w / 2 - r / 2), 0, (0.05, r, r), "#202226") for s in (-1, 1)]
@@ -283,7 +283,7 @@ def bicycle(look: Look) -> list[Part]:
 
 
 @kind
-def treadmill(look: Look) -> list[Part]:
+def treadmill(look: Look) -> list[ObjectPart]:
     """A belt between rails, two posts and a console that is lit when on. The rider faces local -x."""
     d, w, h, on = look.depth, look.width, look.height, look.state == "on"
     out = [
@@ -309,7 +309,7 @@ def treadmill(look: Look) -> list[Part]:
 
 
 @kind
-def exercise_bike(look: Look) -> list[Part]:
+def exercise_bike(look: Look) -> list[ObjectPart]:
     """A frame with flywheel, saddle, pedals and handlebar; it faces local +x."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     out = [box(s * (d / 2 - 0.06), 0, 0, (0.08, w, 0.06), "#2a2c30", "metal") for s in (-1, 1)]
@@ -328,7 +328,7 @@ def exercise_bike(look: Look) -> list[Part]:
 
 
 @kind
-def dumbbell_rack(look: Look) -> list[Part]:
+def dumbbell_rack(look: Look) -> list[ObjectPart]:
     """Two trays with rows of dumbbells."""
     d, w, h = look.depth, look.width, look.height
     out = [box(0, s * (w / 2 - 0.03), 0, (d, 0.06, h * 0.9), look.colour, "metal") for s in (-1, 1)]
@@ -352,7 +352,7 @@ def dumbbell_rack(look: Look) -> list[Part]:
 
 
 @kind
-def weight_bench(look: Look) -> list[Part]:
+def weight_bench(look: Look) -> list[ObjectPart]:
     """A padded bench with two posts that hold a barbell."""
     d, w, h = look.depth, look.width, look.height
     out = [
@@ -369,20 +369,20 @@ def weight_bench(look: Look) -> list[Part]:
 
 
 @kind
-def yoga_mat(look: Look) -> list[Part]:
+def yoga_mat(look: Look) -> list[ObjectPart]:
     """A rolled-out mat."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "fabric")]
 
 
 @kind
-def exercise_ball(look: Look) -> list[Part]:
+def exercise_ball(look: Look) -> list[ObjectPart]:
     """A big ball."""
     d = min(look.depth, look.width, look.height)
     return [at("sphere", 0, 0, 0, (d, d, d), look.colour)]
 
 
 @kind
-def punching_bag(look: Look) -> list[Part]:
+def punching_bag(look: Look) -> list[ObjectPart]:
     """A heavy bag on a standing foot."""
     d, h = look.depth, look.height
     return [
@@ -395,7 +395,7 @@ def punching_bag(look: Look) -> list[Part]:
 
 
 @kind
-def water_bottle(look: Look) -> list[Part]:
+def water_bottle(look: Look) -> list[ObjectPart]:
     """A sports bottle."""
     d, h = look.depth, look.height
     return [

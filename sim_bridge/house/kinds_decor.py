@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sim_bridge.house.kinds import Look, Surface, at, box, carrying, kind, tone
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 ART = ("#c8683a", "#4f86a8", "#7a9a4c", "#b8506a", "#d8a83c", "#6a5a9c", "#4a9a90")
 
 
 @kind
-def painting(look: Look) -> list[Part]:
+def painting(look: Look) -> list[ObjectPart]:
     """An image in a frame: a landscape of hills and sun, or coloured shapes."""
     w, h, f = look.width, look.height, look.front
     out = [
@@ -46,7 +46,7 @@ def painting(look: Look) -> list[Part]:
 
 
 @kind
-def wall_clock(look: Look) -> list[Part]:
+def wall_clock(look: Look) -> list[ObjectPart]:
     """A round dial with hands at a random time."""
     r, f = min(look.width, look.height), look.front
     out = [
@@ -60,7 +60,7 @@ def wall_clock(look: Look) -> list[Part]:
 
 
 @kind
-def mirror(look: Look) -> list[Part]:
+def mirror(look: Look) -> list[ObjectPart]:
     """A bluish pane in a frame."""
     w, h, f = look.width, look.height, look.front
     return [
@@ -73,13 +73,13 @@ def mirror(look: Look) -> list[Part]:
 @carrying(lambda look: [
     Surface(look.back + 0.02, -look.width / 2 + 0.05, look.front - 0.01, look.width / 2 - 0.05, look.height, 0.5)
 ])
-def wall_shelf(look: Look) -> list[Part]:
+def wall_shelf(look: Look) -> list[ObjectPart]:
     """A board on the wall."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "wood")]
 
 
 @kind
-def coat_rack(look: Look) -> list[Part]:
+def coat_rack(look: Look) -> list[ObjectPart]:
     """A board with hooks on the wall; jackets hang from it when full."""
     d, w, h = look.depth, look.width, look.height
     out = [
@@ -101,7 +101,7 @@ def coat_rack(look: Look) -> list[Part]:
 
 
 @kind
-def potted_plant(look: Look) -> list[Part]:
+def potted_plant(look: Look) -> list[ObjectPart]:
     """A pot with earth, a stem and a crown of leaves."""
     d, h = look.depth, look.height
     pot = look.dice.pick(("#b5623c", "#e8e4dc", "#4a4e54", "#3a6a9c"))
@@ -129,7 +129,7 @@ def potted_plant(look: Look) -> list[Part]:
 
 
 @kind
-def house_plant(look: Look) -> list[Part]:
+def house_plant(look: Look) -> list[ObjectPart]:
     """A small pot with long leaves."""
     d, h = look.depth, look.height
     out = [
@@ -151,7 +151,7 @@ def house_plant(look: Look) -> list[Part]:
 
 
 @kind
-def cactus(look: Look) -> list[Part]:
+def cactus(look: Look) -> list[ObjectPart]:
     """A column with two arms in a clay pot."""
     w, h = look.width, look.height
     return [
@@ -165,14 +165,14 @@ def cactus(look: Look) -> list[Part]:
 
 
 @kind
-def rug(look: Look) -> list[Part]:
+def rug(look: Look) -> list[ObjectPart]:
     """A flat carpet with a border."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     return [box(0, 0, 0, (d, w, h * 0.8), tone(c, 0.6), "rug"), box(0, 0, 0, (d - 0.16, w - 0.16, h), c, "rug")]
 
 
 @kind
-def doormat(look: Look) -> list[Part]:
+def doormat(look: Look) -> list[ObjectPart]:
     """A rough mat with a border."""
     return [
         box(0, 0, 0, (look.depth, look.width, look.height * 0.8), tone(look.colour, 0.65), "rug"),
@@ -181,7 +181,7 @@ def doormat(look: Look) -> list[Part]:
 
 
 @kind
-def whiteboard(look: Look) -> list[Part]:
+def whiteboard(look: Look) -> list[ObjectPart]:
     """A white panel with scribbles in an aluminium frame."""
     w, h, f = look.width, look.height, look.front
     out = [
@@ -196,7 +196,7 @@ def whiteboard(look: Look) -> list[Part]:
 
 
 @kind
-def calendar(look: Look) -> list[Part]:
+def calendar(look: Look) -> list[ObjectPart]:
     """An image over a grid of days."""
     w, h, f = look.width, look.height, look.front
     out = [
@@ -217,7 +217,7 @@ def calendar(look: Look) -> list[Part]:
 
 
 @kind
-def computer_monitor(look: Look) -> list[Part]:
+def computer_monitor(look: Look) -> list[ObjectPart]:
     """A screen on a stand."""
     w, h, on = look.width, look.height, look.state == "on"
     return [
@@ -237,7 +237,7 @@ def computer_monitor(look: Look) -> list[Part]:
 
 
 @kind
-def keyboard(look: Look) -> list[Part]:
+def keyboard(look: Look) -> list[ObjectPart]:
     """A flat board with rows of keys."""
     c = look.colour
     return [
@@ -250,7 +250,7 @@ def keyboard(look: Look) -> list[Part]:
 
 
 @kind
-def laptop(look: Look) -> list[Part]:
+def laptop(look: Look) -> list[ObjectPart]:
     """Open: keyboard and a glowing screen; closed: a slab."""
     d, w, c = look.depth, look.width, look.colour
     if look.state == "closed":
@@ -264,7 +264,7 @@ def laptop(look: Look) -> list[Part]:
 
 
 @kind
-def printer(look: Look) -> list[Part]:
+def printer(look: Look) -> list[ObjectPart]:
     """A box with a paper tray and paper standing at the rear."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -276,7 +276,7 @@ def printer(look: Look) -> list[Part]:
 
 
 @kind
-def globe(look: Look) -> list[Part]:
+def globe(look: Look) -> list[ObjectPart]:
     """A blue ball with green land on a wooden foot."""
     d, h = look.depth, look.height
     r = d * 0.9
@@ -293,7 +293,7 @@ def globe(look: Look) -> list[Part]:
 
 
 @kind
-def alarm_clock(look: Look) -> list[Part]:
+def alarm_clock(look: Look) -> list[ObjectPart]:
     """A round clock with two bells."""
     d, h, r = look.depth, look.height, look.width * 0.85
     r = min(r, h - 0.025)
@@ -307,7 +307,7 @@ def alarm_clock(look: Look) -> list[Part]:
 
 
 @kind
-def book(look: Look) -> list[Part]:
+def book(look: Look) -> list[ObjectPart]:
     """A thick book lying down: coloured covers around white pages."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -320,7 +320,7 @@ def book(look: Look) -> list[Part]:
 
 
 @kind
-def picture_frame(look: Look) -> list[Part]:
+def picture_frame(look: Look) -> list[ObjectPart]:
     """A framed photograph that stands."""
     w, h = look.width, look.height
     return [
@@ -331,7 +331,7 @@ def picture_frame(look: Look) -> list[Part]:
 
 
 @kind
-def vase(look: Look) -> list[Part]:
+def vase(look: Look) -> list[ObjectPart]:
     """A vase; full of flowers or empty."""
     d, h, c = look.depth, look.height, look.colour
     body = 0.26
@@ -355,7 +355,7 @@ def vase(look: Look) -> list[Part]:
 
 
 @kind
-def candle(look: Look) -> list[Part]:
+def candle(look: Look) -> list[ObjectPart]:
     """A thick candle on a dish, with a flame when lit."""
     d, h = look.depth, look.height
     body = h - 0.07

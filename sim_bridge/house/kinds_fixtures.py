@@ -5,11 +5,11 @@ from __future__ import annotations
 from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, tone
 from sim_bridge.house.kinds_kitchen import tap
 from sim_bridge.house.kinds_storage import frame, inside
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 
 @kind
-def curtains(look: Look) -> list[Part]:
+def curtains(look: Look) -> list[ObjectPart]:
     """Cloth on a rail: gathered at both sides when open, across the window when closed."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     out = [at("cylinder_y", 0, 0, h - 0.05, (0.035, w, 0.035), "#6a5038", "wood")]
@@ -33,7 +33,7 @@ def curtains(look: Look) -> list[Part]:
 
 
 @kind
-def window(look: Look) -> list[Part]:
+def window(look: Look) -> list[ObjectPart]:
     """Two panes in a frame inside the wall; open, one sash stands into the room, beyond the given depth."""
     w, h, c = look.width, look.height, "white"
     wall = 0.1
@@ -50,7 +50,7 @@ def window(look: Look) -> list[Part]:
     ]
 
 
-def _sash(look: Look, y: float, width: float, opened: bool) -> list[Part]:
+def _sash(look: Look, y: float, width: float, opened: bool) -> list[ObjectPart]:
     """A frame with glass; opened, it is turned by 90 degrees about its outer edge into the room."""
     h = look.height - 0.1
     if opened:
@@ -69,7 +69,7 @@ def _sash(look: Look, y: float, width: float, opened: bool) -> list[Part]:
 
 
 
-def _leaf(look: Look, plain: str) -> list[Part]:
+def _leaf(look: Look, plain: str) -> list[ObjectPart]:
     w, h, c = look.width, look.height, look.colour
     out = [box(0, 0, 0, (0.035, w, h), c, "wood")]
     out += [
@@ -80,13 +80,13 @@ def _leaf(look: Look, plain: str) -> list[Part]:
 
 
 @kind
-def door(look: Look) -> list[Part]:
+def door(look: Look) -> list[ObjectPart]:
     """A panelled leaf with a knob near local +y."""
     return _leaf(look, tone(look.colour, 0.88))
 
 
 @kind
-def front_door(look: Look) -> list[Part]:
+def front_door(look: Look) -> list[ObjectPart]:
     """A coloured leaf with a small window."""
     return [
         *_leaf(look, tone(look.colour, 0.8)),
@@ -97,13 +97,13 @@ def front_door(look: Look) -> list[Part]:
 WARM, COLD = "#ffe3a0", "#a9a8a2"  # a bulb that is on, and one that is off
 
 
-def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> Part:
+def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> ObjectPart:
     """A bulb: white-hot when the lamp is on, gray when it is off."""
     on = look.state == "on"
     return at("sphere", x, 0, z, (size, size, tall), WARM if on else COLD, glow=1.0 if on else 0.0)
 
 
-def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
+def _shade(look: Look, z: float, width: float, height: float) -> list[ObjectPart]:
     """A lamp shade with a bulb below; when the lamp is on it lets the light through, most where the bulb is."""
     size = (width, width, height)
     bulb = _bulb(look, 0, z - 0.03, 0.08, 0.08)
@@ -113,7 +113,7 @@ def _shade(look: Look, z: float, width: float, height: float) -> list[Part]:
 
 
 @kind
-def floor_lamp(look: Look) -> list[Part]:
+def floor_lamp(look: Look) -> list[ObjectPart]:
     """Foot, pole and shade."""
     h, w = look.height, look.width
     return [
@@ -124,7 +124,7 @@ def floor_lamp(look: Look) -> list[Part]:
 
 
 @kind
-def table_lamp(look: Look) -> list[Part]:
+def table_lamp(look: Look) -> list[ObjectPart]:
     """A round base with a shade."""
     h, w = look.height, look.width
     return [
@@ -136,7 +136,7 @@ def table_lamp(look: Look) -> list[Part]:
 
 
 @kind
-def desk_lamp(look: Look) -> list[Part]:
+def desk_lamp(look: Look) -> list[ObjectPart]:
     """Foot, upright, arm and a cone."""
     d, w, h = look.depth, look.width, look.height
     x = look.back + 0.1
@@ -151,7 +151,7 @@ def desk_lamp(look: Look) -> list[Part]:
 
 
 @kind
-def ceiling_lamp(look: Look) -> list[Part]:
+def ceiling_lamp(look: Look) -> list[ObjectPart]:
     """A flat glass dome under a plate."""
     on = look.state == "on"
     return [
@@ -170,7 +170,7 @@ def ceiling_lamp(look: Look) -> list[Part]:
 
 
 @kind
-def pendant_lamp(look: Look) -> list[Part]:
+def pendant_lamp(look: Look) -> list[ObjectPart]:
     """A shade on a cable."""
     h, w = look.height, look.width
     return [
@@ -182,7 +182,7 @@ def pendant_lamp(look: Look) -> list[Part]:
 
 
 @kind
-def wall_lamp(look: Look) -> list[Part]:
+def wall_lamp(look: Look) -> list[ObjectPart]:
     """A shade on a bracket."""
     h, w, on = look.height, look.width, look.state == "on"
     return [
@@ -205,7 +205,7 @@ CERAMIC = "white"
 
 
 @kind
-def toilet(look: Look) -> list[Part]:
+def toilet(look: Look) -> list[ObjectPart]:
     """Bowl and tank; the lid lies on the bowl, or leans on the tank when open."""
     w, h, b = look.width, look.height, look.back
     long = look.depth - 0.2
@@ -236,7 +236,7 @@ def toilet(look: Look) -> list[Part]:
     )
     for s in (-1, 1)
 ])
-def bathroom_sink(look: Look) -> list[Part]:
+def bathroom_sink(look: Look) -> list[ObjectPart]:
     """A ceramic basin on a cabinet, with a tap."""
     c, d, w = look.colour, look.depth, look.width
     out = [
@@ -255,7 +255,7 @@ def bathroom_sink(look: Look) -> list[Part]:
 
 
 @kind
-def bathtub(look: Look) -> list[Part]:
+def bathtub(look: Look) -> list[ObjectPart]:
     """Four rims around a basin, with water and foam when full, and a tap at one end."""
     d, w, h = look.depth, look.width, look.height - 0.08
     full = look.state == "full"
@@ -281,7 +281,7 @@ def bathtub(look: Look) -> list[Part]:
 
 
 @kind
-def shower(look: Look) -> list[Part]:
+def shower(look: Look) -> list[ObjectPart]:
     """A tray in a corner behind glass panes in metal frames, with a shower head. The front is entered."""
     d, w, h = look.depth, look.width, look.height
     out = [
@@ -305,7 +305,7 @@ def shower(look: Look) -> list[Part]:
 
 
 @kind
-def towel(look: Look) -> list[Part]:
+def towel(look: Look) -> list[ObjectPart]:
     """A towel over a rail on the wall."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -317,7 +317,7 @@ def towel(look: Look) -> list[Part]:
 
 
 @kind
-def toilet_paper(look: Look) -> list[Part]:
+def toilet_paper(look: Look) -> list[ObjectPart]:
     """A roll on a holder."""
     h = look.height
     return [
@@ -328,13 +328,13 @@ def toilet_paper(look: Look) -> list[Part]:
 
 
 @kind
-def bath_mat(look: Look) -> list[Part]:
+def bath_mat(look: Look) -> list[ObjectPart]:
     """A thick mat."""
     return [box(0, 0, 0, (look.depth, look.width, look.height), look.colour, "rug")]
 
 
 @kind
-def soap_dispenser(look: Look) -> list[Part]:
+def soap_dispenser(look: Look) -> list[ObjectPart]:
     """A bottle with a pump."""
     d, h = look.depth, look.height
     return [
@@ -345,7 +345,7 @@ def soap_dispenser(look: Look) -> list[Part]:
 
 
 @kind
-def toothbrush_cup(look: Look) -> list[Part]:
+def toothbrush_cup(look: Look) -> list[ObjectPart]:
     """A cup with two brushes."""
     d, h = look.depth, look.height
     return [
@@ -359,7 +359,7 @@ def toothbrush_cup(look: Look) -> list[Part]:
 
 
 @kind
-def bathroom_scale(look: Look) -> list[Part]:
+def bathroom_scale(look: Look) -> list[ObjectPart]:
     """A flat scale with a dial."""
     return [
         box(0, 0, 0, (look.depth, look.width, look.height), look.colour),
@@ -368,7 +368,7 @@ def bathroom_scale(look: Look) -> list[Part]:
 
 
 @carrying(lambda look: inside(look, 4)[1:])
-def bathroom_shelf(look: Look) -> list[Part]:
+def bathroom_shelf(look: Look) -> list[ObjectPart]:
     """A slim open shelf with folded towels on its lowest board."""
     z = inside(look, 4)[0].z
     out = frame(look, 4, look.colour)

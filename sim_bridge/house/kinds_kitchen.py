@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, tone, top
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 
-def _base(look: Look, columns: int, worktop: str = "#5b5550") -> list[Part]:
+def _base(look: Look, columns: int, worktop: str = "#5b5550") -> list[ObjectPart]:
     c, t = look.colour, look.texture
     return [
         box(-0.02, 0, 0, (look.depth - 0.1, look.width, 0.09), "#3a3836"),
@@ -17,13 +17,13 @@ def _base(look: Look, columns: int, worktop: str = "#5b5550") -> list[Part]:
 
 
 @carrying(top)
-def kitchen_counter(look: Look) -> list[Part]:
+def kitchen_counter(look: Look) -> list[ObjectPart]:
     """Base cabinets below a stone worktop."""
     return _base(look, max(1, round(look.width / 0.55)))
 
 
 @kind
-def kitchen_sink(look: Look) -> list[Part]:
+def kitchen_sink(look: Look) -> list[ObjectPart]:
     """A steel basin with an arched tap in a base cabinet; colour of the fronts follows the kitchen's."""
     bench = 0.9
     front = look.colour or "white"
@@ -37,7 +37,7 @@ def kitchen_sink(look: Look) -> list[Part]:
     return out + tap(-d / 2 + 0.08, bench, look.height - bench, 0.2, bench - 0.15, look.state == "running")
 
 
-def tap(x: float, z: float, height: float, reach: float, basin: float, running: bool) -> list[Part]:
+def tap(x: float, z: float, height: float, reach: float, basin: float, running: bool) -> list[ObjectPart]:
     """A tap at local x on height z that reaches forward; when running, water falls from it down to the basin."""
     out = [
         at("cylinder", x, 0, z, (0.035, 0.035, height), "silver", "metal"),
@@ -63,7 +63,7 @@ def tap(x: float, z: float, height: float, reach: float, basin: float, running: 
 
 
 @carrying(lambda look: [Surface(-0.29, -0.28, 0.05, 0.28, look.height + 0.006, 0.5)])
-def oven(look: Look) -> list[Part]:
+def oven(look: Look) -> list[ObjectPart]:
     """A range: four hobs, knobs, and a glass door; hobs and window glow when on."""
     c, d, w, h, on = look.colour, look.depth, look.width, look.height, look.state == "on"
     f = look.front
@@ -94,7 +94,7 @@ def oven(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def dishwasher(look: Look) -> list[Part]:
+def dishwasher(look: Look) -> list[ObjectPart]:
     """A front with a handle and a panel; open, the door lies flat in front of racks with plates."""
     c, w, h, f, b = look.colour, look.width, look.height, look.front, look.back
     mid = (b + f) / 2
@@ -118,7 +118,7 @@ def dishwasher(look: Look) -> list[Part]:
 
 
 @kind
-def refrigerator(look: Look) -> list[Part]:
+def refrigerator(look: Look) -> list[ObjectPart]:
     """Freezer below, cooler above, a long handle each; open, the lit inside shows shelves with food."""
     c, w, h, f, b = look.colour, look.width, look.height, look.front, look.back
     mid, split = (b + f) / 2, look.height * 0.36
@@ -161,7 +161,7 @@ def refrigerator(look: Look) -> list[Part]:
 
 
 @kind
-def wall_cabinet(look: Look) -> list[Part]:
+def wall_cabinet(look: Look) -> list[ObjectPart]:
     """Cupboards that hang above a counter."""
     return [
         box(-0.01, 0, 0, (look.depth - 0.03, look.width, look.height), tone(look.colour, 0.85), look.texture),
@@ -170,7 +170,7 @@ def wall_cabinet(look: Look) -> list[Part]:
 
 
 @kind
-def range_hood(look: Look) -> list[Part]:
+def range_hood(look: Look) -> list[ObjectPart]:
     """A steel canopy with a duct up to the ceiling."""
     return [
         box(0, 0, 0, (look.depth, look.width, 0.08), "silver", "metal"),
@@ -180,13 +180,13 @@ def range_hood(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def kitchen_island(look: Look) -> list[Part]:
+def kitchen_island(look: Look) -> list[ObjectPart]:
     """A free-standing block of cabinets."""
     return _base(look, 3, "#cfc8bd")
 
 
 @kind
-def trash_can(look: Look) -> list[Part]:
+def trash_can(look: Look) -> list[ObjectPart]:
     """A bin with a pedal; its lid stands up when open."""
     d, h = look.depth, look.height
     body = h - d if look.state == "open" else h - 0.05
@@ -205,7 +205,7 @@ def trash_can(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def wine_rack(look: Look) -> list[Part]:
+def wine_rack(look: Look) -> list[ObjectPart]:
     """A lattice with lying bottles."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     out = [box(0, s * (w / 2 - 0.015), 0, (d, 0.03, h), c, "wood") for s in (-1, 1)]
@@ -229,7 +229,7 @@ def wine_rack(look: Look) -> list[Part]:
 
 
 @kind
-def high_chair(look: Look) -> list[Part]:
+def high_chair(look: Look) -> list[ObjectPart]:
     """A toddler's seat with tray on tall legs."""
     c = look.colour
     return [
@@ -241,7 +241,7 @@ def high_chair(look: Look) -> list[Part]:
 
 
 @kind
-def microwave(look: Look) -> list[Part]:
+def microwave(look: Look) -> list[ObjectPart]:
     """A box with a dark window and a panel with a clock."""
     f, w, h = look.front, look.width, look.height
     return [
@@ -254,7 +254,7 @@ def microwave(look: Look) -> list[Part]:
 
 
 @kind
-def toaster(look: Look) -> list[Part]:
+def toaster(look: Look) -> list[ObjectPart]:
     """Two slots with slices of toast and a lever."""
     out = [
         box(0, 0, 0.01, (look.depth, look.width - 0.03, look.height - 0.05), look.colour, "metal"),
@@ -265,7 +265,7 @@ def toaster(look: Look) -> list[Part]:
 
 
 @kind
-def kettle(look: Look) -> list[Part]:
+def kettle(look: Look) -> list[ObjectPart]:
     """A round body with spout, lid and handle."""
     d, h = look.depth, look.height
     return [
@@ -279,7 +279,7 @@ def kettle(look: Look) -> list[Part]:
 
 
 @kind
-def coffee_machine(look: Look) -> list[Part]:
+def coffee_machine(look: Look) -> list[ObjectPart]:
     """A column with a head over a glass pot of coffee."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     return [
@@ -293,7 +293,7 @@ def coffee_machine(look: Look) -> list[Part]:
 
 
 @kind
-def fruit_bowl(look: Look) -> list[Part]:
+def fruit_bowl(look: Look) -> list[ObjectPart]:
     """A wide bowl: full of apples, oranges and bananas, or empty."""
     d = look.depth
     out = [
@@ -316,7 +316,7 @@ def fruit_bowl(look: Look) -> list[Part]:
 
 
 @kind
-def spice_rack(look: Look) -> list[Part]:
+def spice_rack(look: Look) -> list[ObjectPart]:
     """Two boards of small jars."""
     w, h = look.width, look.height
     out = [box(0, s * (w / 2 - 0.01), 0, (look.depth, 0.02, h), look.colour, look.texture) for s in (-1, 1)]
@@ -339,7 +339,7 @@ def spice_rack(look: Look) -> list[Part]:
 
 
 @kind
-def knife_block(look: Look) -> list[Part]:
+def knife_block(look: Look) -> list[ObjectPart]:
     """A wooden block with black handles."""
     out = [box(0, 0, 0, (look.depth, look.width, look.height * 0.65), look.colour, "wood")]
     return out + [
@@ -355,7 +355,7 @@ def knife_block(look: Look) -> list[Part]:
 
 
 @kind
-def dish_rack(look: Look) -> list[Part]:
+def dish_rack(look: Look) -> list[ObjectPart]:
     """A wire basket over a tray, with plates when full."""
     d, w = look.depth, look.width
     out = [box(0, 0, 0, (d, w, 0.02), "#d9dcdf")]
@@ -370,7 +370,7 @@ def dish_rack(look: Look) -> list[Part]:
 
 
 @kind
-def cooking_pot(look: Look) -> list[Part]:
+def cooking_pot(look: Look) -> list[ObjectPart]:
     """A pot with lid and two handles."""
     d, h = look.depth, look.height
     return [
@@ -382,7 +382,7 @@ def cooking_pot(look: Look) -> list[Part]:
 
 
 @kind
-def cutting_board(look: Look) -> list[Part]:
+def cutting_board(look: Look) -> list[ObjectPart]:
     """A board with a loaf of bread."""
     return [
         box(0, 0, 0, (look.depth, look.width, 0.02), look.colour, "wood"),
@@ -391,7 +391,7 @@ def cutting_board(look: Look) -> list[Part]:
 
 
 @kind
-def mug(look: Look) -> list[Part]:
+def mug(look: Look) -> list[ObjectPart]:
     """A cup with a handle and coffee in it."""
     d = look.depth
     return [
@@ -402,7 +402,7 @@ def mug(look: Look) -> list[Part]:
 
 
 @kind
-def plate(look: Look) -> list[Part]:
+def plate(look: Look) -> list[ObjectPart]:
     """A plate with food on it."""
     d = look.depth
     return [
@@ -414,7 +414,7 @@ def plate(look: Look) -> list[Part]:
 
 
 @kind
-def bottle(look: Look) -> list[Part]:
+def bottle(look: Look) -> list[ObjectPart]:
     """A body with a label and a slim neck."""
     d, h = look.depth, look.height
     return [

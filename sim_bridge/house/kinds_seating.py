@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, tone, top
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 
 def _seat(look: Look) -> list[Surface]:
@@ -11,7 +11,7 @@ def _seat(look: Look) -> list[Surface]:
 
 
 @carrying(_seat)
-def sofa(look: Look) -> list[Part]:
+def sofa(look: Look) -> list[ObjectPart]:
     """Base, seat cushions, back cushions and two arms on short feet."""
     c, t = look.colour, look.texture
     inner = look.width - 0.4
@@ -35,7 +35,7 @@ def sofa(look: Look) -> list[Part]:
 
 
 @carrying(_seat)
-def armchair(look: Look) -> list[Part]:
+def armchair(look: Look) -> list[ObjectPart]:
     """A sofa for one."""
     c, t = look.colour, look.texture
     out = [
@@ -48,7 +48,7 @@ def armchair(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def ottoman(look: Look) -> list[Part]:
+def ottoman(look: Look) -> list[ObjectPart]:
     """A padded cube on feet."""
     return [
         box(0, 0, 0.06, (look.depth, look.width, look.height - 0.06), look.colour, look.texture),
@@ -56,7 +56,7 @@ def ottoman(look: Look) -> list[Part]:
     ]
 
 
-def _chair(look: Look, seat: float) -> list[Part]:
+def _chair(look: Look, seat: float) -> list[ObjectPart]:
     c, t = look.colour, look.texture
     bar = tone(c, 0.85)
     out = [box(0.0, 0, seat - 0.04, (look.depth, look.width, 0.045), c, t), *legs(look, seat - 0.04, 0.04, bar, t)]
@@ -69,13 +69,13 @@ def _chair(look: Look, seat: float) -> list[Part]:
 
 
 @kind
-def chair(look: Look) -> list[Part]:
+def chair(look: Look) -> list[ObjectPart]:
     """Seat, four legs and a ladder back."""
     return _chair(look, 0.46)
 
 
 @kind
-def bar_stool(look: Look) -> list[Part]:
+def bar_stool(look: Look) -> list[ObjectPart]:
     """A round seat on four high legs with a foot rest."""
     c, t = look.colour, look.texture
     return [
@@ -86,7 +86,7 @@ def bar_stool(look: Look) -> list[Part]:
 
 
 @kind
-def office_chair(look: Look) -> list[Part]:
+def office_chair(look: Look) -> list[ObjectPart]:
     """Star foot with castors, column, seat, back and arm rests."""
     c, t = look.colour, look.texture
     out = [box(0, 0, 0.06, (look.depth * 0.9, 0.05, 0.04), "black", yaw=y) for y in (0.0, 1.05, 2.1)]
@@ -106,7 +106,7 @@ def _seat_top(look: Look) -> list[Surface]:
 
 
 @carrying(_seat_top)
-def bench(look: Look) -> list[Part]:
+def bench(look: Look) -> list[ObjectPart]:
     """A plank on two frames, open below."""
     c, t = look.colour, look.texture
     out = [box(0, 0, look.height - 0.05, (look.depth, look.width, 0.05), c, t)]
@@ -121,7 +121,7 @@ def _mattress(look: Look) -> list[Surface]:
 
 
 @carrying(_mattress)
-def bed(look: Look) -> list[Part]:
+def bed(look: Look) -> list[ObjectPart]:
     """Frame, headboard, mattress, pillows and a blanket: smooth when made, rumpled to one side when not."""
     wood = "brown" if look.dice.chance(0.6) else look.dice.pick(("white", "beige", "black"))
     d, w, c = look.depth, look.width, look.colour
@@ -149,7 +149,7 @@ def bed(look: Look) -> list[Part]:
     return out + _thrown_blanket(look)
 
 
-def _thrown_blanket(look: Look) -> list[Part]:
+def _thrown_blanket(look: Look) -> list[ObjectPart]:
     """A crooked blanket over the foot of the bed, in folds, hanging down at one side."""
     d, w, c = look.depth, look.width, look.colour
     turn = look.dice.between(0.12, 0.2)
@@ -173,7 +173,7 @@ def _thrown_blanket(look: Look) -> list[Part]:
     return out
 
 
-def _table(look: Look, thick: float, leg: float) -> list[Part]:
+def _table(look: Look, thick: float, leg: float) -> list[ObjectPart]:
     c, t = look.colour, look.texture
     wood = t if t != "glass" else "metal"
     dark = tone(c, 0.8) if t != "glass" else "black"
@@ -185,26 +185,26 @@ def _table(look: Look, thick: float, leg: float) -> list[Part]:
 
 
 @carrying(top)
-def dining_table(look: Look) -> list[Part]:
+def dining_table(look: Look) -> list[ObjectPart]:
     """A long table on four legs."""
     return _table(look, 0.04, 0.08)
 
 
 @carrying(top)
-def kitchen_table(look: Look) -> list[Part]:
+def kitchen_table(look: Look) -> list[ObjectPart]:
     """A small table on four legs."""
     return _table(look, 0.035, 0.06)
 
 
 @carrying(top)
-def coffee_table(look: Look) -> list[Part]:
+def coffee_table(look: Look) -> list[ObjectPart]:
     """A low table with a board below its top."""
     c = tone(look.colour, 0.85)
     return [*_table(look, 0.035, 0.06), box(0, 0, 0.1, (look.depth - 0.1, look.width - 0.1, 0.025), c, look.texture)]
 
 
 @carrying(top)
-def side_table(look: Look) -> list[Part]:
+def side_table(look: Look) -> list[ObjectPart]:
     """A round top on a pole and a round foot."""
     c, t = look.colour, look.texture
     return [
@@ -215,7 +215,7 @@ def side_table(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def console_table(look: Look) -> list[Part]:
+def console_table(look: Look) -> list[ObjectPart]:
     """A slim table with a row of drawers."""
     c, t = look.colour, look.texture
     return [
@@ -228,7 +228,7 @@ def console_table(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def desk(look: Look) -> list[Part]:
+def desk(look: Look) -> list[ObjectPart]:
     """A top on side panels, with a block of drawers on one side."""
     c, t, w = look.colour, look.texture, look.width
     out = [
@@ -246,7 +246,7 @@ def desk(look: Look) -> list[Part]:
 
 
 @kind
-def cushion(look: Look) -> list[Part]:
+def cushion(look: Look) -> list[ObjectPart]:
     """A plump square, standing."""
     c = look.colour
     return [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sim_bridge.house.kinds import Look, Surface, at, box, carrying, doors, kind, legs, shelves, tone, top
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 BOOKS = ("#9c3b32", "#2f5a8c", "#3f7a4c", "#d1a23c", "#6b4a7d", "#c9c2b2", "#3b3b40", "#c46f35", "#7fa3b8")
 
 
-def frame(look: Look, boards: int, colour: str, foot: float = 0.08) -> list[Part]:
+def frame(look: Look, boards: int, colour: str, foot: float = 0.08) -> list[ObjectPart]:
     """Return sides, back and boards of an open shelf."""
     c, t, d, w, h = colour, look.texture, look.depth, look.width, look.height
     out = [box(0, s * (w / 2 - 0.015), 0, (d, 0.03, h), c, t) for s in (-1, 1)]
@@ -32,7 +32,7 @@ def _free_board(look: Look) -> list[Surface]:
 
 
 @carrying(_free_board)
-def bookshelf(look: Look) -> list[Part]:
+def bookshelf(look: Look) -> list[ObjectPart]:
     """Five boards, three of them filled with rows of coloured books; the middle two have room for other objects."""
     out = frame(look, 5, look.colour)
     for row, (z, clear) in enumerate(shelves(look, 5)):
@@ -48,7 +48,7 @@ def bookshelf(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def tv_stand(look: Look) -> list[Part]:
+def tv_stand(look: Look) -> list[ObjectPart]:
     """A low cabinet: doors at both sides, an open niche with a box in the middle."""
     c, t, w, h = look.colour, look.texture, look.width, look.height
     out = [
@@ -67,7 +67,7 @@ def tv_stand(look: Look) -> list[Part]:
 
 
 @kind
-def television(look: Look) -> list[Part]:
+def television(look: Look) -> list[ObjectPart]:
     """A flat screen on a foot: it glows with an image when on and is black when off."""
     w, h, on = look.width, look.height, look.state == "on"
     out = [
@@ -84,7 +84,7 @@ def television(look: Look) -> list[Part]:
     ]
 
 
-def _chest(look: Look, foot: float, leg: float, rows: int, columns: int) -> list[Part]:
+def _chest(look: Look, foot: float, leg: float, rows: int, columns: int) -> list[ObjectPart]:
     """Return a body on legs with a top board and a front of doors or drawers."""
     c, t = look.colour, look.texture
     return [
@@ -96,19 +96,19 @@ def _chest(look: Look, foot: float, leg: float, rows: int, columns: int) -> list
 
 
 @carrying(top)
-def sideboard(look: Look) -> list[Part]:
+def sideboard(look: Look) -> list[ObjectPart]:
     """A waist-high cabinet with three doors on feet."""
     return _chest(look, 0.1, 0.05, 1, 3)
 
 
 @carrying(top)
-def dresser(look: Look) -> list[Part]:
+def dresser(look: Look) -> list[ObjectPart]:
     """A chest of four rows of drawers."""
     return _chest(look, 0.05, 0.06, 4, 2 if look.width > 1.0 else 1)
 
 
 @carrying(top)
-def nightstand(look: Look) -> list[Part]:
+def nightstand(look: Look) -> list[ObjectPart]:
     """Two drawers on feet."""
     c, t = look.colour, look.texture
     return [
@@ -119,13 +119,13 @@ def nightstand(look: Look) -> list[Part]:
     ]
 
 
-def open_leaf(look: Look, y: float, z0: float, height: float, colour: str) -> Part:
+def open_leaf(look: Look, y: float, z0: float, height: float, colour: str) -> ObjectPart:
     """A leaf swung open by 90 degrees, in front of the body at local y."""
     return box(look.front + look.swing / 2, y, z0, (look.swing, 0.03, height), colour, look.texture)
 
 
 @kind
-def wardrobe(look: Look) -> list[Part]:
+def wardrobe(look: Look) -> list[ObjectPart]:
     """Tall doors; open, one sees clothes on a rail between two swung leaves."""
     c, t, w, h = look.colour, look.texture, look.width, look.height
     mid = (look.back + look.front) / 2
@@ -149,7 +149,7 @@ def wardrobe(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def filing_cabinet(look: Look) -> list[Part]:
+def filing_cabinet(look: Look) -> list[ObjectPart]:
     """Steel drawers with label handles."""
     return [
         box(-0.01, 0, 0, (look.depth - 0.02, look.width, look.height), look.colour, "metal"),
@@ -158,7 +158,7 @@ def filing_cabinet(look: Look) -> list[Part]:
 
 
 @kind
-def display_cabinet(look: Look) -> list[Part]:
+def display_cabinet(look: Look) -> list[ObjectPart]:
     """Plates and glasses on boards above a pair of doors."""
     c = look.colour
     out = [*frame(look, 5, c), *doors(look, 0.04, shelves(look, 5)[2][0] - 0.02, 1, 2, c)]
@@ -178,7 +178,7 @@ def display_cabinet(look: Look) -> list[Part]:
 @carrying(lambda look: [
     Surface(look.back + 0.03, -look.width / 2 + 0.05, look.back + 0.28, look.width / 2 - 0.05, look.height)
 ])
-def piano(look: Look) -> list[Part]:
+def piano(look: Look) -> list[ObjectPart]:
     """An upright: tall back, keyboard at hand height (hidden below a lid when closed), cheeks and pedals."""
     c, t, d, w, h = look.colour, look.texture, look.depth, look.width, look.height
     out = [box(look.back + 0.16, 0, 0, (0.32, w, h), c, t), box(0.1, 0, 0.6, (d - 0.2, w, 0.1), c, t)]
@@ -195,7 +195,7 @@ def piano(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def fireplace(look: Look) -> list[Part]:
+def fireplace(look: Look) -> list[ObjectPart]:
     """A stone surround with a mantel; flames over logs when lit."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
     t = "brick" if c == "red" else "concrete" if c == "gray" else "marble"
@@ -220,7 +220,7 @@ def fireplace(look: Look) -> list[Part]:
 
 
 @kind
-def speaker(look: Look) -> list[Part]:
+def speaker(look: Look) -> list[ObjectPart]:
     """A floor-standing box with two cones."""
     out = [box(-0.01, 0, 0, (look.depth - 0.02, look.width, look.height), look.colour, look.texture)]
     for z, size in ((0.55, 0.8), (0.8, 0.5)):
@@ -231,7 +231,7 @@ def speaker(look: Look) -> list[Part]:
 
 
 @kind
-def aquarium(look: Look) -> list[Part]:
+def aquarium(look: Look) -> list[ObjectPart]:
     """A tank with fish on a cabinet; its lamp is on or off."""
     w, h, d, on = look.width, look.height, look.depth, look.state == "on"
     out = [

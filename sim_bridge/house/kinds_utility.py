@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sim_bridge.house.kinds import Look, Surface, at, box, carrying, kind, legs, tone, top
 from sim_bridge.house.kinds_storage import BOOKS, frame, inside
-from sim_bridge.house.scene import Part
+from sim_bridge.house.scene import ObjectPart
 
 
 @carrying(top)
-def workbench(look: Look) -> list[Part]:
+def workbench(look: Look) -> list[ObjectPart]:
     """A heavy top on thick legs with a board below and a vice."""
     c, d, w, h = look.colour, look.depth, look.width, look.height
     return [
@@ -21,7 +21,7 @@ def workbench(look: Look) -> list[Part]:
 
 
 @kind
-def toolbox(look: Look) -> list[Part]:
+def toolbox(look: Look) -> list[ObjectPart]:
     """A steel box with a handle; open, tools show and the lid stands."""
     d, w, h, c = look.depth, look.width, look.height, look.colour
     body = h - 0.1
@@ -43,13 +43,13 @@ def toolbox(look: Look) -> list[Part]:
 
 
 @carrying(lambda look: inside(look, 4))
-def metal_shelf(look: Look) -> list[Part]:
+def metal_shelf(look: Look) -> list[ObjectPart]:
     """An open rack of four boards."""
     return frame(look, 4, look.colour)
 
 
 @carrying(lambda look: inside(look, 5)[1:4])
-def pantry_shelf(look: Look) -> list[Part]:
+def pantry_shelf(look: Look) -> list[ObjectPart]:
     """Five boards; the lowest and highest are filled with tins and sacks."""
     levels = inside(look, 5)
     out = frame(look, 5, look.colour)
@@ -73,7 +73,7 @@ def pantry_shelf(look: Look) -> list[Part]:
 
 
 @kind
-def clothes_rack(look: Look) -> list[Part]:
+def clothes_rack(look: Look) -> list[ObjectPart]:
     """A rail on a frame, full of clothes on hangers."""
     d, w, h = look.depth, look.width, look.height
     out = [box(0, s * (w / 2 - 0.02), 0, (0.03, 0.03, h), look.colour, "metal") for s in (-1, 1)]
@@ -93,13 +93,13 @@ def _below(look: Look) -> list[Surface]:
 
 
 @carrying(_below)
-def shoe_rack(look: Look) -> list[Part]:
+def shoe_rack(look: Look) -> list[ObjectPart]:
     """Two boards below a top."""
     return frame(look, 2, look.colour, 0.04)
 
 
 @kind
-def ladder(look: Look) -> list[Part]:
+def ladder(look: Look) -> list[ObjectPart]:
     """Two rails with rungs, standing against the wall."""
     w, h = look.width, look.height
     out = [
@@ -113,7 +113,7 @@ def ladder(look: Look) -> list[Part]:
 
 
 @kind
-def tire(look: Look) -> list[Part]:
+def tire(look: Look) -> list[ObjectPart]:
     """A stack of lying car tires."""
     d, h = look.depth, look.height
     n = 3 if h > 0.54 else 2
@@ -127,7 +127,7 @@ def tire(look: Look) -> list[Part]:
 
 
 @kind
-def fan(look: Look) -> list[Part]:
+def fan(look: Look) -> list[ObjectPart]:
     """A standing fan with a round cage."""
     w, h = look.width, look.height
     return [
@@ -141,7 +141,7 @@ def fan(look: Look) -> list[Part]:
 
 
 @kind
-def vacuum_cleaner(look: Look) -> list[Part]:
+def vacuum_cleaner(look: Look) -> list[ObjectPart]:
     """An upright cleaner: wide head, canister, handle."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -154,7 +154,7 @@ def vacuum_cleaner(look: Look) -> list[Part]:
 
 
 @kind
-def broom(look: Look) -> list[Part]:
+def broom(look: Look) -> list[ObjectPart]:
     """A stick with a wide brush, leaning upright."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -165,7 +165,7 @@ def broom(look: Look) -> list[Part]:
 
 
 @kind
-def lawn_mower(look: Look) -> list[Part]:
+def lawn_mower(look: Look) -> list[ObjectPart]:
     """Deck on four wheels with engine and a push bar at the rear."""
     d, w, h = look.depth, look.width, look.height
     out = [
@@ -186,7 +186,7 @@ def lawn_mower(look: Look) -> list[Part]:
     return [*out, box(look.back + 0.03, 0, h - 0.04, (0.04, w * 0.64, 0.04), "#1d1e21")]
 
 
-def _machine(look: Look, ring: str, glass: str) -> list[Part]:
+def _machine(look: Look, ring: str, glass: str) -> list[ObjectPart]:
     c, f, w, h, b = look.colour, look.front, look.width, look.height, look.back
     mid, r = (b + f) / 2, w * 0.62
     out = [
@@ -212,13 +212,13 @@ def _machine(look: Look, ring: str, glass: str) -> list[Part]:
 
 
 @carrying(top)
-def washing_machine(look: Look) -> list[Part]:
+def washing_machine(look: Look) -> list[ObjectPart]:
     """A white box with a round glass door and a panel; the door swings aside when open."""
     return _machine(look, "silver", "#3f6f8c")
 
 
 @carrying(top)
-def dryer(look: Look) -> list[Part]:
+def dryer(look: Look) -> list[ObjectPart]:
     """As a washing machine, with a dark door."""
     return [
         *_machine(look, "#44484d", "#2a2c30"),
@@ -227,7 +227,7 @@ def dryer(look: Look) -> list[Part]:
 
 
 @kind
-def laundry_basket(look: Look) -> list[Part]:
+def laundry_basket(look: Look) -> list[ObjectPart]:
     """A wicker basket, with clothes on top when full."""
     d, w, h = look.depth, look.width, look.height - 0.1
     out = [
@@ -249,7 +249,7 @@ def laundry_basket(look: Look) -> list[Part]:
 
 
 @carrying(top)
-def ironing_board(look: Look) -> list[Part]:
+def ironing_board(look: Look) -> list[ObjectPart]:
     """A long padded board, pointed at one end, on crossed metal legs."""
     d, w, h = look.depth, look.width, look.height
     out = [
@@ -266,7 +266,7 @@ def ironing_board(look: Look) -> list[Part]:
 
 
 @kind
-def iron(look: Look) -> list[Part]:
+def iron(look: Look) -> list[ObjectPart]:
     """A sole plate, a body and a handle."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -279,7 +279,7 @@ def iron(look: Look) -> list[Part]:
 
 
 @kind
-def drying_rack(look: Look) -> list[Part]:
+def drying_rack(look: Look) -> list[ObjectPart]:
     """A folding frame with rails; clothes hang from it when full."""
     d, w, h = look.depth, look.width, look.height
     out = [*legs(look, h, 0.025, "#e6e8ea", "metal")]
@@ -294,7 +294,7 @@ def drying_rack(look: Look) -> list[Part]:
 
 
 @kind
-def detergent_bottle(look: Look) -> list[Part]:
+def detergent_bottle(look: Look) -> list[ObjectPart]:
     """A big bottle with handle, cap and label."""
     d, w, h = look.depth, look.width, look.height
     return [
@@ -306,7 +306,7 @@ def detergent_bottle(look: Look) -> list[Part]:
 
 
 @kind
-def bucket(look: Look) -> list[Part]:
+def bucket(look: Look) -> list[ObjectPart]:
     """A bucket."""
     d, h = look.depth, look.height
     return [

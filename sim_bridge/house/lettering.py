@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import at, box
-from sim_bridge.house.scene import House, HouseObject, Part
+from sim_bridge.house.scene import House, HouseObject, ObjectPart
 
 PREFIX = "text:"
 TITLES = ("EMMA", "DUNE", "ULYSSES", "DRACULA", "HAMLET", "WALDEN", "MATILDA", "HEIDI", "IVANHOE", "CANDIDE", "TARZAN",
@@ -42,7 +42,7 @@ _LONG = 9  # letters from which words are set in two lines
 _INK = 0.07
 
 
-class Layout(NamedTuple):
+class TextLayout(NamedTuple):
     """Words in lines. aspect: width of the panel that they fill, in heights of it; letter: height of a capital
     letter in heights of the panel."""
 
@@ -60,11 +60,11 @@ def words_of(texture: str) -> str:
 
 
 @cache
-def layout_of(words: str) -> Layout:
+def layout_of(words: str) -> TextLayout:
     """Return how words are set."""
     lines = _lines(words)
     letter, width, height = _measured(lines)
-    return Layout(lines, width / height, letter / height)
+    return TextLayout(lines, width / height, letter / height)
 
 
 def drawn(words: str, size: int) -> np.ndarray:
@@ -136,14 +136,14 @@ def letter_m(obj: HouseObject) -> float:
     return max((p.size[2] * layout_of(words_of(p.texture)).letter for p in panels), default=0.0)
 
 
-def _panel(text: str, x: float, z: float, most: tuple[float, float], colour: str, glow: float = 0.0) -> Part:
+def _panel(text: str, x: float, z: float, most: tuple[float, float], colour: str, glow: float = 0.0) -> ObjectPart:
     """Return a panel on a front at local x, as large as fits into `most` (width, height in metres) around height z."""
     aspect = layout_of(text).aspect
     high = min(most[1], most[0] / aspect)
     return box(x + _PROUD_M / 2, 0, z - high / 2, (_PROUD_M, high * aspect, high), colour, PREFIX + text, glow)
 
 
-def _with(obj: HouseObject, text: str, parts: list[Part], **changed: Any) -> HouseObject:
+def _with(obj: HouseObject, text: str, parts: list[ObjectPart], **changed: Any) -> HouseObject:
     return replace(obj, parts=parts, text=text, **changed)
 
 

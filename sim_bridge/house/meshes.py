@@ -16,7 +16,7 @@ import numpy as np
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from sim_bridge.house.quads import CLEAR, MIRROR, OPAQUE, OUTDOORS, SHAPES, Patch, QuadStyle, joined, shell_of
-from sim_bridge.house.scene import PALETTE, House, HouseObject, Part
+from sim_bridge.house.scene import PALETTE, House, HouseObject, ObjectPart
 from sim_bridge.house.textures import gloss_of, texture_named, texture_of, texture_row
 
 NUDGE_M = 2e-4  # offset between parts that share a face, so that one of them is always in front
@@ -73,7 +73,7 @@ def linear_rgb(colour: str) -> tuple[float, float, float]:
     return (float(linear[0]), float(linear[1]), float(linear[2]))
 
 
-def _surface(obj: HouseObject, part: Part, in_window: bool) -> QuadStyle:
+def _surface(obj: HouseObject, part: ObjectPart, in_window: bool) -> QuadStyle:
     """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, is clear where light."""
     see = OPAQUE
     if part.texture == "glass":
@@ -90,7 +90,7 @@ def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
     return SHAPES[shape](np.asarray(size, float))
 
 
-def _placed(obj: HouseObject, part: Part, nudge_m: float) -> Patch:
+def _placed(obj: HouseObject, part: ObjectPart, nudge_m: float) -> Patch:
     """Return a part in the map frame, offset slightly so that faces do not coincide. Raises ConfigError (shape)."""
     patch = _solid(part.shape, part.size)
     patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours differ

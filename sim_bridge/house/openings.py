@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.furnish import RoomFurnisher
-from sim_bridge.house.plan import WALL_M, Cell
+from sim_bridge.house.plan import WALL_M, PlannedRoom
 from sim_bridge.house.scene import HouseObject, Opening
 from sim_bridge.house.space import YAW, Block, Placement, UnplacedObject, footprint
 
@@ -70,7 +70,7 @@ class Holes(NamedTuple):
     swings: dict[int, Swing]
 
 
-def walls_of(cells: list[Cell]) -> tuple[list[Wall], list[Wall]]:
+def walls_of(cells: list[PlannedRoom]) -> tuple[list[Wall], list[Wall]]:
     """Return the walls between cells and the outer walls of each cell."""
     width, depth = max(c.x1 for c in cells), max(c.y1 for c in cells)
     inner, outer = [], []
@@ -86,7 +86,7 @@ def walls_of(cells: list[Cell]) -> tuple[list[Wall], list[Wall]]:
     return inner, outer
 
 
-def cut_openings(dice: Dice, cells: list[Cell], front_door: bool = True) -> Holes | None:
+def cut_openings(dice: Dice, cells: list[PlannedRoom], front_door: bool = True) -> Holes | None:
     """Return doors, passages, the front door and windows for a plan; None when a room has no wall for a door."""
     inner, outer = walls_of(cells)
     holes = Holes([], {})
@@ -111,7 +111,7 @@ def cut_openings(dice: Dice, cells: list[Cell], front_door: bool = True) -> Hole
     return holes
 
 
-def _reluctance(cells: list[Cell], wall: Wall) -> int:
+def _reluctance(cells: list[PlannedRoom], wall: Wall) -> int:
     """Return the priority of a wall for the door into a room, lowest first: its host, shared rooms, any other."""
     a, b = cells[wall.a], cells[wall.b]
     if a.parent is b or b.parent is a:
@@ -121,7 +121,7 @@ def _reluctance(cells: list[Cell], wall: Wall) -> int:
     return 1 if "living room" in (a.kind, b.kind) or "hallway" in (a.kind, b.kind) else 2
 
 
-def _extra_openings(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wall]) -> None:
+def _extra_openings(dice: Dice, holes: Holes, cells: list[PlannedRoom], inner: list[Wall]) -> None:
     """Connect kitchen, dining and living room where they touch; sometimes add a closed door between bedrooms."""
     have = {frozenset(o.rooms) for o in holes.openings}
     closed = 0
@@ -137,7 +137,7 @@ def _extra_openings(dice: Dice, holes: Holes, cells: list[Cell], inner: list[Wal
             _connect(dice, holes, cells, wall, "closed")
 
 
-def _connect(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str = "open") -> None:
+def _connect(dice: Dice, holes: Holes, cells: list[PlannedRoom], wall: Wall, state: str = "open") -> None:
     """Cut a passage or a door with a leaf into the wall."""
     kinds = frozenset((cells[wall.a].kind, cells[wall.b].kind))
     if kinds in OPEN_PLAN and wall.length > 1.9 and dice.chance(0.75):
@@ -155,7 +155,7 @@ def _connect(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall, state: str
     holes.swings[index] = Swing(room, low - start < end - low - DOOR_M, state)
 
 
-def _swings_into(cells: list[Cell], wall: Wall) -> int:
+def _swings_into(cells: list[PlannedRoom], wall: Wall) -> int:
     """Return the room a leaf opens into: a room rather than the hallway, and the larger one of two rooms."""
 
     def dislike(i: int) -> tuple[int, float]:
@@ -167,7 +167,7 @@ def _swings_into(cells: list[Cell], wall: Wall) -> int:
     return min((wall.a, wall.b), key=dislike)
 
 
-def _front_door(dice: Dice, holes: Holes, cells: list[Cell], outer: list[Wall]) -> None:
+def _front_door(dice: Dice, holes: Holes, cells: list[PlannedRoom], outer: list[Wall]) -> None:
     order = ("entryway", "hallway", "living room")
     walls = [w for w in outer if cells[w.a].kind in order and w.length > DOOR_M + 2 * CORNER_M + WALL_M]
     wall = min(walls, key=lambda w: (order.index(cells[w.a].kind), -w.length))
@@ -176,7 +176,7 @@ def _front_door(dice: Dice, holes: Holes, cells: list[Cell], outer: list[Wall]) 
     holes.swings[index] = Swing(wall.a, dice.chance(0.5), "closed")
 
 
-def _windows(dice: Dice, holes: Holes, cells: list[Cell], wall: Wall) -> None:
+def _windows(dice: Dice, holes: Holes, cells: list[PlannedRoom], wall: Wall) -> None:
     """Cut one window, or two into a long wall; some walls get none, to leave space for tall furniture."""
     kind = cells[wall.a].kind
     if (

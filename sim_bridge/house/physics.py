@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.house.scene import House, HouseObject, Opening, Part
+from sim_bridge.house.scene import House, HouseObject, ObjectPart, Opening
 from sim_bridge.walker import SUBSTEP_M, At, advance
 
 CELL_M = 0.025
@@ -67,7 +67,7 @@ class FreeSpace:
                       ((x0, self._x0), (x1, self._x0), (y0, self._y0), (y1, self._y0)))
         solid[max(c, 0):max(d, 0), max(a, 0):max(b, 0)] = value
 
-    def _stamp(self, solid: np.ndarray, obj: HouseObject, part: Part, height: float) -> None:
+    def _stamp(self, solid: np.ndarray, obj: HouseObject, part: ObjectPart, height: float) -> None:
         """Mark the footprint of a part, grown by half a cell so that thin legs are not missed."""
         low = obj.position[2] + part.centre[2] - part.size[2] / 2
         if low >= height or low + part.size[2] <= STEP_OVER_M:

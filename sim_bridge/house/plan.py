@@ -51,7 +51,7 @@ OPTIONAL = (
 
 
 @dataclass
-class Cell:
+class PlannedRoom:
     """A planned room, bounded by wall centre lines (metres)."""
 
     kind: str
@@ -59,7 +59,7 @@ class Cell:
     y0: float = 0.0
     x1: float = 0.0
     y1: float = 0.0
-    parent: Cell | None = None  # the room through which an annex is entered
+    parent: PlannedRoom | None = None  # the room through which an annex is entered
 
     @property
     def width(self) -> float:
@@ -70,7 +70,7 @@ class Cell:
 class HouseLayout(NamedTuple):
     """All cells, the central one first, and the footprint's extents in metres."""
 
-    cells: list[Cell]
+    cells: list[PlannedRoom]
     width: float
     depth: float
 
@@ -182,18 +182,18 @@ def _cells(
 ) -> HouseLayout:
     """Place the strips below and above the band; a living room at the end may reach over the hallway."""
     deep, shallow = depths
-    core = Cell(hub, 0.0, deep, length, deep + band)
+    core = PlannedRoom(hub, 0.0, deep, length, deep + band)
     cells = [core]
     for strip, y0, y1, outer in ((strips[0], 0.0, deep, 0.0), (strips[1], deep + band, deep + band + shallow, 1.0)):
         x = 0.0
         for column in strip:
-            cell = Cell(column.kind, x, y0, x + column.width, y1)
+            cell = PlannedRoom(column.kind, x, y0, x + column.width, y1)
             cells.append(cell)
             x = cell.x1
             if column.annex and outer == 0.0:
                 kind = column.annex.removeprefix("second ")
                 cut = min(max(SPACE[kind][0] / column.width, 1.75 if kind != "bathroom" else 1.95), 2.2)
-                cells.append(Cell(kind, cell.x0, 0.0, cell.x1, cut, parent=cell))
+                cells.append(PlannedRoom(kind, cell.x0, 0.0, cell.x1, cut, parent=cell))
                 cell.y0 = cut
         cells[-1 if cells[-1].parent is None else -2].x1 = length
     living = next((c for c in cells if c.kind == "living room"), None)  # an upper storey has none
@@ -283,7 +283,7 @@ COLOURS = (
 )
 
 
-def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
+def finish(dice: Dice, cells: list[PlannedRoom]) -> list[Room]:
     """Return rooms with names, floors and walls. A wall colour repeats only after all colours were used."""
     colours: list[str] = []
     rooms = []
@@ -313,7 +313,7 @@ def finish(dice: Dice, cells: list[Cell]) -> list[Room]:
     return rooms
 
 
-def _names(dice: Dice, cells: list[Cell]) -> list[str]:
+def _names(dice: Dice, cells: list[PlannedRoom]) -> list[str]:
     """Name the rooms; several rooms of a kind get names that a person would use, such as "second bedroom"."""
     series = {
         "bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
@@ -331,5 +331,5 @@ def _names(dice: Dice, cells: list[Cell]) -> list[str]:
     return names
 
 
-def _area(cell: Cell) -> float:
+def _area(cell: PlannedRoom) -> float:
     return (cell.x1 - cell.x0) * (cell.y1 - cell.y0)

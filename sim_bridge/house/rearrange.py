@@ -11,7 +11,7 @@ from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.arrange import extents, floor_of
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import shut_off
-from sim_bridge.house.handling import FLAT_M, Changed, Manipulator, liftable, surfaces_of
+from sim_bridge.house.handling import FLAT_M, HandledHouse, Manipulator, liftable, surfaces_of
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.space import Block
 
@@ -76,14 +76,14 @@ def _lifted(house: House, obj: HouseObject, dice: Dice) -> House | None:
     """Return the house with a small object on another piece of furniture, None where it fits nowhere."""
     at = Pose2(obj.position[0], obj.position[1], 0.0)
     picked = Manipulator(house, at, RobotModel(), None).handle("pick", obj.id)
-    if not isinstance(picked, Changed):
+    if not isinstance(picked, HandledHouse):
         return None
     supports = [o for o in picked.house.objects if o.id != obj.support and surfaces_of(o)]
     for _ in range(_TRIES if supports else 0):
         support = dice.pick(supports)
         near = Pose2(support.position[0], support.position[1], 0.0)
         placed = Manipulator(picked.house, near, RobotModel(), picked.held).handle("place", support.id)
-        if isinstance(placed, Changed):
+        if isinstance(placed, HandledHouse):
             return placed.house
     return None
 

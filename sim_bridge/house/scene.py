@@ -13,7 +13,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.geometry import Pose2
 
 STAIRWELL = "stairwell"  # the kind of the room that holds the stairs
-# A Part's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
+# An ObjectPart's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
 SHAPES = (
     "box",
     "cylinder",  # axis along z
@@ -43,7 +43,7 @@ PALETTE = {
 }
 
 
-class Part(NamedTuple):
+class ObjectPart(NamedTuple):
     """A primitive of an object, in the object's local frame.
 
     shape: one of SHAPES; centre and size (x, y, z extents before the part's own yaw) in metres; colour: a word of
@@ -75,7 +75,7 @@ class HouseObject:
     state: str = ""  # on | off | open | closed | running | lit | made | full | empty ...; "" = stateless
     support: int = 0  # id of the object it stands on / lies in / hangs above; 0 = floor, wall or ceiling
     relation: str = "floor"  # floor | on | in | under | wall | ceiling
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ObjectPart] = field(default_factory=list)
     solid: bool = True  # an obstacle for the robot
     paint: str = ""  # what it was built in where `colour` names nothing; with `tall_m` it can be built anew
     tall_m: float = 0.0  # height it was built to where what stands up or folds makes size[2] another; 0 = size[2]

@@ -65,7 +65,7 @@ class HouseSimulator(Walker):
         hands = handling.Manipulator(self._world.house, self._pose, self._robot, self._held)
         result = hands.handle(verb, instance) if seen else handling.HandlingRefused("it is not in view")
         refused = result.why if isinstance(result, handling.HandlingRefused) else ""
-        if isinstance(result, handling.Changed):
+        if isinstance(result, handling.HandledHouse):
             world = HouseWorld(result.house)
             if not world.free(self._pose.x, self._pose.y, self._robot):
                 refused = "the robot is in its way"

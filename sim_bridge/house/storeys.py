@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import built
 from sim_bridge.house.openings import Holes, cut_openings
-from sim_bridge.house.plan import WALL_M, Cell, draw_layout
+from sim_bridge.house.plan import WALL_M, PlannedRoom, draw_layout
 from sim_bridge.house.scene import STAIRWELL, House, HouseObject, Opening, Stairs
 from sim_bridge.house.space import Ids
 
@@ -73,7 +73,7 @@ def _programme(dice: Dice, count: int, storey: int) -> list[str]:
     return [*first, *dice.shuffled(others)[:count - 1 - len(first)]]
 
 
-def _facing_east(cells: list[Cell]) -> list[Cell]:
+def _facing_east(cells: list[PlannedRoom]) -> list[PlannedRoom]:
     """Turn a plan until its corridor, the first cell, ends at the east side."""
     core = cells[0]
     if core.width < core.y1 - core.y0:
@@ -86,8 +86,8 @@ def _facing_east(cells: list[Cell]) -> list[Cell]:
     return cells
 
 
-def _with_stairwell(cells: list[Cell], holes: Holes, storey: int, stairs: Stairs | None
-                    ) -> tuple[list[Cell], Holes, Stairs]:
+def _with_stairwell(cells: list[PlannedRoom], holes: Holes, storey: int, stairs: Stairs | None
+                    ) -> tuple[list[PlannedRoom], Holes, Stairs]:
     """Move a plan to the stairs, and add the stairwell, its passage and its window."""
     core, east, at = cells[0], cells[0].x1, len(cells)
     end = (core.y0 + core.y1) / 2  # of the corridor
@@ -99,7 +99,7 @@ def _with_stairwell(cells: list[Cell], holes: Holes, storey: int, stairs: Stairs
     for c in cells:
         c.x0, c.y0, c.x1, c.y1 = (round(v, 3) for v in (c.x0 + dx, c.y0 + dy, c.x1 + dx, c.y1 + dy))
     half, east = WALL_M / 2, round(stairs.x0 - WALL_M / 2, 3)
-    well = Cell(STAIRWELL, east, round(stairs.y0 - LANDING_M - half, 3), round(stairs.x1 + half, 3),
+    well = PlannedRoom(STAIRWELL, east, round(stairs.y0 - LANDING_M - half, 3), round(stairs.x1 + half, 3),
                 round(stairs.y1 + LANDING_M + half, 3))
     moved = [_opening_moved(o, dx, dy) for o in holes.openings]
     openings = [o for o in moved if o.kind != "window" or o.x0 != east or o.x1 != east

@@ -15,7 +15,7 @@ from scipy import ndimage
 
 from eqa_nodes.core.errors import ConfigError, unknown
 from sim_bridge.house import lettering
-from sim_bridge.house.scene import HouseObject, Part
+from sim_bridge.house.scene import HouseObject, ObjectPart
 
 SIZE = 256  # texels per side of the finest level
 LEVELS = 7  # 256 .. 4
@@ -331,7 +331,7 @@ def gloss_of(texture: str) -> Gloss:
     return GLOSS.get(texture, MATT)
 
 
-def texture_of(obj: HouseObject, part: Part) -> str:
+def texture_of(obj: HouseObject, part: ObjectPart) -> str:
     """Return a part's texture; plain parts of the object's own colour show what the object is made of."""
     own = part.colour in (obj.colour, obj.paint) and part.glow == 0.0
     return _COATED.get(obj.material, part.texture) if own and part.texture == "plain" else part.texture

@@ -26,7 +26,7 @@ from sim_bridge.mesh.model import (
     REPEAT,
     Decode,
     Material,
-    Model,
+    MeshFile,
     Submesh,
     beside,
     broken,
@@ -42,7 +42,7 @@ _WRAP = {10497: REPEAT, 33071: CLAMP, 33648: MIRROR}
 _READ = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform", "KHR_texture_basisu"}
 
 
-def read_glb(path: Path) -> Model:
+def read_glb(path: Path) -> MeshFile:
     """Return a GLB's or glTF's triangles with the transforms of the scene graph applied.
 
     The instances of a mesh share all but their corners.
@@ -104,7 +104,7 @@ class _Gltf:
             raise SimulatorError(f"{path}: needs {', '.join(missing)}, which is not read: export the scan without "
                                  "compression (e.g. `gltf-transform copy in.glb out.glb`)")
 
-    def model(self) -> Model:
+    def model(self) -> MeshFile:
         """Return all of it. Raises what read_glb names, before it is named."""
         parts = []
         for node, place in self._placed():
@@ -113,7 +113,7 @@ class _Gltf:
                 shape = self._shape(number, which)
                 if shape is not None:
                     parts.append(_at(shape, place, str(node.get("name", ""))))
-        return Model(parts, [self._image(i, image) for i, image in enumerate(self._doc.get("images", []))])
+        return MeshFile(parts, [self._image(i, image) for i, image in enumerate(self._doc.get("images", []))])
 
     def _placed(self) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
         """Yield each node that has a mesh with its transform (4, 4), parents first, in the file's order."""

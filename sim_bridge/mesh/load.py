@@ -28,7 +28,7 @@ from eqa_nodes.core.types.views import Label, srgb_of
 from sim_bridge.mesh.gltf import read_glb
 from sim_bridge.mesh.model import (
     BASIS_REMEDY,
-    Model,
+    MeshFile,
     Pyramids,
     Submesh,
     broken,
@@ -96,14 +96,14 @@ READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_
 FARTHEST_M = 1e6  # beyond this float32 knows no centimetres, and most files are broken
 
 
-def read_model(path: Path) -> Model:
+def read_model(path: Path) -> MeshFile:
     """Return what a file holds, by its suffix. Raises UnknownScene, SimulatorError."""
     if path.suffix.lower() not in READERS:
         raise UnknownScene(f"{path}: a scan is one of {', '.join(sorted(READERS))}")
     return READERS[path.suffix.lower()](path)
 
 
-def joined(model: Model, path: Path, map_from_file: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def joined(model: MeshFile, path: Path, map_from_file: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return all corners (n, 3) float32, map frame, and faces (m, 3) int32. Raises SimulatorError for bad ones."""
     if not sum(len(part.faces) for part in model.parts):
         raise broken(path, "it contains no triangles")
@@ -134,7 +134,7 @@ def _check(part: Submesh, path: Path) -> None:
         raise broken(path, f"faces of {part.name!r} name corners that are not among its {count}")
 
 
-def each_face(model: Model, of_part: Iterable[int], dtype: type) -> np.ndarray:
+def each_face(model: MeshFile, of_part: Iterable[int], dtype: type) -> np.ndarray:
     """Return (m,): the value of the part that each face belongs to."""
     return np.repeat(np.array(list(of_part), dtype), [len(part.faces) for part in model.parts])
 
@@ -143,7 +143,7 @@ _LINE = re.compile(r'\s*(\d+)\s*,\s*([0-9A-Fa-f]{6})\s*,\s*"(.*)"\s*,\s*-?\d+\s*
 _HEADER, _SHEET_M = "HM3D Semantic Annotations", 0.01
 
 
-def labels_of(scan: SceneFiles, model: Model, vertices: np.ndarray, faces: np.ndarray,
+def labels_of(scan: SceneFiles, model: MeshFile, vertices: np.ndarray, faces: np.ndarray,
               wanted: bool | None) -> tuple[np.ndarray, dict[int, Label]]:
     """Return the instance (m,) uint16 of each face, 0 = nothing, and what the instances are.
 
@@ -195,7 +195,7 @@ def _completed(known: dict[int, Label], path: Path) -> dict[int, Label]:
     return {colour: full.get(label.instance, label) for colour, label in known.items()}
 
 
-def _of_nodes(model: Model) -> tuple[np.ndarray, dict[int, Label]]:
+def _of_nodes(model: MeshFile) -> tuple[np.ndarray, dict[int, Label]]:
     """Return the labels of a house as this project exports it: the nodes are the objects."""
     labels, ids = {}, []
     for part in model.parts:
@@ -223,7 +223,7 @@ def _painted(scan: SceneFiles, known: dict[int, Label], vertices: np.ndarray, fa
     return (instance if same else _nearest(instance, painted, triangles, vertices, faces)).astype(np.uint16)
 
 
-def _colours(model: Model, part: Submesh, path: Path) -> np.ndarray:
+def _colours(model: MeshFile, part: Submesh, path: Path) -> np.ndarray:
     """Return the colour (m,) 0xRRGGBB that each face is painted in: by its corners, else by its texture."""
     if part.colour is not None:  # linear, as glTF keeps vertex colours, and Habitat reads them
         srgb = srgb_of(np.clip(part.colour, 0.0, 1.0).astype(np.float64))

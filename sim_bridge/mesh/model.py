@@ -61,7 +61,7 @@ class Submesh(NamedTuple):
     name: str = ""
 
 
-class Model(NamedTuple):
+class MeshFile(NamedTuple):
     """A whole file. images: functions that decode them, (h, w, 3) uint8, and raise SimulatorError."""
 
     parts: list[Submesh]

@@ -11,10 +11,10 @@ import trimesh
 from trimesh.resolvers import FilePathResolver
 
 from eqa_nodes.core.errors import EqaError, SimulatorError, UnknownScene
-from sim_bridge.mesh.model import Material, Model, Submesh, beside, broken, opened, pixels_of, read_bytes
+from sim_bridge.mesh.model import Material, MeshFile, Submesh, beside, broken, opened, pixels_of, read_bytes
 
 
-def read_soup(path: Path) -> Model:
+def read_soup(path: Path) -> MeshFile:
     """Return the triangles of an OBJ, PLY or STL file.
 
     Colours of vertices and faces and textures are kept; an OBJ without its material library has no colours. Raises
@@ -26,7 +26,7 @@ def read_soup(path: Path) -> Model:
         scene = trimesh.load_scene(io.BytesIO(read_bytes(path)), file_type=path.suffix[1:].lower(), process=False,
                                    resolver=beside_it)
         meshes = [mesh for mesh in scene.dump() if isinstance(mesh, trimesh.Trimesh)]
-        out = Model([], [])
+        out = MeshFile([], [])
         beside_it.check()
         images: dict[int, int] = {}
         for mesh in meshes:
@@ -78,7 +78,7 @@ class _Beside(FilePathResolver):
             raise self._wrong[0]
 
 
-def _add(model: Model, path: Path, mesh: trimesh.Trimesh, textured: bool, images: dict[int, int]) -> None:
+def _add(model: MeshFile, path: Path, mesh: trimesh.Trimesh, textured: bool, images: dict[int, int]) -> None:
     """Append a mesh of trimesh to a model.
 
     textured: there are textures beside it; images: where in the model each image is: several meshes may show one.

@@ -72,7 +72,7 @@ _TRIES = 30
 
 
 @dataclass
-class Person:
+class Inhabitant:
     """Somebody. path: corners that are still to be walked to; until_s: when the present activity ends."""
 
     id: int
@@ -99,11 +99,11 @@ class Inhabitants:
         self._rng = np.random.default_rng((world.house.seed, seed, count))
         self._now_s = self._left_s = 0.0
         self._robot, self._robot_radius_m = robot, robot_radius_m
-        self.people: list[Person] = []
+        self.people: list[Inhabitant] = []
         self.live_in(world)
         first = max((t.id for t in world.house.objects), default=0) + 1
         for number in range(count if len(self._spots) else 0):
-            self.people.append(Person(first + number, looks_of(self._rng), self._spot(away_m=_AWAY_M)))
+            self.people.append(Inhabitant(first + number, looks_of(self._rng), self._spot(away_m=_AWAY_M)))
             self.people[-1].until_s = float(self._rng.uniform(0.0, _STANDS[0]))
 
     def live_in(self, world: HouseWorld) -> None:
@@ -162,7 +162,7 @@ class Inhabitants:
                                 {"colour": p.looks.shirt, "state": p.posture, "relation": "floor"})
         return found
 
-    def _tick(self, p: Person) -> None:
+    def _tick(self, p: Inhabitant) -> None:
         if p.path:
             self._walk(p)
         elif p.posture == WALK:
@@ -170,7 +170,7 @@ class Inhabitants:
         elif self._now_s >= p.until_s:
             self._leave(p)
 
-    def _walk(self, p: Person) -> None:
+    def _walk(self, p: Inhabitant) -> None:
         left, (x, y), at = SPEED_M_S * TICK_S, p.path[0], p.pose
         length = math.hypot(x - at.x, y - at.y)
         share = min(1.0, left / length) if length > 0 else 1.0
@@ -187,12 +187,12 @@ class Inhabitants:
         if share == 1.0:
             del p.path[0]
 
-    def _give_up(self, p: Person) -> None:
+    def _give_up(self, p: Inhabitant) -> None:
         """Stay for a moment and think of something else."""
         p.path, p.seat, p.posture, p.waited_s = [], None, STAND, 0.0
         p.until_s = self._now_s + float(self._rng.uniform(1.0, 4.0))
 
-    def _arrive(self, p: Person) -> None:
+    def _arrive(self, p: Inhabitant) -> None:
         p.posture = STAND
         if p.seat is None:
             p.until_s = self._now_s + float(self._rng.uniform(*_STANDS))
@@ -206,7 +206,7 @@ class Inhabitants:
         p.rises, p.pose, p.posture = p.pose, seat, SIT
         p.until_s = self._now_s + float(self._rng.uniform(*_SITS))
 
-    def _leave(self, p: Person) -> None:
+    def _leave(self, p: Inhabitant) -> None:
         """Rise, and choose what to do next."""
         if p.posture == SIT and p.rises is not None:
             if self._taken(p, (p.pose.x, p.pose.y), (p.rises.x, p.rises.y), RADIUS_M):
@@ -221,7 +221,7 @@ class Inhabitants:
             return
         p.path = path[1:]
 
-    def _spot(self, away_m: float = 0.0, person: Person | None = None) -> Pose2:
+    def _spot(self, away_m: float = 0.0, person: Inhabitant | None = None) -> Pose2:
         """Draw where somebody stands about; where it is that narrow, the spot that is farthest from all others."""
         others = np.array([(p.pose.x, p.pose.y) for p in self.people]).reshape(-1, 2)
         yaw = float(self._rng.uniform(-math.pi, math.pi))
@@ -236,7 +236,7 @@ class Inhabitants:
         x, y = self._spots[int(np.argmax(apart))]
         return Pose2(float(x), float(y), yaw)
 
-    def _seat(self, p: Person) -> Pose2:
+    def _seat(self, p: Inhabitant) -> Pose2:
         """Draw a seat that is free and can be reached, and return where to stand before it; else any spot."""
         for _ in range(_TRIES):
             seat = self._seats[int(self._rng.integers(len(self._seats)))]
@@ -250,12 +250,12 @@ class Inhabitants:
                 return before
         return self._spot(person=p)
 
-    def _leaves_a_way(self, pose: Pose2, posture: str, person: Person | None) -> bool:
+    def _leaves_a_way(self, pose: Pose2, posture: str, person: Inhabitant | None) -> bool:
         """Return whether a robot would still get about if somebody stayed there, beside the others who stay."""
         staying = [disc for p in self.people if p is not person and p.posture != WALK for disc in p.solid()]
         return self._passing.left_by([*staying, *discs(pose, posture)])
 
-    def _taken(self, p: Person, here: tuple[float, float], there: tuple[float, float], radius_m: float) -> bool:
+    def _taken(self, p: Inhabitant, here: tuple[float, float], there: tuple[float, float], radius_m: float) -> bool:
         """Return whether the robot or somebody else is where a person goes, and not left behind."""
         taken = [(self._robot.x, self._robot.y, self._robot_radius_m)]
         for other in self.people:

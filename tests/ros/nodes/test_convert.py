@@ -18,7 +18,7 @@ from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.ros import convert
-from eqa_nodes.runners.in_process import through_message
+from eqa_nodes.runners.in_process import rounded_as_in_message
 from eqa_nodes.wire import messages
 
 number = st.floats(-1e6, 1e6)
@@ -63,7 +63,7 @@ def test_transforms_and_poses(t: Transform, ns: int) -> None:
 
 @given(pose2, stamp)
 def test_a_goal_arrives_as_the_core_says(goal: Pose2, ns: int) -> None:
-    assert messages.goal_of(over_the_wire(convert.goal_msg(goal, ns))) == through_message(goal)
+    assert messages.goal_of(over_the_wire(convert.goal_msg(goal, ns))) == rounded_as_in_message(goal)
 
 
 @settings(max_examples=30)
@@ -201,7 +201,7 @@ def test_answers_with_evidence_and_errors() -> None:
 
     receipt = questions.Receipt(3, 1.5, 2.5, 4, 5, 6, ("LabelAnswerer",),
                                 roles=(questions.RoleCost("blind", "gpt", 1, 2, 3, 0.5),))
-    proof = questions.Evidence(9, 10, through_message(Pose2(1.0, 2.0, 0.5)), "note")
+    proof = questions.Evidence(9, 10, rounded_as_in_message(Pose2(1.0, 2.0, 0.5)), "note")
     answer = questions.Answer("red", 0.75, False, (proof,), receipt, ErrorCode.MODEL, "why")
     back = messages.answer_of(over_the_wire(convert.fill_answer(Ask.Result(), answer)))
     assert back.evidence[0].keyframe_id == 9 and back.evidence[0].pose.distance(answer.evidence[0].pose) == 0

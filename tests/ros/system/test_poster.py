@@ -21,7 +21,7 @@ from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
-from eqa_nodes.runners.in_process import InProcessRunner, through_message
+from eqa_nodes.runners.in_process import InProcessRunner, rounded_as_in_message
 from eqa_nodes.testing.model_server import VlmServer
 from eqa_nodes.testing.waiting import until
 from sim_bridge.house.simulator import HouseSimulator
@@ -54,7 +54,7 @@ def obeyed(model: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[HouseW
     with hung() as (world, _, before), VlmServer(MODELS[model]) as server:
         for name, value in {"BASE_URL": server.url, "MODEL": "scripted", "API_KEY": "none"}.items():
             monkeypatch.setenv(f"EQA_VLM_{name}", value)
-        yield world, replace(QUESTION, start=through_message(through_message(before))), server
+        yield world, replace(QUESTION, start=rounded_as_in_message(rounded_as_in_message(before))), server
 
 
 def check_limits(world: HouseWorld, trace: EpisodeTrace, answer: Answer, server: VlmServer) -> None:
@@ -74,7 +74,7 @@ def check_limits(world: HouseWorld, trace: EpisodeTrace, answer: Answer, server:
     assert receipt.steps <= LIMITS.steps + over[0] and receipt.metres <= LIMITS.metres + over[1]
     assert receipt.calls <= min(LIMITS.calls + over[2], BUDGET) and len(server.requests) <= BUDGET
     assert 0.0 <= answer.confidence <= 1.0 and len(answer.text) <= 1000
-    assert {e.pose for e in answer.evidence} <= {through_message(p) for p in poses} | {*poses}
+    assert {e.pose for e in answer.evidence} <= {rounded_as_in_message(p) for p in poses} | {*poses}
 
 
 def test_the_poster_can_be_read_from_where_the_robot_begins() -> None:

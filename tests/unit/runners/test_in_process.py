@@ -14,7 +14,7 @@ from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.samples import Sample
-from eqa_nodes.runners.in_process import Body, InProcessRunner
+from eqa_nodes.runners.in_process import InProcessRunner, SimulatedRobot
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 from tests.fixtures.frames import frame
@@ -53,7 +53,7 @@ def test_a_world_without_labels_ends_an_episode_that_reads_them(tmp_path: Path) 
 def test_refused_frames_are_counted_and_the_episode_goes_on(tmp_path: Path) -> None:
     memory = MemoryStore(tmp_path / "m.sqlite")
     simulator: Any = Stuttering()
-    body = Body(simulator, MultiFloorMapper(), EpisodicMemory(memory, labels=False))
+    body = SimulatedRobot(simulator, MultiFloorMapper(), EpisodicMemory(memory, labels=False))
     body.begin(EpisodeSetup("toy", "e", Pose2(0.0, 0.0, 0.0)))
     assert body.refused() == {}
     for _ in range(3):

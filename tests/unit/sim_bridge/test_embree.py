@@ -73,7 +73,7 @@ def test_a_tree_is_freed_with_its_scene(monkeypatch: pytest.MonkeyPatch) -> None
     freed: list[int] = []
     free = embree._release
     monkeypatch.setattr(embree, "_release", lambda scene, device: (freed.append(scene), free(scene, device)))
-    tree = embree.Tree(*_cloud(np.random.default_rng(4)))
+    tree = embree.TriangleTree(*_cloud(np.random.default_rng(4)))
     scene, gone = tree.scene, weakref.ref(tree)
     del tree
     gc.collect()

@@ -22,7 +22,7 @@ from eqa_nodes.core.types.questions import ErrorCode, Limits
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.house.people.inhabitants import Inhabitants
-from sim_bridge.house.scene import House, HouseObject, Part
+from sim_bridge.house.scene import House, HouseObject, ObjectPart
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.world import HouseWorld
 from sim_bridge.registry import SimulatorPool
@@ -39,7 +39,7 @@ LIVELY = {"map.hit": 6, "map.miss": 3}  # a map that follows people faster than 
 def laundry_behind_the_wall() -> House:
     """Return two rooms, with a washing machine beside the door of the kitchen, where nobody sees it from outside."""
     house = two_rooms()
-    box = Part("box", (0, 0, 0.42), (0.4, 0.6, 0.84), "white", "metal")
+    box = ObjectPart("box", (0, 0, 0.42), (0.4, 0.6, 0.84), "white", "metal")
     return replace(house, objects=[*house.objects, HouseObject(11, "washing machine", 1, (5.45, 3.6, 0.0), 0.0,
                                                                (0.4, 0.6, 0.84), "white", "metal", "off", parts=[box])])
 

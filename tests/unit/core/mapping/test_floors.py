@@ -34,7 +34,7 @@ from eqa_nodes.core.types.questions import Question, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.runners.in_process import Body, InProcessRunner, LocalExplorer
+from eqa_nodes.runners.in_process import InProcessRunner, LocalExplorer, SimulatedRobot
 from sim_bridge.registry import Truth
 from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.toy import RISE_M, GridWorld
@@ -199,7 +199,7 @@ class Visit:
     def __init__(self, folder: Path, scene: str, start: Pose2) -> None:
         self.memory = MemoryStore(folder / "m.sqlite")
         self.storeys = MultiFloorMapper()
-        self.body = Body(GridWorld(), self.storeys, EpisodicMemory(self.memory))
+        self.body = SimulatedRobot(GridWorld(), self.storeys, EpisodicMemory(self.memory))
         self.body.begin(EpisodeSetup(scene, "e", start, robot=SMALL))
 
     def act(self, *actions: Action) -> GridMap:

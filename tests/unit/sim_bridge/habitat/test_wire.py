@@ -78,9 +78,9 @@ def test_numbers_that_json_has_not_are_refused(ends: tuple[wire.WorkerSocket, wi
 def test_the_end_of_the_other_side_is_seen(ends: tuple[wire.WorkerSocket, wire.WorkerSocket, socket.socket]) -> None:
     ends[2].sendall(b"\0\0\0\5{")
     ends[0].close()
-    with pytest.raises(wire.Closed):
+    with pytest.raises(wire.ConnectionClosed):
         ends[1].receive(30.0)
-    with pytest.raises(wire.Closed):
+    with pytest.raises(wire.ConnectionClosed):
         ends[1].send({})
 
 

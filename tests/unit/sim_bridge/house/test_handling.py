@@ -18,7 +18,7 @@ from sim_bridge.house.generate import generate_house
 from sim_bridge.house.handling import (
     LIFT_M,
     REACH_M,
-    Changed,
+    HandledHouse,
     HandlingRefused,
     Manipulator,
     liftable,
@@ -168,12 +168,12 @@ def test_a_refrigerator_opens_into_the_room_and_not_into_the_robot() -> None:
             continue
         assert simulator.labels()[fridge.id].attributes["state"] == "open"
         now = hands.handle("open", fridge.id)
-        assert isinstance(now, Changed)
+        assert isinstance(now, HandledHouse)
         before, during = clearance(world(seed).house), clearance(now.house)
         assert np.count_nonzero((during < 0) & (before > 0)) > 20  # cells of 2.5 cm that the leaf takes
         assert simulator.handle("close", fridge.id).done
         again = Manipulator(now.house, pose, ROBOT, None).handle("close", fridge.id)
-        assert isinstance(again, Changed) and clearance(again.house) == pytest.approx(before)
+        assert isinstance(again, HandledHouse) and clearance(again.house) == pytest.approx(before)
         opened += 1
         if opened == 2:
             return

@@ -14,7 +14,7 @@ from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look
 from sim_bridge.house.render import Image
-from sim_bridge.house.scene import HouseObject, Opening, Part
+from sim_bridge.house.scene import HouseObject, ObjectPart, Opening
 from sim_bridge.house.textures import GLOSS, TEXTURES, texture_of
 from sim_bridge.house.world import HouseWorld
 from tests.fixtures.houses import empty_room
@@ -75,7 +75,7 @@ def test_a_lit_shade_keeps_its_colour(colour: str, channel: int) -> None:
 
 
 def ball(material: str, colour: str = "red", texture: str = "plain") -> HouseObject:
-    part = Part("sphere", (0, 0, 0.3), (0.6, 0.6, 0.6), colour, texture)
+    part = ObjectPart("sphere", (0, 0, 0.3), (0.6, 0.6, 0.6), colour, texture)
     return HouseObject(7, "ball", 0, (2.9, 1.5, 0.8), 0.0, (0.6, 0.6, 0.6), colour, material, parts=[part])
 
 

@@ -24,7 +24,7 @@ from eqa_nodes.core.types.views import Frame
 from sim_bridge.house.people import bodies
 from sim_bridge.house.people.bodies import RADIUS_M, SIT, STAND, WALK
 from sim_bridge.house.people.inhabitants import TICK_S, Inhabitants, Passing
-from sim_bridge.house.scene import HouseObject, Part
+from sim_bridge.house.scene import HouseObject, ObjectPart
 from sim_bridge.house.simulator import HouseSimulator
 from sim_bridge.house.world import HouseWorld, world
 from sim_bridge.simulator import EpisodeSetup
@@ -142,7 +142,7 @@ def with_door(state: str) -> HouseWorld:
     shut = state == "closed"
     at, size = ((5.06, 2.0, 0.0), (0.06, 0.8, 2.0)) if shut else ((4.62, 1.56, 0.0), (0.8, 0.06, 2.0))
     leaf = HouseObject(20, "door", 0, at, 0.0, size, state=state,
-                       parts=[Part("box", (0, 0, 1.0), size, "white", "plain")])
+                       parts=[ObjectPart("box", (0, 0, 1.0), size, "white", "plain")])
     house = two_rooms()
     return HouseWorld(replace(house, objects=[*house.objects, leaf]))
 

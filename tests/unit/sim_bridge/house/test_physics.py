@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.robot import RobotModel
 from sim_bridge.house.physics import FreeSpace, path_length, steps_along
-from sim_bridge.house.scene import House, HouseObject, Part
+from sim_bridge.house.scene import House, HouseObject, ObjectPart
 from sim_bridge.house.world import world
 from tests.fixtures.houses import empty_room, two_rooms
 
@@ -29,7 +29,7 @@ def length(a: tuple[float, float], b: tuple[float, float]) -> float:
 def with_box(size: tuple[float, float, float], z: float = 0.0, solid: bool = True, yaw: float = 0.0) -> House:
     house = empty_room()
     house.objects.append(HouseObject(1, "box", 0, (2.0, 1.5, z), yaw, size, solid=solid,
-                                     parts=[Part("box", (0, 0, size[2] / 2), size, "red")]))
+                                     parts=[ObjectPart("box", (0, 0, size[2] / 2), size, "red")]))
     return house
 
 
@@ -108,7 +108,7 @@ def test_a_straight_drive_is_as_long_as_it_looks() -> None:
 
 def test_a_pillar_is_rounded_within_two_percent() -> None:
     house = empty_room(6.0, 6.0)
-    pillar = Part("cylinder", (0, 0, 1), (2.0, 2.0, 2.0), "red")
+    pillar = ObjectPart("cylinder", (0, 0, 1), (2.0, 2.0, 2.0), "red")
     house.objects.append(HouseObject(1, "pillar", 0, (3.0, 3.0, 0.0), 0.0, (2, 2, 2), parts=[pillar]))
     space = FreeSpace(house, 1.3)
     r, d = 1.0 + RADIUS, 2.5  # tangent, arc, tangent
@@ -128,7 +128,7 @@ def test_a_gap_as_wide_as_the_robot_is_a_way() -> None:
         for number, (y0, y1) in enumerate(((0.0, 1.2 + shift), (1.6 + shift, 3.0))):
             size = (0.8, y1 - y0, 1.0)
             house.objects.append(HouseObject(number + 1, "box", 0, (2.0, (y0 + y1) / 2, 0.0), 0.0, size,
-                                             parts=[Part("box", (0, 0, 0.5), size, "red")]))
+                                             parts=[ObjectPart("box", (0, 0, 0.5), size, "red")]))
         path = FreeSpace(house, 1.3).shortest_path((0.5, 0.5), (3.5, 2.5), RADIUS)
         assert 3.6 < path_length(path) < 4.2
 

@@ -17,7 +17,7 @@ from sim_bridge.house.export import Y_UP_FROM_Z_UP, export_glb
 from sim_bridge.house.meshes import linear_rgb, mesh_of
 from sim_bridge.house.quads import SHAPES as SOLIDS
 from sim_bridge.house.render import Image, RayScene
-from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, Part
+from sim_bridge.house.scene import PALETTE, SHAPES, TEXTURES, House, HouseObject, ObjectPart
 from sim_bridge.house.textures import TEXTURES as DRAWN
 from sim_bridge.house.textures import atlas, texture_row
 from sim_bridge.house.world import HouseWorld
@@ -164,7 +164,7 @@ def test_textures_keep_the_brightness_of_their_surface(name: str) -> None:
     ("box", "red", "fur", "fur")])
 def test_an_unknown_look_is_named(shape: str, colour: str, texture: str, named: str) -> None:
     house: House = empty_room()
-    part = Part(shape, (0, 0, 0.5), (1, 1, 1), colour, texture)
+    part = ObjectPart(shape, (0, 0, 0.5), (1, 1, 1), colour, texture)
     house.objects.append(HouseObject(1, "box", 0, (1, 1, 0), 0.0, (1, 1, 1), parts=[part]))
     with pytest.raises(ConfigError, match=named):
         mesh_of(house)
