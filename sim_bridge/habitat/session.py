@@ -1,27 +1,137 @@
-"""The worker's process as the simulator uses it: started, called with deadlines, and restarted when it dies."""
+"""The worker's process as the simulator uses it: its device and environment, its start, calls with deadlines."""
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from eqa_nodes.core.errors import SimulatorError
+from eqa_nodes.core.errors import ConfigError, SimulatorError
 from sim_bridge.habitat import wire
-from sim_bridge.habitat.devices import CPU, environment, python_with_habitat, remedy
+from sim_bridge.scans import HABITAT_VARIABLE
+
+PYTHON, GPU, WORKER = HABITAT_VARIABLE, "EQA_HABITAT_GPU", "EQA_WORKER"
+CPU = -1  # habitat_sim's number for "any EGL device": Mesa's software renderer where there is no other
+_LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('habitat_sim') is None)"
+_LOOK_DEADLINE_S = 60.0  # to start a Python, on a disk that is cold
+_MESA = Path("/usr/share/glvnd/egl_vendor.d/50_mesa.json")
+# Another Python must see neither our packages nor our libraries (the ROS wheels put theirs in front), nor keys.
+_OURS = ("PYTHON", "LD_", "_ROS", "ROS_", "AMENT_", "COLCON_", "RMW_", "VIRTUAL_ENV", "__PYVENV", "EQA_VLM", "OPENAI_")
+
+
+class Device(NamedTuple):
+    """gpu: the number of a CUDA device, CPU for none. chosen: a person has said so, so nothing else will do."""
+
+    gpu: int
+    chosen: bool
+
+
+def device_for(worker: int | None = None) -> Device:
+    """Return what worker number `worker` (None: EQA_WORKER) of several draws on, by EQA_HABITAT_GPU.
+
+    "auto": the GPUs that are there in turn, else the CPU; "cpu"; or one or several numbers ("0,1"), in turn.
+    Raises ConfigError for anything else.
+    """
+    text = os.environ.get(GPU, "auto").strip().lower() or "auto"
+    turn = worker if worker is not None else int(os.environ.get(WORKER, "0"))
+    if text == "auto":
+        there = gpus()
+        return Device(there[turn % len(there)] if there else CPU, False)
+    if text == "cpu":
+        return Device(CPU, True)
+    numbers = text.split(",")
+    if not all(n.strip().isdecimal() for n in numbers):
+        raise ConfigError(f"{GPU} is {text!r}: expected auto, cpu, or numbers of GPUs such as 0 or 0,1")
+    return Device(int(numbers[turn % len(numbers)]), True)
+
+
+def gpus() -> list[int]:
+    """Return the numbers of NVIDIA's GPUs that this process may use. habitat_sim itself must not be asked: a number
+    that is not there ends its process."""
+    if not Path("/proc/driver/nvidia/version").exists():
+        return []
+    there = sorted(int(path.name[6:]) for path in Path("/dev").glob("nvidia*") if path.name[6:].isdecimal())
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return there
+    named = [int(n) for n in visible.split(",") if n.strip().isdecimal()]
+    return [n for n in named if n in there]
+
+
+def environment(gpu: int, base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a worker: ours without what belongs to our own Python.
+
+    Drawing on the CPU shares the processors with the other workers of a run, where there are any.
+    """
+    clean = {name: value for name, value in base.items() if not name.startswith(_OURS)}
+    clean.setdefault("HABITAT_SIM_LOG", "error")
+    if gpu == CPU:
+        clean["LIBGL_ALWAYS_SOFTWARE"] = "1"
+        if _MESA.exists():
+            clean.setdefault("__EGL_VENDOR_LIBRARY_FILENAMES", str(_MESA))
+        if WORKER in base:
+            clean.setdefault("LP_NUM_THREADS", "1")
+    return clean
+
+
+def python_with_habitat() -> str:
+    """Return the Python that has habitat_sim: EQA_HABITAT_PYTHON, else our own. Raises SimulatorError."""
+    named = os.environ.get(PYTHON, "")
+    if named:
+        found = shutil.which(os.path.expanduser(named))
+        if found is None:
+            raise SimulatorError(f"{PYTHON} names {named!r}, which is not a program: give the path of a Python that "
+                                 "has habitat_sim (docs/habitat.md)")
+        return found
+    if importlib.util.find_spec("habitat_sim") is None:
+        raise SimulatorError("no Python with habitat_sim is configured: install it in an environment of its own "
+                             f"(docs/habitat.md) and name that Python with --habitat-python or {PYTHON}")
+    return sys.executable
+
+
+def check_python() -> None:
+    """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
+    python = python_with_habitat()
+    how = (f"name one that has it: --habitat-python or {PYTHON} (docs/habitat.md), or open scans without Habitat: "
+           "--simulator mesh")
+    try:
+        code = subprocess.run([python, "-c", _LOOK], stdin=subprocess.DEVNULL, capture_output=True,
+                              env=environment(CPU), timeout=_LOOK_DEADLINE_S, check=False).returncode
+    except subprocess.TimeoutExpired as error:
+        raise SimulatorError(f"the Python {python} gave no answer within {_LOOK_DEADLINE_S:g} s: {how}") from error
+    except (OSError, ValueError) as error:
+        raise SimulatorError(f"the Python {python} cannot be started ({error}): {how}") from error
+    if code:
+        raise SimulatorError(f"the Python {python} has no habitat_sim: {how}")
+
+
+def remedy(said: str) -> str:
+    """Return what to do about a failure, by what the worker and its log say of it; "" where that is not known."""
+    known: Sequence[tuple[tuple[str, ...], str]] = (
+        (("No module named 'habitat_sim'",), f"that Python has no habitat_sim: name one that has with --habitat-python "
+                                             f"or {PYTHON} (docs/habitat.md)"),
+        (("libEGL", "libOpenGL", "libGL", "EGL display", "EGL device", "windowless context", "eglInitialize"),
+         f"it cannot draw: install Mesa's EGL (Debian: libegl1 libopengl0 libgl1-mesa-dri), or set {GPU}=cpu where the "
+         "GPU's driver has none"),
+        (("SIGSEGV at 'open'",), "habitat_sim 0.3.3 ends like this where nothing in a scene is level: does the scene's "
+                                 "up axis point up?"),
+    )
+    return next((text for signs, text in known if any(sign.lower() in said.lower() for sign in signs)), "")
+
 
 SCRIPT = Path(__file__).with_name("worker.py")
 FLAT = Path(__file__).with_name("flat")  # as working directory: its settings turn image-based lighting off
 HELLO_S, OPEN_S, CALL_S = 180.0, 600.0, 60.0  # deadlines; the first import and large scenes on slow disks take long
-RETRIES = 3  # workers that may be lost in one episode
-SAME = 1e-6  # metres: a repeated episode ends where it was, or it is reported
 _LOG_BYTES = 1 << 24
 _TAIL = 8  # lines of the worker's log that an error shows
 _NOISE = re.compile(r"\s|Using |Renderer: |OpenGL version: |.*(named `none` not found|format of none|SSD Load Failure)")
@@ -161,62 +271,42 @@ def _with_log(what: str, said: str) -> str:
     return what + (f"; {hint}" if hint else "") + (f"; its log ends with:\n{tail}" if tail else "")
 
 
-class _Done(NamedTuple):
-    """A request that moved the robot, and what came of it."""
-
-    op: str
-    fields: dict[str, Any]
-    reply: Reply
-
-
 class WorkerSession:
-    """A worker that outlives its process: one that is lost is started again, and the episode repeated in it.
+    """A worker for one scene after another. One that is lost ends its episode; the next `open` starts another.
 
-    restarts: workers lost so far. start: opens a worker on a GPU, with flat colours or with lights.
+    start: opens a worker on a GPU, with flat colours or with lights.
     """
 
     def __init__(self, start: Callable[[int, bool], HabitatWorker]) -> None:
-        self.restarts = 0
         self._start = start
         self._worker: HabitatWorker | None = None
         self._kind: tuple[int, bool] | None = None  # GPU and lights of the worker
-        self._request: dict[str, Any] = {}
-        self._opened: Reply = {}
-        self._journal: list[_Done] = []
-        self._lives = RETRIES
 
     def open(self, flat: bool, **request: Any) -> Reply:
-        """Open a scene for a new episode. Raises SimulatorError; after it nothing is open."""
-        self._journal, self._lives, self._opened = [], RETRIES, {}
-        self._request = request
+        """Open a scene for a new episode, with a new worker where the last one is gone. Raises SimulatorError."""
         kind = (request["scene"]["gpu"], flat)
         if kind != self._kind:
             self.close()
         try:
             try:
-                self._opened = self._running(kind).call("open", OPEN_S, **request)
+                return self._running(kind).call("open", OPEN_S, **request)
             except WorkerLost as lost:
-                self._count(lost)
-                self._opened = self._running(kind).call("open", OPEN_S, **request)
+                log.warning("a new Habitat worker opens the scene: %s", lost)
+                self.close()
+                return self._running(kind).call("open", OPEN_S, **request)
         except SimulatorError:
             self.close()
             raise
-        return self._opened
 
     def ask(self, op: str, **fields: Any) -> Reply:
-        """Ask something that leaves the robot where it is. Raises SimulatorError."""
+        """Ask about the open scene. Raises SimulatorError, WorkerLost where the episode cannot go on."""
         if self._worker is None:
             raise SimulatorError("the Habitat worker is gone: call reset for a new one")
         try:
             return self._worker.call(op, CALL_S, **fields)
-        except WorkerLost as lost:
-            return self._again(lost, op, fields)
-
-    def do(self, op: str, **fields: Any) -> Reply:
-        """Ask something that moves the robot, and keep it for a repetition. Raises SimulatorError."""
-        reply = self.ask(op, **fields)
-        self._journal.append(_Done(op, fields, reply))
-        return reply
+        except WorkerLost:
+            self.close()
+            raise
 
     def views(self, width: int, height: int) -> wire.SharedImages:
         """Return the images as the last `look` left them."""
@@ -233,43 +323,3 @@ class WorkerSession:
         if self._worker is None:
             self._worker, self._kind = self._start(*kind), kind
         return self._worker
-
-    def _count(self, lost: WorkerLost) -> None:
-        """Note a loss; too many in one episode are its end."""
-        kind = self._kind
-        self.close()
-        self._kind, self.restarts, self._lives = kind, self.restarts + 1, self._lives - 1
-        if self._lives < 0:
-            raise SimulatorError(f"{RETRIES + 1} Habitat workers were lost in this episode: {lost}") from lost
-        log.warning("a new Habitat worker repeats the episode (loss %d): %s", self.restarts, lost)
-
-    def _again(self, lost: WorkerLost, op: str, fields: dict[str, Any]) -> Reply:
-        """Repeat the episode in a new worker, and ask once more. Raises SimulatorError where that is not the same."""
-        assert self._kind is not None
-        try:
-            kind = self._kind
-            self._count(lost)
-            worker = self._running(kind)
-            _check("open", self._opened, worker.call("open", OPEN_S, **self._request))
-            for done in self._journal:
-                _check(done.op, done.reply, worker.call(done.op, CALL_S, **done.fields))
-            return worker.call(op, CALL_S, **fields)
-        except SimulatorError as error:
-            self.close()
-            raise SimulatorError(f"the Habitat worker was lost, and the episode cannot be repeated: {error}") from lost
-
-
-def _check(op: str, before: object, after: object) -> None:
-    """Raise SimulatorError where a repeated request ended otherwise."""
-    if not _alike(before, after):
-        raise SimulatorError(f"{op!r} gave {after!r:.300} this time, and {before!r:.300} before")
-
-
-def _alike(a: object, b: object) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        return abs(a - b) <= SAME
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_alike, a, b))
-    return a == b

@@ -1,17 +1,20 @@
-"""Scanned scenes in habitat_sim as a Simulator: scenes "habitat:<place>". habitat_sim runs in a process of its own."""
+"""Scanned scenes in habitat_sim as a Simulator: scenes "habitat:<place>". habitat_sim runs in a process of its own.
+
+Positions in Habitat are (x, y, z), y up, metres. Its navigation mesh is privileged: only movement and scorer use it.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.errors import BadPose, SimulatorError
+from eqa_nodes.core.errors import BadPose, SimulatorError, UnknownScene
 from eqa_nodes.core.traits import SimulatorTraits
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import (
@@ -27,13 +30,140 @@ from eqa_nodes.core.types.geometry import (
 )
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.views import Frame, Label
-from sim_bridge.habitat.devices import CPU, Device, check_python, device_for
-from sim_bridge.habitat.ground import STOREY_M, HabitatNavMesh, Position
-from sim_bridge.habitat.request import body_of, camera_of, files_of, missing_labels, scan_of
-from sim_bridge.habitat.session import HabitatWorker, Reply, WorkerProcess, WorkerSession
+from sim_bridge.habitat.session import (
+    CPU,
+    Device,
+    HabitatWorker,
+    Reply,
+    WorkerProcess,
+    WorkerSession,
+    check_python,
+    device_for,
+)
 from sim_bridge.habitat.wire import SharedImages
-from sim_bridge.scans import SceneFiles
+from sim_bridge.mesh.load import map_from_file, stage_config_of
+from sim_bridge.scans import SceneFiles, fault_of, find_scan
 from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
+
+Position = tuple[float, float, float]
+ON_M = 0.05  # metres off the mesh, on the floor plan, at which a start still stands on it: one of its cells
+NEAR_M = 0.25  # the same for the ends of a path: another robot's free space ends so much earlier or later
+STOREY_M = 1.0  # heights that differ by more lie on different floors
+_SEARCH_M = 0.5  # distance between the heights at which a place is looked for
+_SMALL_M2, _SMALL_SHARE = 1.0, 0.05  # an island of the mesh that is smaller is the top of furniture
+
+
+class HabitatNavMesh:
+    """The mesh as the worker has it open. islands: areas in square metres; bounds: two corners of the mesh."""
+
+    def __init__(self, session: WorkerSession, islands: Sequence[float], bounds: Sequence[Sequence[float]]) -> None:
+        self._session, self._bounds = session, bounds
+        least = max(_SMALL_M2, _SMALL_SHARE * max(islands))
+        self._large = [i for i, area in enumerate(islands) if area >= least] or [islands.index(max(islands))]
+        self._largest = islands.index(max(islands))
+
+    def start_at(self, x: float, y: float, z: float) -> Position | None:
+        """Return the point of the floor at x, z whose height is nearest to y, None where the robot cannot stand."""
+        return self._stand(x, y, z, ON_M, self._large)
+
+    def nearest(self, x: float, y: float, z: float) -> Position:
+        """Return the point of a floor that is nearest to a position."""
+        found = [p for i in self._large for p in [self._snap([(x, y, z)], i)[0]] if p is not None]
+        return min(found, key=lambda p: math.dist(p, (x, y, z))) if found else self.drawn(0)
+
+    def drawn(self, seed: int) -> Position:
+        """Return a point of the largest floor, the same for the same seed."""
+        return _position(self._session.ask("draw", seed=seed, island=self._largest)["point"])
+
+    def shortest(self, a: Position, b: Position) -> tuple[float, list[Position]]:
+        """Return the length of the shortest path between two places, metres, and its corners; (inf, []) for none.
+
+        An end that lies a little off the mesh counts with the straight line to it.
+        """
+        if a > b:  # the same path back has the same length, to the bit
+            metres, corners = self.shortest(b, a)
+            return metres, corners[::-1]
+        ends = [self._stand(*p, NEAR_M, None) for p in (a, b)]
+        if ends[0] is None or ends[1] is None or abs(ends[0][1] - a[1]) > STOREY_M or abs(ends[1][1] - b[1]) > STOREY_M:
+            return math.inf, []
+        found = self._session.ask("path", start=ends[0], end=ends[1])
+        if found["metres"] is None:
+            return math.inf, []
+        corners = [_position(p) for p in found["points"]]
+        off = _apart(a, corners[0]) + _apart(b, corners[-1])
+        return found["metres"] + off, [a, *corners[1:-1], b]
+
+    def _stand(self, x: float, y: float, z: float, within_m: float, islands: Sequence[int] | None) -> Position | None:
+        """Return the point of the mesh within so much of x, z whose height is nearest to y."""
+        low, high = self._bounds[0][1], self._bounds[1][1]
+        steps = range(math.floor((high - low) / _SEARCH_M) + 2)
+        heights = [(x, h, z) for h in (y, *(low + i * _SEARCH_M for i in steps))]
+        found = [p for i in (islands if islands is not None else (-1,)) for p in self._snap(heights, i)]
+        here = [p for p in found if p is not None and _apart(p, (x, y, z)) <= within_m]
+        return min(here, key=lambda p: (abs(p[1] - y), _apart(p, (x, y, z))), default=None)
+
+    def _snap(self, points: Sequence[Position], island: int) -> list[Position | None]:
+        found: list[Any] = self._session.ask("snap", points=points, island=island)["points"]
+        return [_position(entry[0]) if entry is not None else None for entry in found]
+
+
+def _position(values: Sequence[float]) -> Position:
+    x, y, z = values
+    return x, y, z
+
+
+def _apart(p: Position, q: Position) -> float:
+    """Return the distance on the floor plan."""
+    return math.hypot(p[0] - q[0], p[2] - q[2])
+
+
+PREFIX = "habitat:"
+
+
+def scan_of(scene: str, folder: Path | None) -> SceneFiles:
+    """Return the files of a scene. Raises UnknownScene, and SimulatorError for a file that is cut off."""
+    if not scene.startswith(PREFIX) or scene == PREFIX:
+        raise UnknownScene(f"unknown scene {scene!r}: Habitat's are {PREFIX}DATASET/ID and {PREFIX}FILE")
+    scan = find_scan(scene[len(PREFIX):], folder)
+    for file in (scan.basis_glb or scan.glb, scan.semantic_glb):
+        if file is not None and (fault := fault_of(file)):
+            raise SimulatorError(f"the scene {scene!r} cannot be opened: {fault}")
+    return scan
+
+
+def files_of(scan: SceneFiles) -> dict[str, Any]:
+    """Return the files as the worker wants them. up: None where a config says it that Habitat reads too."""
+    file = scan.instance or scan.basis_glb or scan.glb
+    assert file is not None
+    described = scan.dataset_config is not None
+    up = "y" if map_from_file(scan)[2, 1] > 0.5 else "z"
+    return {"file": str(file.resolve()), "dataset": str(scan.dataset_config.resolve()) if scan.dataset_config else None,
+            "up": None if described or stage_config_of(file).is_file() else up,
+            "navmesh": str(scan.navmesh.resolve()) if scan.navmesh else None,
+            "labelled": scan.labelled and described}
+
+
+def missing_labels(scan: SceneFiles) -> str:
+    """Return why a scene has no labels although its data set has some, "" where none are promised."""
+    if scan.labelled and scan.dataset_config is None:
+        return "the data set's scene_dataset_config.json, which says where they are, is missing"
+    if scan.labelled:
+        return "Habitat cannot read them from the semantic files"
+    if scan.dataset_config is not None and ("annotated" in scan.dataset_config.name or scan.semantic_glb
+                                            or scan.semantic_txt):
+        return "not all of its semantic files are there"
+    return ""
+
+
+def camera_of(camera: CameraModel) -> dict[str, Any]:
+    """Return a camera as the worker wants it."""
+    return {"width": camera.width, "height": camera.height, "hfov_deg": float(camera.hfov_deg), "color": camera.color}
+
+
+def body_of(robot: RobotModel) -> dict[str, float]:
+    return {"radius_m": float(robot.radius_m), "height_m": float(robot.height_m), "climb_m": float(robot.climb_m),
+            "slope_deg": float(robot.slope_deg)}
+
 
 _GREY = 128  # what an image that is not wanted shows
 _LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
@@ -62,11 +192,6 @@ class HabitatSimulator:
     def check_scene(scene: str) -> None:
         """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
         check_python()
-
-    @property
-    def restarts(self) -> int:
-        """Return how many workers were lost so far; each time the episode was repeated in a new one, or it failed."""
-        return self._session.restarts
 
     def reset(self, episode: EpisodeSetup) -> Step:
         """Open the scene and place the robot.
@@ -220,7 +345,7 @@ class HabitatSimulator:
 
     def _walk(self, moves: list[tuple[float, float]]) -> tuple[float, bool]:
         """Move along the mesh; return metres driven and whether something was in the way."""
-        done = self._session.do("walk", position=self._nav, moves=moves, slide=self._robot.slide)
+        done = self._session.ask("walk", position=self._nav, moves=moves, slide=self._robot.slide)
         x, y, z = done["position"]
         self._nav = (x, y, z)
         self._settle()

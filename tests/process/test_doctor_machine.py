@@ -10,7 +10,7 @@ import pytest
 
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor import machine
-from sim_bridge.habitat import devices as habitat_devices
+from sim_bridge.habitat import session as habitat_devices
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import SimulatorError
-from sim_bridge.habitat import devices as habitat_devices
-from sim_bridge.habitat.devices import check_python
+from sim_bridge.habitat import session as habitat_devices
+from sim_bridge.habitat.session import check_python
 
 
 @pytest.mark.parametrize(("script", "complaint"), [

@@ -45,7 +45,7 @@ ALLOWED = Counter({
     ("eqa_nodes/cli/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
     ("eqa_nodes/cli/serve_child.py", "run_module"): 1,  # a constant
     ("eqa_nodes/bench/running/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants
-    ("sim_bridge/habitat/devices.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
+    ("sim_bridge/habitat/session.py", "subprocess.run"): 1,  # the Python that the user names for Habitat, a constant
     ("sim_bridge/habitat/session.py", "subprocess.Popen"): 1,  # the same, a script of this package
     ("sim_bridge/habitat/worker.py", "exec_module"): 1,  # a file of this package, where the package is not installed
     ("eqa_nodes/recordings/formats/plain_pickle.py", "import pickle"): 1,  # an unpickler with its own table of classes

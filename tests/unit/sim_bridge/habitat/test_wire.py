@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_bridge.habitat import wire
-from sim_bridge.habitat.devices import environment, remedy
+from sim_bridge.habitat.session import environment, remedy
 
 FOLDER = Path(wire.__file__).parent
 ALLOWED = {"contextlib", "fcntl", "importlib", "json", "math", "mmap", "numpy", "os", "platform", "select", "signal",
