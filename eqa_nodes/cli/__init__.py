@@ -49,9 +49,8 @@ def _terminable() -> Iterator[list[int]]:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    from eqa_nodes.cli.failures import in_one_line
-    from eqa_nodes.cli.first_word import first_word
-    from eqa_nodes.cli.paths import check_outputs
+    from eqa_nodes.cli.options import check_outputs
+    from eqa_nodes.cli.terminal import first_word, in_one_line
     from eqa_nodes.cli.verbs import command_of
 
     try:

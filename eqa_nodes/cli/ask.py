@@ -15,17 +15,17 @@ from eqa_nodes.cli.groups import (
     PLACES,
     BagReading,
     ChainOptions,
+    HistoryOptions,
     ScanOptions,
     remapping,
 )
 from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, group, option
-from eqa_nodes.cli.recorded import HistoryOptions
 from eqa_nodes.core.types.inquiries import DRIVE_MODES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.cli.replying import TerminalPerson
+    from eqa_nodes.cli.printing import TerminalPerson
     from eqa_nodes.config.run import RunConfig
     from eqa_nodes.core.types.progress import Progress
     from eqa_nodes.core.types.questions import Answer
@@ -71,10 +71,7 @@ class Asking:
         """Ask, show what happens, print the answer with its evidence and receipt, and return it. Raises EqaError."""
         from rich.console import Console
 
-        from eqa_nodes.cli.asked_progress import progress_line, words_of
-        from eqa_nodes.cli.calls import CallPrinter
-        from eqa_nodes.cli.printing import print_answer
-        from eqa_nodes.cli.replying import TerminalPerson
+        from eqa_nodes.cli.printing import CallPrinter, TerminalPerson, print_answer, progress_line, words_of
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.core.storage.codec import dumps
         from eqa_nodes.core.types.samples import EpisodeResult
@@ -110,7 +107,7 @@ class Asking:
         """Write the report of the question and the images that prove its answer, and print where they are."""
         from eqa_nodes.bench.report.page import write_report
         from eqa_nodes.bench.running.kept import KeptRun
-        from eqa_nodes.cli.asked_progress import progress_line
+        from eqa_nodes.cli.printing import progress_line
 
         place = "" if self.recording.history else self.scene or SCENE
         with progress_line(console) as say:
@@ -132,7 +129,7 @@ class Asking:
     @cached_property
     def config(self) -> RunConfig:
         """The configuration of the run; its folder is made when something is written to it."""
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
 
         return self.chain.config(self.area, frames=self.recording.views.frames, k=self.recording.views.k,
                                  show=self.show, drive=self.drive, ask_back=not self.json and sys.stdin.isatty(),
@@ -167,7 +164,7 @@ class Asking:
             check_attached(self.attach, self.recording.bag.namespace, self.recording.bag.remap)
 
     def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
-        from eqa_nodes.cli.paths import check_folder
+        from eqa_nodes.core.storage.paths import check_folder
         from eqa_nodes.core.types.samples import Sample
         from eqa_nodes.runners.opening import open_history_runner
         from eqa_nodes.runners.ready import check_answerer

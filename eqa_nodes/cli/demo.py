@@ -22,8 +22,8 @@ class Demo:
         """Ask, score and report."""
         from eqa_nodes.bench.judges.opening import open_judge
         from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions
-        from eqa_nodes.cli.bench.tables import print_scores
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.bench.results import print_scores
+        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.cli.report import write
 
         out = run_folder(self.out)

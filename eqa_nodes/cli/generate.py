@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eqa_nodes.cli.groups import PLACES, ModelOptions, ScanOptions
-from eqa_nodes.cli.limits import from_zero, whole
-from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
+from eqa_nodes.cli.options import FOLDER, argument, flag, from_zero, group, option, whole
 
 if TYPE_CHECKING:
-    from eqa_nodes.generate.pipeline import Job
+    from rich.console import Console
+
+    from eqa_nodes.core.model import Backend, Usage
+    from eqa_nodes.generate.pipeline import Cast, GenerationProgress, Job
+    from eqa_nodes.generate.values import Benchmark
 
 LABEL, MODEL = "label", "model"
 
@@ -20,7 +25,7 @@ LABEL, MODEL = "label", "model"
 def _share(text: str) -> tuple[int, int]:
     needed, _, times = text.partition("/")
     if not (needed.isdecimal() and times.isdecimal() and 0 < int(needed) <= int(times)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no share such as 2/3")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected K/N, such as 2/3")
     return int(needed), int(times)
 
 
@@ -68,10 +73,8 @@ class Generate:
 
     def make(self, benchmark: str) -> int:
         """Make questions in the form of a benchmark."""
-        from eqa_nodes.cli.generating import make
-
         self.scans.set_environment()
-        return make(self, benchmark)
+        return _make(self, benchmark)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,3 +126,118 @@ class Finish:
                   for record in disputed if record.pair]
         Console().print("\n".join(lines), soft_wrap=True, highlight=False, markup=False)
         return 0
+
+
+PATHS = "shortest paths of the simulator"  # that paths and places are found with, as the benchmarks' own makers did
+
+
+class Players(NamedTuple):
+    """A cast, by what it is called in the manifest, and what it knows that no robot does."""
+
+    cast: Cast
+    names: Mapping[str, str]
+    privileged: Sequence[str]
+
+
+def _make(options: Generate, name: str) -> int:
+    """Make questions; what was accepted is written however it ends."""
+    from rich.console import Console
+
+    from eqa_nodes.cli.options import run_folder
+    from eqa_nodes.core.errors import BudgetSpent
+    from eqa_nodes.generate.page import ANSWER_PAGE, PAGE
+    from eqa_nodes.generate.pipeline import generate
+    from eqa_nodes.generate.results import begin, cost_line, end
+    from eqa_nodes.generate.values import ACCEPTED, benchmark
+
+    kind, job, out = benchmark(name), options.job(), run_folder(options.out)
+    kind = replace(kind, examples=job.examples or kind.examples)
+    console = Console()
+    with _players(options, kind) as players:
+        begin(out, kind, job, players.names, players.privileged)
+        with _GenerationBar(console, job) as bar:
+            summary = generate(kind, job, players.cast, out, bar.show)
+    with console.status("pages for people") as status:
+        file = end(out, kind, summary, status.update)
+    accepted = sum(record.status == ACCEPTED for record in summary.records)
+    console.print(f"{accepted} of {len(summary.records)} attempts accepted, {cost_line(summary.spent)}, privileged: "
+                  f"{', '.join(players.privileged)}\n{file}\nlook through {out / PAGE}, and perhaps let two people "
+                  f"answer {out / ANSWER_PAGE}, then: eqa generate finish {out} --verdicts FILE",
+                  soft_wrap=True, highlight=False, markup=False)
+    if summary.stopped:
+        raise BudgetSpent(f"{summary.stopped}. What was made is kept, and the same command with --out {out} resumes")
+    return 0 if accepted >= job.count else 1
+
+
+@contextmanager
+def _players(options: Generate, kind: Benchmark) -> Iterator[Players]:
+    """Yield who plays which role; models are closed after it."""
+    from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
+    from eqa_nodes.core.model import Usage
+    from eqa_nodes.models import open_model
+    from eqa_nodes.models.config import ModelConfig
+    from eqa_nodes.runners.ready import check_model
+
+    if options.labels:
+        from eqa_nodes.generate.house_roles import PRIVILEGED, HouseRoles
+        from eqa_nodes.generate.pipeline import Cast
+
+        roles = HouseRoles(kind)
+        yield Players(Cast(roles, roles, LabelAnswerer(), Usage, True), dict.fromkeys(
+            ("generator", "evaluator", "solver"), "label"), (PATHS, *PRIVILEGED))
+        return
+    config, own = options.model.config(), options.evaluator.config()
+    check_model(config)
+    if own != ModelConfig():
+        check_model(own)
+    writer = open_model(config)
+    checker = open_model(own) if own != ModelConfig() else writer
+    try:
+        yield _models(kind, writer, checker)
+    finally:
+        writer.close()
+        checker.close()
+
+
+def _models(kind: Benchmark, writer: Backend, checker: Backend) -> Players:
+    """Return models in their roles: who checks also answers, so that nobody confirms himself where there are two."""
+    from eqa_nodes.core.answerers.vlm import VlmAnswerer
+    from eqa_nodes.generate.pipeline import Cast
+    from eqa_nodes.generate.roles import ModelEvaluator, ModelGenerator
+
+    def usage() -> Usage:
+        return writer.usage if checker is writer else writer.usage + checker.usage
+
+    cast = Cast(ModelGenerator(writer, kind), ModelEvaluator(checker, kind), VlmAnswerer(checker), usage)
+    return Players(cast, {"generator": writer.model, "evaluator": checker.model, "solver": checker.model}, (PATHS,))
+
+
+class _GenerationBar:
+    """One line that says how far it is and what is being done; one line for each attempt that has ended."""
+
+    def __init__(self, console: Console, job: Job) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._console, self._most = console, job.count * job.tries
+        self._bar = Progress(SpinnerColumn(), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+                        TextColumn("{task.description}"), console=console)
+        self._task = self._bar.add_task("", total=job.count)
+
+    def __enter__(self) -> _GenerationBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, now: GenerationProgress) -> None:
+        """Show where the run is."""
+        from eqa_nodes.generate.results import cost_line
+
+        self._bar.update(self._task, completed=now.accepted, description=(
+            f"accepted; attempt {now.attempts} of at most {self._most}, {cost_line(now.spent)}. {now.doing}"))
+        if (record := now.ended) is not None:
+            words = f"{record.pair.question} {record.pair.answer}" if record.pair else record.category
+            note = record.reason and f": {record.reason}"
+            self._console.print(f"{record.id} {record.status}{note}  {words}", soft_wrap=True, markup=False,
+                                highlight=False)

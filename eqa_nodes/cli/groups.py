@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli import names
-from eqa_nodes.cli.limits import NONE, UNLIMITED, measure_or_none, whole_or_none
-from eqa_nodes.cli.options import FOLDER, flag, group, option
+from eqa_nodes.cli.options import FOLDER, NONE, UNLIMITED, flag, group, listed, measure_or_none, option, whole_or_none
 from eqa_nodes.models.config import CASSETTE_MODES, DETAILS, ModelConfig
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from eqa_nodes.core.types.questions import Limits
     from eqa_nodes.recordings.bags.history import BagOptions
     from eqa_nodes.recordings.options import ReadingConfig
+    from eqa_nodes.runners.history import HistorySource
 
 PLACES = "house:7, or of a scan habitat:PLACE or mesh:PLACE (docs/scenes.md)"
 SOURCES = "recording: a bag, an OpenEQA folder, or another format of docs/histories.md"
@@ -33,7 +32,7 @@ class ModelOptions:
     """A model, and what it may cost. None: not named, so that a parameter file may set it."""
 
     backend: str | None = option(None, "how the model is asked: openai, transformers, scripted, simulated (default: "
-                               "openai)", complete=names.backends)
+                               "openai)", complete=listed("BACKENDS"))
     model: str | None = option(None, "name, folder, or script of the model (default: EQA_VLM_MODEL)")
     base_url: str | None = option(None, "URL of the endpoint (default: EQA_VLM_BASE_URL)")
     temperature: float | None = option(None, "sampling temperature; a value below 0 is not sent (default: 0)",
@@ -90,13 +89,13 @@ class DetectorOptions:
 
     detector: str = option("", "detector that gives memory its labels: transformers, or labels (the simulator's, "
                            "privileged) (default: none)", metavar="NAME",
-                           complete=names.detectors)
+                           complete=listed("DETECTORS"))
     detector_model: str = option("", "name or folder of the detector's model (default: "
                                  "google/owlv2-base-patch16-ensemble)", metavar="MODEL", rare=True)
     segmenter: str = option("", "model that gives masks, such as facebook/sam-vit-base (default: none)",
                             metavar="MODEL", rare=True)
     text: str = option("", "detector that reads the text in the views that memory keeps: ocr (default: none)",
-                       metavar="NAME", complete=names.detectors, rare=True)
+                       metavar="NAME", complete=listed("DETECTORS"), rare=True)
     embedder: str = option("", "model that distinguishes objects, such as openai/clip-vit-base-patch32 (default: none)",
                            metavar="MODEL", rare=True)
 
@@ -174,17 +173,17 @@ class AgentOptions:
     through: str = option("graph", "graph: the ROS graph in one process; isolated: one process per node; process: the "
                           "same chain without ROS", choices=("graph", "isolated", "process"))
     agent: str = option("", "named agent of docs/agents.md, or module:function; the options below win over it",
-                        metavar="NAME", complete=names.agents)
+                        metavar="NAME", complete=listed("AGENTS"))
     model_for: tuple[str, ...] = option((), "models of single roles: caption=llava-13b, blind.prompt=FILE, "
                                         "stop.how=choose; docs/models.md lists roles and fields (default: the model "
                                         "below for all)", metavar="ROLE=MODEL", rare=True)
-    policy: str = option("", "exploration policy (default: the agent's)", complete=names.policies)
+    policy: str = option("", "exploration policy (default: the agent's)", complete=listed("POLICIES"))
     answerer: str = option("", "label: rules over the simulator's labels, privileged, no model; vlm: the model below, "
                            "whose key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
-                           complete=names.answerers)
+                           complete=listed("ANSWERERS"))
     robot: str = option("", "body, camera and steps, such as openeqa or climber (default: the data set's own; climber "
                         "in house:N@2; else default)", metavar="NAME",
-                        complete=names.robots)
+                        complete=listed("ROBOTS"))
     image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH", rare=True)
     params: Path | None = option(None, "ROS parameter file; the options above win over it", metavar="FILE")
 
@@ -302,3 +301,33 @@ class ViewsOptions:
 def names_of(text: str) -> tuple[str, ...]:
     """Return the names in a text such as a,b."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryOptions:
+    """A recording that questions are about."""
+
+    history: Path | None = option(None, f"run directory with bags; or {SOURCES}", metavar="PATH")
+    episode: str = option("", "with --history: which episode, where it is a run of several", metavar="ID", rare=True)
+    format: str = option("", FORMAT, complete=listed("HISTORIES"), rare=True)
+    views: ViewsOptions = group(ViewsOptions)
+
+    def check(self) -> None:
+        """Raise ConfigError for options of a recording where none is named: they would be ignored."""
+        from eqa_nodes.core.errors import ConfigError
+
+        if self.history is not None:
+            return
+        views = self.views
+        given = {"--episode": self.episode, "--format": self.format, "--frames": views.frames,
+                 "-k": views.k is not None, "--cache": views.cache is not None}
+        if lost := [name for name, value in given.items() if value]:
+            raise ConfigError(f"{' and '.join(lost)} {'need' if len(lost) > 1 else 'needs'} --history PATH")
+
+    def source(self, options: BagOptions | None) -> HistorySource:
+        """Return the recording. options: how a bag is read, None = the usual way. Raises EqaError."""
+        from eqa_nodes.recordings.run_bags import history_path
+        from eqa_nodes.runners.history import file_source
+
+        assert self.history is not None
+        return file_source(history_path(self.history, self.episode), self.format, options)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.ask import Asking
-from eqa_nodes.cli.names import recognisers
-from eqa_nodes.cli.options import flag, option
+from eqa_nodes.cli.options import flag, listed, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +29,7 @@ class Listen(Asking):
     microphone: str = option("", "ALSA's name of the microphone, as in hw:1,0; arecord -l lists them (default: that "
                              "of ALSA)",
                              metavar="NAME")
-    recogniser: str = option("moonshine", "what recognises the words", complete=recognisers)
+    recogniser: str = option("moonshine", "what recognises the words", complete=listed("RECOGNISERS"))
     silent: bool = flag("do not read the answer aloud")
 
     def run(self) -> int:

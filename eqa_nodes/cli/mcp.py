@@ -60,7 +60,7 @@ class ServeAssistant:
         from eqa_nodes.assistant.server import RobotServer
         from eqa_nodes.assistant.tools import RobotTools
         from eqa_nodes.bench.running.kept import KeptRun
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console.feed import Feed
         from eqa_nodes.console.kept import keeping
         from eqa_nodes.console.questions import Options, Questions

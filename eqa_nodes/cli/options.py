@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
+import time
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -50,7 +52,7 @@ class Declared(NamedTuple):
     writes: str = ""
     alone: str = ""
     rare: bool = False
-    complete: typing.Callable[[], typing.Iterable[str]] | None = None
+    complete: Callable[[], Iterable[str]] | None = None
     keywords: Mapping[str, Any] = {}
 
 
@@ -189,10 +191,22 @@ class _Collect(argparse.Action):
         setattr(namespace, self.dest, list(values) if known is self.default else [*known, *values])
 
 
+def listed(table: str) -> Callable[[], Iterable[str]]:
+    """Return what lists the names of a table of components, or those of ROBOTS, when they are asked for."""
+    def names() -> Iterable[str]:
+        from eqa_nodes.core import components
+        from sim_bridge.robots import ROBOTS
+
+        found: Iterable[str] = {"ROBOTS": ROBOTS, **vars(components)}[table]
+        return found
+
+    return names
+
+
 class _Words:
     """What argcomplete asks for the words that fit."""
 
-    def __init__(self, words: typing.Callable[[], typing.Iterable[str]]) -> None:
+    def __init__(self, words: Callable[[], Iterable[str]]) -> None:
         self._words = words
 
     def __call__(self, prefix: str, **_: object) -> list[str]:
@@ -235,3 +249,60 @@ def _plain(default: Any) -> Any:
 
 def _hints(cls: type[Any]) -> dict[str, Any]:
     return typing.get_type_hints(cls)
+
+
+NONE = "none"
+UNLIMITED = 0  # what the rest of the program calls no limit
+
+
+def whole(text: str) -> int:
+    """Return a whole number from 1 on. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def from_zero(text: str) -> int:
+    """Return a whole number from 0 on, where 0 means all. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got {text!r}")
+    return int(text)
+
+
+def whole_or_none(text: str) -> int:
+    """Return a whole number from 1 on, or UNLIMITED for "none". Raises ArgumentTypeError."""
+    if text == NONE:
+        return UNLIMITED
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) < 2 ** 32):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, or {NONE}, got {text!r}")
+    return int(text)
+
+
+def measure_or_none(text: str) -> float:
+    """Return a finite number above 0, or UNLIMITED for "none". Raises ArgumentTypeError."""
+    if text == NONE:
+        return UNLIMITED
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, or {NONE}, got {text!r}")
+    return value
+
+
+def run_folder(chosen: Path | None) -> Path:
+    """Return the run directory: as chosen, else runs/<time>. Raises StorageError where nothing can be written there."""
+    from eqa_nodes.core.storage.paths import check_folder
+
+    folder = chosen or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    check_folder(folder)
+    return folder
+
+
+def check_outputs(command: Any) -> None:
+    """Try every path of a command's options that is to be written. Raises StorageError for the first that cannot be."""
+    from eqa_nodes.core.storage.paths import check_file, check_folder
+
+    for kind, path in written_paths(command):
+        (check_folder if kind == FOLDER else check_file)(path)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import SOURCES, BagReading, DetectorOptions, ModelOptions, overrides
-from eqa_nodes.cli.options import FOLDER, argument, flag, group, option
+from eqa_nodes.cli.options import FOLDER, argument, flag, group, listed, option
+from eqa_nodes.core.errors import NodeLost
+from eqa_nodes.wire.graph import TOPICS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,10 +36,10 @@ class Replay:
     record: bool = flag("record the replayed topics and what the graph publishes")
     reconstruct: bool = flag("publish the coloured surfaces of the place on the topic reconstruction; needs Open3D")
     agent: str = option("", "named agent that answers (docs/agents.md; default: rules over labels)", metavar="NAME",
-                        complete=names.agents)
+                        complete=listed("AGENTS"))
     answerer: str = option("", "label: rules over the history's labels, privileged, no model; vlm: a model, see below; "
                            "its key comes from EQA_VLM_API_KEY (default: the agent's, else label)",
-                           complete=names.answerers)
+                           complete=listed("ANSWERERS"))
     params: Path | None = option(None, "ROS parameter file; the options above win over it (default: none)",
                                  metavar="FILE")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
@@ -57,7 +60,7 @@ class Replay:
 
     def run(self) -> int:
         """Show the history to a graph of its own, ask, and print the answers; 1 when a question failed."""
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.config.named_agents import refuse_function
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.recordings.histories import open_history
@@ -78,8 +81,7 @@ class Replay:
     def _replayed(self, config: RunConfig, history: Any) -> list[Answer]:
         from rich.console import Console
 
-        from eqa_nodes.cli.frames_bar import frames_bar
-        from eqa_nodes.cli.replaying import Watch
+        from eqa_nodes.cli.printing import frames_bar
         from eqa_nodes.ros.client import CALL_S, GraphClient
         from eqa_nodes.ros.runner import RunningGraph
 
@@ -116,3 +118,35 @@ def _print_status(console: Console, status: Any) -> None:
     console.print(f"{facts.pop('shown')} of {facts.pop('frames')} frames shown", highlight=False)
     for reason, count in sorted(facts.items()):
         console.print(f"not shown: {count} x {reason}", soft_wrap=True, markup=False, highlight=False)
+
+
+QUIET_S = 60.0  # a replay that reports nothing for as long is stuck: lock-step gives up earlier, with a reason
+
+
+class Watch:
+    """Hears how far a replay is."""
+
+    def __init__(self, node: Any) -> None:
+        from eqa_nodes.ros.interfaces import interface, qos
+
+        topic = TOPICS["replay_status"]
+        self._status: Any = None
+        self._received = threading.Event()
+        node.create_subscription(interface(topic.type), topic.name, self._on_status, qos(topic.qos))
+
+    def _on_status(self, status: Any) -> None:
+        self._status = status
+        self._received.set()
+
+    def until_end(self, show: Callable[[int], None]) -> Any:
+        """Return the last report of the replay; raises NodeLost when there is none, or it failed."""
+        while True:
+            if not self._received.wait(QUIET_S):
+                raise NodeLost(f"the replay has reported nothing for {QUIET_S:g} s: does it run?")
+            self._received.clear()
+            status = self._status
+            show(next((int(v.value) for v in status.values if v.key == "shown"), 0))
+            if status.message.startswith("failed"):
+                raise NodeLost(f"the replay {status.message}")
+            if status.message == "finished":
+                return status

@@ -48,7 +48,7 @@ class Scan:
 
         Where reading ends in the middle, the mesh of what was read is written before the error is raised.
         """
-        from eqa_nodes.cli.frames_bar import frames_bar
+        from eqa_nodes.cli.printing import frames_bar
         from eqa_nodes.core.errors import StorageError
         from eqa_nodes.core.reconstruction.config import ClosingConfig
         from eqa_nodes.core.reconstruction.volume import Reconstruction

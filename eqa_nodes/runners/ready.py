@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eqa_nodes.cli.paths import check_file
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.components import ANSWERERS, BACKENDS
+from eqa_nodes.core.storage.paths import check_file
 from eqa_nodes.models.cassette import recorded_calls
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.roles import role_configs

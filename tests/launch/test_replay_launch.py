@@ -23,7 +23,7 @@ from launch_testing import post_shutdown_test
 from launch_testing.actions import ReadyToTest
 from launch_testing.asserts import assertExitCodes
 
-from eqa_nodes.cli.replaying import Watch
+from eqa_nodes.cli.replay import Watch
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from eqa_nodes.bench.datasets import Selection, select
 from eqa_nodes.bench.running.crew import CrewEngine, Opening
-from eqa_nodes.bench.running.estimate import Estimate, estimate_documented, estimate_like, in_short, in_words
+from eqa_nodes.bench.running.estimate import (
+    Estimate,
+    RunEstimate,
+    RunEstimator,
+    estimate_documented,
+    estimate_like,
+    in_short,
+    in_words,
+)
+from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.preflight import (
     Check,
     check_unattended,
@@ -21,14 +32,16 @@ from eqa_nodes.bench.running.preflight import (
     scene_problems,
     setting_problems,
 )
+from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import process_engine
 from eqa_nodes.bench.samples import opened_by
-from eqa_nodes.cli.bench.run_bar import RunBar
-from eqa_nodes.cli.paths import check_folder
+from eqa_nodes.cli.printing import doing, shown
 from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import encode, write_json
+from eqa_nodes.core.storage.paths import check_folder
+from eqa_nodes.core.types.progress import Progress as Searching
 from eqa_nodes.core.types.samples import ACTIVE, EM, EpisodeRunner, Sample
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.runners.history import HistorySource
@@ -245,3 +258,60 @@ def deciding(run: BenchmarkRun) -> Mapping[str, object]:
     if config.agent:
         found["agent"] = config.agent
     return {**found, "frames": agent.frames, "k": agent.k} if run.task == EM else found
+
+
+class RunBar:
+    """One line that says how the run stands and what the robot is doing; one line for each question that has ended."""
+
+    def __init__(self, console: Console, samples: Sequence[Sample]) -> None:
+        self._console = console
+        self._samples = {sample.id: sample for sample in samples}
+        self._meter = RunEstimator(len(samples))
+        self._progress = Progress(SpinnerColumn(), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+                                  TextColumn("{task.fields[outlook]}{task.description}", table_column=Column(
+                                      ratio=1, no_wrap=True, overflow="ellipsis")), console=console, expand=True)
+        self._task = self._progress.add_task("", total=len(samples), outlook="")
+
+    def __enter__(self) -> RunBar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def say(self, text: str) -> None:
+        """Show what is going on."""
+        self._progress.update(self._task, description=shown(text[:100]))
+
+    def searching(self, now: Searching) -> None:
+        """Show what the agent is doing."""
+        self.say(doing(now))
+
+    def asked(self, now: RunProgress) -> None:
+        """Show a question that has ended."""
+        self._meter.before(now.before)
+        if now.prediction is not None:
+            self._meter.add(now.prediction)
+        self._progress.update(self._task, completed=now.done, outlook=outlook_text(self._meter.outlook()))
+        if now.note:
+            self._console.print(shown(now.note))
+        if now.prediction is not None:
+            self._console.print(self._line(now.prediction), soft_wrap=True, highlight=False)
+
+    def _line(self, prediction: Prediction) -> str:
+        sample, answer = self._samples[prediction.id], prediction.answer
+        said = shown(answer.text) or "I don't know"
+        if answer.error:
+            said = f"[red]{answer.error.name}[/red] {shown(answer.message)}"
+        return f"[bold]{shown(sample.question)}[/bold] {said}  [dim](reference: {shown(sample.answer)})[/dim]"
+
+
+def outlook_text(outlook: RunEstimate) -> str:
+    """Return "4 min left, 310 of about 1.2 k calls, 2.1 M of about 8.4 M tokens, "; "" while nothing is known."""
+    left = [] if outlook.remaining_s is None else [f"{in_words(outlook.remaining_s)} left"]
+    costs = [f"{in_short(spent)} of about {in_short(total)} {unit}" for spent, total, unit in
+             ((outlook.spent.calls, outlook.total.calls, "calls"), (outlook.spent.tokens, outlook.total.tokens,
+                                                                     "tokens")) if spent]
+    if outlook.spent.money:
+        costs.append(f"{outlook.spent.money:.3g} of about {outlook.total.money:.3g} by the model's prices")
+    return "".join(f"{part}, " for part in left + costs)

@@ -8,10 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
-from eqa_nodes.cli.limits import whole
-from eqa_nodes.cli.options import FOLDER, option
+from eqa_nodes.cli.options import FOLDER, listed, option, whole
 from eqa_nodes.core.components import DEFAULT_ANSWERER, DEFAULT_POLICY
 
 if TYPE_CHECKING:
@@ -42,9 +40,9 @@ class Calibrate:
     seed: int = option(0, "seed of the choice of houses (default: 0)")
     noise: tuple[str, ...] = option(("none", "moderate", "heavy", "severe"), "noise of the labels", type=names_of,
                                     metavar="NAME,..")
-    policy: str = option(DEFAULT_POLICY, "exploration policy", complete=names.policies)
+    policy: str = option(DEFAULT_POLICY, "exploration policy", complete=listed("POLICIES"))
     answerer: str = option(DEFAULT_ANSWERER, "answerer; one that needs a model uses the simulated one "
-                           "(docs/models.md), without noise", complete=names.answerers)
+                           "(docs/models.md), without noise", complete=listed("ANSWERERS"))
     limits: Path | None = option(None, "JSON file with the simulated model's perception limits (default: its own)",
                                  metavar="FILE")
     max_steps: int = option(250, "maximum atomic actions of an episode", type=whole)
@@ -54,7 +52,7 @@ class Calibrate:
     def run(self) -> int:
         """Run the episodes that are missing, then fit or check; write the results into the run directory."""
         from eqa_nodes.bench.datasets import open_dataset
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
 
         out = run_folder(self.out)
         asked = open_dataset("house", split=self.split, limit=self.questions, seed=self.seed)

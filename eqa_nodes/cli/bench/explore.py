@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import names_of
-from eqa_nodes.cli.limits import whole_or_none
-from eqa_nodes.cli.options import FOLDER, flag, option
+from eqa_nodes.cli.options import FOLDER, flag, listed, option, whole_or_none
 from eqa_nodes.core.components import DEFAULT_ANSWERER, POLICIES
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ class Explore:
     max_steps: int = option(400, "maximum atomic actions of an episode", type=whole_or_none)
     workers: int = option(2, "processes")
     answerer: str = option(DEFAULT_ANSWERER, "answerer that judges views and answers; one that needs a model uses the "
-                           "simulated one (docs/models.md), without noise", complete=names.answerers)
+                           "simulated one (docs/models.md), without noise", complete=listed("ANSWERERS"))
     limits: Path | None = option(None, "JSON file with the simulated model's perception limits (default: its own)",
                                  metavar="FILE")
     params: Path | None = option(None, "ROS parameter file that wins over the settings of the comparison",
@@ -54,7 +52,7 @@ class Explore:
         from eqa_nodes.bench.datasets import open_dataset
         from eqa_nodes.bench.running.explore import tables
         from eqa_nodes.cli.bench.trials import IMAGE, run_with_bar, who_answers
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.core.storage.codec import write_bytes
 
         out, chosen = run_folder(self.out), self._chosen()

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import SimulatorOptions
-from eqa_nodes.cli.limits import whole_or_none
-from eqa_nodes.cli.options import FOLDER, group, option
+from eqa_nodes.cli.options import FOLDER, group, listed, option, whole_or_none
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,14 +41,14 @@ class Human:
 
     task: str = option(ACTIVE, "active: the person drives the robot; em: they look through a history",
                        choices=(ACTIVE, EM))
-    dataset: str = option("house", "data set, as of `eqa bench run`", complete=names.datasets)
+    dataset: str = option("house", "data set, as of `eqa bench run`", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int = option(20, "how many questions, 0 = all", metavar="N")
     seed: int = option(0, "seed of the order of houses (default: 0)")
     out: Path | None = option(None, "run directory (default: runs/<time>)", writes=FOLDER)
     robot: str = option("", "body, camera and steps: default, openeqa, express, hm-eqa, exploraqa, embodied-eval "
-                        "(default: the data set's own)", metavar="NAME", complete=names.robots)
+                        "(default: the data set's own)", metavar="NAME", complete=listed("ROBOTS"))
     image: str = option("", "size of the camera image in pixels (default: the robot's)", metavar="WxH")
     max_steps: int = option(300, "maximum atomic actions of a question, or none", type=whole_or_none, metavar="N")
     port: int = option(0, "port of the page, on 127.0.0.1 (default: any free one)")
@@ -64,7 +62,7 @@ class Human:
         from eqa_nodes.bench.datasets import select
         from eqa_nodes.bench.running.runner import run_benchmark
         from eqa_nodes.bench.samples import opened_by
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console import check_server
         from eqa_nodes.runners.scene_files import ScenePreflight
 
@@ -115,9 +113,9 @@ class Human:
 
     def _histories(self, console: Console) -> Callable[[Sample], PersonEpisode]:
         """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
-        from eqa_nodes.cli.paths import check_folder
         from eqa_nodes.config.run import image_size
         from eqa_nodes.console.human.episodes import HistoryEpisode
+        from eqa_nodes.core.storage.paths import check_folder
         from eqa_nodes.recordings.history_views import ViewSelection, open_views
         from eqa_nodes.runners.sources import cache_folder, source_finder
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli import names
 from eqa_nodes.cli.groups import BagReading, ChainOptions, SimulatorOptions, ViewsOptions
-from eqa_nodes.cli.limits import from_zero, whole
-from eqa_nodes.cli.options import FILE, FOLDER, flag, group, option
+from eqa_nodes.cli.options import FILE, FOLDER, flag, from_zero, group, listed, option, whole
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
@@ -81,7 +79,7 @@ class Run:
     """Asks every question of a data set once. The same command resumes after a kill."""
 
     dataset: str = option("house", "house, house-floors, house-measure, house-multi, house-navqa, house-people, "
-                          "openeqa, hm-eqa, express, exploraqa", complete=names.datasets)
+                          "openeqa, hm-eqa, express, exploraqa", complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (house: train or test; default: test)")
     questions: int | None = option(None, "how many questions, 0 = all (default: all of a published data set, 20 of one "
@@ -102,7 +100,7 @@ class Run:
         from rich.console import Console
 
         from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions, rehearse
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
 
         self.scans.set_environment()
         out, how, views = run_folder(self.out), self.how, self.em.views

@@ -2,18 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli import names
-from eqa_nodes.cli.bench.judging import JudgeChoice, marking_bar
-from eqa_nodes.cli.options import argument, flag, group, option
+from eqa_nodes.cli.groups import ModelOptions
+from eqa_nodes.cli.options import argument, flag, group, listed, option, whole
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from eqa_nodes.bench.judges.base import Judge
+    from eqa_nodes.bench.judges.official import OfficialScorer
+    from eqa_nodes.bench.judges.options import JudgeOptions
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings:
+    """How a judge marks, beside its name."""
+
+    judging: str = option("own", "own: this project's prompts and parser; official: messages, parser and settings of "
+                          "the published scorer, whose checkout --prompts names", choices=("own", "official"))
+    prompts: Path | None = option(None, "with --judging official: checkout of open-eqa (llm-match) or EXPRESS-Bench "
+                                  "(eac)", metavar="DIR")
+    judge_prompt: Path | None = option(
+        None, "prompt in place of the built-in one, with {question}, {answer}, {prediction} and, where it shows them, "
+        "{extra_answers} (default: built-in)", metavar="FILE")
+    judge_prompt_extra: Path | None = option(
+        None, "with --judge-prompt: another prompt for questions with further accepted answers (default: the same)",
+        metavar="FILE")
+    extra_answers: bool = flag("do not show the model further accepted answers", "--no-extra-answers", default=True)
+    until_last_full_stop: bool = flag("drop the text after an answer's last full stop, as OpenEQA's scorer does")
+    judge_threads: int = option(8, "parallel calls", type=whole, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeChoice:
+    """A judge's settings and its model."""
+
+    settings: JudgeSettings = group(JudgeSettings, "the judge")
+    model: ModelOptions = group(ModelOptions, "the judge's model", prefix="judge")
+
+    def options(self) -> JudgeOptions:
+        """Return what decides the judge's marks. Raises ConfigError."""
+        from eqa_nodes.bench.judges.options import JudgeOptions
+
+        own, scorer = self.settings, self.official()
+        model = self.model.config() if scorer is None else scorer.model(self.model.named())
+        return JudgeOptions(own.until_last_full_stop, own.extra_answers, own.judge_prompt, own.judge_prompt_extra,
+                            official=own.prompts, model=model)
+
+    def official(self) -> OfficialScorer | None:
+        """Return the published scorer that judges, None where this project's own does. Raises ConfigError."""
+        from eqa_nodes.bench.judges.official import find_scorer
+        from eqa_nodes.core.errors import ConfigError
+
+        own = self.settings
+        if (own.judging == "official") != (own.prompts is not None):
+            raise ConfigError("--judging official and --prompts DIR belong together: DIR is a checkout of open-eqa or "
+                              "EXPRESS-Bench")
+        if own.prompts is None:
+            return None
+        if own.judge_prompt or own.judge_prompt_extra or own.until_last_full_stop or not own.extra_answers:
+            raise ConfigError("--judging official has its own prompts and treatment of answers: leave --judge-prompt, "
+                              "--judge-prompt-extra, --until-last-full-stop and --no-extra-answers out")
+        return find_scorer(own.prompts)
+
+
+@contextmanager
+def marking_bar(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar while a model marks; yields the progress callback."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+                  TextColumn("{task.description}", markup=False), console=console) as progress:
+        task = progress.add_task("marking", total=None)
+        yield lambda what, done, total: progress.update(task, description=what[:80], completed=done, total=total)
 
 
 CONFIDENCE = "confidence.jsonl"  # in the run directory
@@ -32,7 +104,8 @@ class PublishedOptions:
     lengths: Path | None = option(None, "{question_id: metres} of the reference paths (gt_path_length.json), or a "
                                   "folder of people's trajectories for EmbodiedEval (default: the data set's)",
                                   metavar="PATH")
-    dataset: str = option("", "data set that was asked, with --predictions, or --marks alone", complete=names.datasets)
+    dataset: str = option("", "data set that was asked, with --predictions, or --marks alone",
+                          complete=listed("READERS"))
     data: Path | None = option(None, "folder of a published data set's files (default: EQA_DATA)", metavar="DIR")
     split: str = option("", "part of the data set (openeqa: aeqa-184, aeqa-41 ...)")
 
@@ -85,7 +158,7 @@ class Score:
     out: Path = argument("run directory", metavar="RUN")
     judge: str = option("", "offline: rules over words; choices: the right option; llm-match, eac: a model, see "
                         "below; its key comes from EQA_VLM_API_KEY (default: offline; with --judging official that of "
-                        "its checkout)", complete=names.judges)
+                        "its checkout)", complete=listed("JUDGES"))
     retry_unscored: bool = flag("ask the model again for answers that have no mark")
     failed: str = option("leave-out", "failed questions and those without an answer: leave-out: in no mean; lowest: "
                          "mark 1; blind: the mark of the blind answer, and an infinite path",
@@ -98,7 +171,7 @@ class Score:
 
     def run(self) -> int:
         """Mark and print the table."""
-        from eqa_nodes.cli.bench.tables import print_scores
+        from eqa_nodes.cli.bench.results import print_scores
 
         with self._judging(self.published.write(self.out)) as judge, self._confidence() as sure:
             print_scores(self.out, judge, self.failed, self.published.given(self.published.blind_marks), sure)

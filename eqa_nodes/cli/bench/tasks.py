@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eqa_nodes.cli.groups import MESH, ModelOptions, SimulatorOptions
-from eqa_nodes.cli.limits import from_zero, whole
-from eqa_nodes.cli.options import FOLDER, flag, group, option
+from eqa_nodes.cli.options import FOLDER, flag, from_zero, group, option, whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +93,7 @@ class Tasks:
         return 0
 
     def _carry_out(self, console: Console, selection: Selection) -> int:
-        from eqa_nodes.cli.paths import run_folder
+        from eqa_nodes.cli.options import run_folder
         from eqa_nodes.runners.ready import check_model
 
         out = run_folder(self.out)

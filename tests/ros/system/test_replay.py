@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.cli import main
-from eqa_nodes.cli.replaying import Watch
+from eqa_nodes.cli.replay import Watch
 from eqa_nodes.config.run import REPLAY, Replayed, RunConfig
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.mapping.floors import MultiFloorMapper

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from eqa_nodes.cli import main
 from eqa_nodes.cli.ask import Asking
-from eqa_nodes.cli.asked_progress import words_of
-from eqa_nodes.cli.printing import print_answer
+from eqa_nodes.cli.printing import print_answer, words_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from eqa_nodes.cli.calls import CallPrinter, line_of
+from eqa_nodes.cli.printing import CallPrinter, line_of
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.progress import Progress

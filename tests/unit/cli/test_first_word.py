@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.cli.first_word import FirstWord, first_word
+from eqa_nodes.cli.terminal import FirstWord, first_word
 from eqa_nodes.testing.waiting import until
 
 
@@ -65,7 +65,7 @@ def test_who_speaks_in_time_is_not_disturbed(terminal: Terminal) -> None:
 def test_it_goes_when_the_command_ends_without_a_word(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", terminal.out)
     monkeypatch.setattr(sys, "stderr", terminal.errors)
-    monkeypatch.setattr("eqa_nodes.cli.first_word.PATIENCE_S", 0.01)
+    monkeypatch.setattr("eqa_nodes.cli.terminal.PATIENCE_S", 0.01)
     def interrupted() -> None:
         with first_word():
             terminal.shows(b"loading...")
@@ -79,7 +79,7 @@ def test_it_goes_when_the_command_ends_without_a_word(terminal: Terminal, monkey
 
 def test_files_and_pipes_get_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                            terminal: Terminal) -> None:
-    monkeypatch.setattr("eqa_nodes.cli.first_word.PATIENCE_S", 0.01)
+    monkeypatch.setattr("eqa_nodes.cli.terminal.PATIENCE_S", 0.01)
     with (tmp_path / "out").open("w") as out:
         monkeypatch.setattr(sys, "stdout", out)
         monkeypatch.setattr(sys, "stderr", terminal.errors)

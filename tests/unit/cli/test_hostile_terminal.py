@@ -11,7 +11,7 @@ from rich.console import Console
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.cli import main
-from eqa_nodes.cli.bench.run_bar import RunBar
+from eqa_nodes.cli.bench.asking import RunBar
 from eqa_nodes.cli.printing import print_answer, shown
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.types.geometry import Pose2

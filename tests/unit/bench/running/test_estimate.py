@@ -24,7 +24,7 @@ from eqa_nodes.bench.running.preflight import (
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.cli import main
-from eqa_nodes.cli.bench.run_bar import outlook_text
+from eqa_nodes.cli.bench.asking import outlook_text
 from eqa_nodes.config.run import RunConfig, share_of
 from eqa_nodes.core.components import POLICIES
 from eqa_nodes.core.errors import ConfigError, StorageError

@@ -18,7 +18,7 @@ from eqa_nodes.bench.metrics.question_score import question_score
 from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.cli.ask import Ask
-from eqa_nodes.cli.limits import measure_or_none, whole, whole_or_none
+from eqa_nodes.cli.options import measure_or_none, whole, whole_or_none
 from eqa_nodes.cli.verbs import command_of
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.agent.config import AgentConfig

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.cli.record import Record
-from eqa_nodes.cli.recording import disk_use
+from eqa_nodes.cli.record import Record, disk_use
 
 
 @pytest.mark.parametrize(("rate", "seconds", "max_gb", "said"), [

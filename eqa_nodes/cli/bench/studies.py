@@ -1,4 +1,4 @@
-"""`eqa bench agree`: how far judges and people agree."""
+"""`eqa bench agree, robustness, mix, mark-page`: studies of judges and of the people who mark."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.cli.bench.judging import JudgeChoice
+from eqa_nodes.cli.bench.score import JudgeChoice, marking_bar
 from eqa_nodes.cli.groups import names_of
-from eqa_nodes.cli.options import FILE, argument, group, option
+from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, from_zero, group, listed, option
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from eqa_nodes.bench.metrics.agreement import Marks
-
+    from eqa_nodes.bench.metrics.robustness import Variant
 
 @dataclass(frozen=True, kw_only=True)
 class Agree:
@@ -39,7 +39,7 @@ class Agree:
     def run(self) -> int:
         """Print how far each two of the judges and people agree."""
         from eqa_nodes.bench.metrics.agreement import against_others, agreement
-        from eqa_nodes.cli.bench.tables import wide_console
+        from eqa_nodes.cli.bench.results import wide_console
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.core.storage.codec import write_json
 
@@ -150,3 +150,112 @@ def confusion(a: str, b: str, counted: Sequence[Sequence[int]]) -> Table:
     for mark, row in enumerate(counted, 1):
         counts.add_row(str(mark), *(str(n) if n else "·" for n in row))
     return counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robustness:
+    """Marks a run's answers under other settings of the judge, changing one at a time, and compares each with the base:
+    mean mark, Spearman's rho. The same command resumes after a kill.
+    """
+
+    out: Path = argument("run directory", metavar="RUN")
+    judge: str = option("llm-match", "llm-match or eac", complete=listed("JUDGES"))
+    vary: tuple[str, ...] = option(("role", "criterion", "temperature"), "settings to vary: role, criterion, "
+                                   "temperature, seed, model", type=names_of, metavar="AXIS,..")
+    models: tuple[str, ...] = option((), "models to compare, for the axis model (default: none)", type=names_of,
+                                     metavar="M,..")
+    questions: int = option(0, "how many questions, from the first; 0 = all (default: 0)", metavar="N")
+    seed: int = option(0, "seed of the bootstrap (default: 0)")
+    matrices: bool = flag("print the correlations of each two settings, and the marks of each beside the base's")
+    how: JudgeChoice = group(JudgeChoice)
+
+    def run(self) -> int:
+        """Mark under every variant and print the table."""
+        from eqa_nodes.bench.judges.opening import marks_at_once
+        from eqa_nodes.bench.metrics.robustness import sweep
+        from eqa_nodes.cli.bench.results import wide_console
+        from eqa_nodes.core.errors import ConfigError
+
+        if marks_at_once(self.judge):
+            raise ConfigError(f"{self.judge} has no role, criterion, temperature or model to vary: use llm-match")
+        console = wide_console()
+        with marking_bar(console) as say:
+            rows = sweep(self.out, self.judge, self.how.options(), self.vary, models=self.models,
+                         threads=self.how.settings.judge_threads, limit=self.questions, seed=self.seed, progress=say)
+        printed = table("varied", "value", "n", "unscored", "C %", "rho to base [95 %]", "equal %")
+        for row in rows:
+            printed.add_row(row.axis, row.value, str(row.marked), str(row.unscored),
+                            "–" if row.c is None else f"{100 * row.c:.1f}", rho(row.rho, row.low, row.high),
+                            "–" if row.equal is None else f"{100 * row.equal:.1f}")
+        console.print(printed)
+        for axis in dict.fromkeys(row.axis for row in rows[1:]) if self.matrices else ():
+            console.print(_correlations(axis, rows))
+        for row in rows if self.matrices else ():
+            if row.confusion:
+                console.print(confusion("base", f"{row.axis} {row.value}".strip(), row.confusion))
+        return 0
+
+
+def _correlations(axis: str, rows: Sequence[Variant]) -> Table:
+    """Return rho of each two settings of an axis, the base among them, as OpenEQA's tables 6 and 8 to 10 print it."""
+
+    shown = [k for k, row in enumerate(rows) if row.axis in ("base", axis)]
+    printed = table(axis, *(rows[k].value or "base" for k in shown))
+    for k in shown:
+        printed.add_row(rows[k].value or "base", *(rho(rows[k].rhos[j], None, None) for j in shown))
+    return printed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mix:
+    """Draws answers of several runs into one run directory, as many of each, under ids that do not tell the agent. The
+    result is marked and compared as any run: eqa bench score, mark-page --blind, agree, robustness.
+    """
+
+    runs: tuple[Path, ...] = argument("run directories", nargs="+", metavar="RUN")
+    out: Path = option(Path(), "output folder", required=True, metavar="DIR", writes=FOLDER)
+    questions: int = option(300, "how many answers, 0 = all (default: 300, as in OpenEQA's study)", type=from_zero,
+                            metavar="N")
+    seed: int = option(0, "seed of the draw (default: 0)")
+
+    def run(self) -> int:
+        """Draw and write."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.mixing import mix
+        from eqa_nodes.core.errors import ConfigError
+
+        named = {folder.name or str(folder): folder for folder in self.runs}
+        if len(named) < len(self.runs):
+            named = {str(folder): folder for folder in self.runs}
+        if len(named) < len(self.runs):
+            raise ConfigError("a run directory is named twice")
+        counts = mix(named, self.out, self.questions, self.seed)
+        Console().print("; ".join(f"{n} answers of {name}" for name, n in sorted(counts.items())) + f": {self.out}\n"
+                        f"next: eqa bench mark-page {self.out} --blind", soft_wrap=True, markup=False, highlight=False)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkPage:
+    """Writes one page for people who mark a run's answers, on a computer or a phone, offline; it gives a CSV that
+    `eqa bench agree RUN --marks` reads.
+    """
+
+    out: Path = argument("run directory", metavar="RUN")
+    blind: bool = flag("hide the agent, the run and the confidence")
+    questions: int = option(0, "how many questions, drawn at random; 0 = all (default: 0)", metavar="N")
+    seed: int = option(0, "seed of the order and the draw (default: 0)")
+    page: Path | None = option(None, "output file (default: mark.html in the run directory)", metavar="FILE",
+                               writes=FILE)
+
+    def run(self) -> int:
+        """Write the page."""
+        from rich.console import Console
+
+        from eqa_nodes.bench.report.marking import write_marking_page
+
+        page = write_marking_page(self.out, self.page, blind=self.blind, limit=self.questions, seed=self.seed)
+        Console().print(f"page: {page}\nthen: eqa bench agree {self.out} --judges offline --marks marks.csv",
+                        markup=False, soft_wrap=True)
+        return 0

@@ -1,31 +1,15 @@
-"""Paths that a command writes to: they are checked before anything starts, and left as they were."""
+"""Paths that are written to later: they are tried before anything starts, and left as they were."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from eqa_nodes.cli.options import FOLDER, written_paths
 from eqa_nodes.core.errors import StorageError
 
 _BLOCK = b"\0" * 4096  # a full disk makes files, and has no room in them
-
-
-def run_folder(chosen: Path | None) -> Path:
-    """Return the run directory: as chosen, else runs/<time>. Raises StorageError where nothing can be written there."""
-    folder = chosen or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
-    check_folder(folder)
-    return folder
-
-
-def check_outputs(command: Any) -> None:
-    """Try every path of a command's options that is to be written. Raises StorageError for the first that cannot be."""
-    for kind, path in written_paths(command):
-        (check_folder if kind == FOLDER else check_file)(path)
 
 
 def check_folder(folder: Path) -> None:
