@@ -352,9 +352,3 @@ def _bars(frames: int) -> Iterator[Callable[[str, int], None]]:
             bar.update(tasks[step], completed=done)
 
         yield show
-
-
-def _print(line: str) -> None:
-    from rich.console import Console
-
-    Console().print(line, soft_wrap=True, markup=False, highlight=False)
