@@ -19,7 +19,7 @@ from eqa_nodes.bench.metrics.formulas import summary
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.report.traces import save_trace
 from eqa_nodes.bench.running.runner import RunProgress, SequentialEngine, run_with
-from eqa_nodes.bench.running.workers import process_engine
+from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.model import Message
 from eqa_nodes.core.types.floor import Candidate, GridMap
@@ -116,7 +116,7 @@ def _workers(folder: Path) -> Figure:
 def _throughput(out: Path, workers: int) -> float:
     """Return questions a second, after the workers have started."""
     stamps: list[float] = []
-    run_with(process_engine(partial(open_slow, MODEL_S), workers), _samples(ASKED), out,
+    run_with(ProcessEngine(partial(open_slow, MODEL_S), workers), _samples(ASKED), out,
              lambda now: stamps.append(time.perf_counter()), blind=False)
     return (len(stamps) - workers) / (stamps[-1] - stamps[workers - 1])
 

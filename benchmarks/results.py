@@ -25,7 +25,7 @@ same run.
 """
 
 
-class Measured(NamedTuple):
+class Experiment(NamedTuple):
     """Something that is measured. minutes: on two cores; commands: of eqa, the last one prints the figures.
 
     function: of the module of this package that returns figures; "" = the commands do.
@@ -37,41 +37,41 @@ class Measured(NamedTuple):
     commands: tuple[str, ...] = ()
 
 
-def _run(about: str, minutes: int, name: str, options: str) -> Measured:
+def _run(about: str, minutes: int, name: str, options: str) -> Experiment:
     """Return a run of a data set in which the answers are marked by the offline judge."""
-    return Measured(about, minutes, commands=(f"eqa bench run {options} --out runs/{name}",
+    return Experiment(about, minutes, commands=(f"eqa bench run {options} --out runs/{name}",
                                               f"eqa bench score runs/{name}"))
 
 
-def _drive(about: str, minutes: int, dataset: str, more: str = "") -> Measured:
+def _drive(about: str, minutes: int, dataset: str, more: str = "") -> Experiment:
     return _run(about, minutes, dataset, f"--dataset {dataset} --questions 24 --policy best --image 320x240 --through "
                                          f"process{more}")
 
 
 SPEED = {
-    "mapping": Measured("a camera frame in the map", 1, "mapping.figures"),
-    "planning": Measured("frontiers, paths and decisions", 1, "planning.figures"),
-    "memory": Measured("recall, opening and inserting among a million views", 20, "memory.figures"),
-    "bags": Measured("reading a bag", 2, "bags.figures"),
-    "rendering": Measured("a picture of the built-in house", 1, "rendering.figures"),
-    "evaluator": Measured("a question without its episode, the scores, a second worker", 3, "evaluator.figures"),
-    "graph": Measured("a step and an answer through the graph", 3, "graph.figures"),
-    "live": Measured("from a camera's stamp to the map", 2, "live.figures"),
-    "model": Measured("calls of a local model", 2, "model.figures"),
-    "start": Measured("eqa demo", 2, "start.figures"),
-    "hour": Measured("memory of each process over an hour of driving", 5, "graph.hour")}
+    "mapping": Experiment("a camera frame in the map", 1, "mapping.figures"),
+    "planning": Experiment("frontiers, paths and decisions", 1, "planning.figures"),
+    "memory": Experiment("recall, opening and inserting among a million views", 20, "memory.figures"),
+    "bags": Experiment("reading a bag", 2, "bags.figures"),
+    "rendering": Experiment("a picture of the built-in house", 1, "rendering.figures"),
+    "evaluator": Experiment("a question without its episode, the scores, a second worker", 3, "evaluator.figures"),
+    "graph": Experiment("a step and an answer through the graph", 3, "graph.figures"),
+    "live": Experiment("from a camera's stamp to the map", 2, "live.figures"),
+    "model": Experiment("calls of a local model", 2, "model.figures"),
+    "start": Experiment("eqa demo", 2, "start.figures"),
+    "hour": Experiment("memory of each process over an hour of driving", 5, "graph.hour")}
 TRIALS = {
-    "phrasings": Measured("300 questions as they are and in other words", 2, "phrasings.figures"),
-    "recall": Measured("100 searches in other words", 10, "recall.figures"),
-    "policies": Measured("exploration policies on the same questions", 180, commands=(
+    "phrasings": Experiment("300 questions as they are and in other words", 2, "phrasings.figures"),
+    "recall": Experiment("100 searches in other words", 10, "recall.figures"),
+    "policies": Experiment("exploration policies on the same questions", 180, commands=(
         "eqa bench explore --split test --questions 200 --out runs/policies",)),
-    "parts": Measured("what each part of the policy best is worth", 40, commands=(
+    "parts": Experiment("what each part of the policy best is worth", 40, commands=(
         "eqa bench explore --split test --questions 80 --noise moderate --policies best --ablations --out "
         "runs/parts",)),
-    "calibration": Measured("how often answers of a stated probability are right", 40, commands=(
+    "calibration": Experiment("how often answers of a stated probability are right", 40, commands=(
         "eqa bench calibrate --check label --split test --questions 80 --noise moderate --risk 0.05,0.1,0.2 --out "
         "runs/calibration",)),
-    "judge": Measured("the offline judge beside marks of a person", 1, commands=(
+    "judge": Experiment("the offline judge beside marks of a person", 1, commands=(
         "eqa bench agree --marks tests/data/judge_pairs.csv --judges offline",)),
     "simulated-model": _drive("a simulated model that judges and answers", 20, "house",
                               " --answerer vlm --backend simulated"),
@@ -87,7 +87,7 @@ TRIALS = {
                                "--task em --dataset house --split train --questions 24 --frames recalled -k 8"),
     "navqa": _run("places and times of a recorded tour", 5, "navqa", "--task em --dataset house-navqa --split train "
                   "--questions 24 --frames recalled --image 320x240"),
-    "tasks": Measured("EmbodiedEval tasks by random choice", 5, commands=(
+    "tasks": Experiment("EmbodiedEval tasks by random choice", 5, commands=(
         "eqa bench tasks --split train --questions 24 --agent random --out runs/tasks", "eqa bench score runs/tasks"))}
 
 
@@ -102,7 +102,7 @@ def measure(name: str) -> str:
     return f"{what.about[0].upper()}{what.about[1:]}:\n\n{shown}\n{where}\n\n{_figures(what)}"
 
 
-def _figures(what: Measured) -> str:
+def _figures(what: Experiment) -> str:
     if what.function:
         module, _, function = what.function.partition(".")
         return table(getattr(import_module(f"benchmarks.{module}"), function)())

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.chaos import checks
-from benchmarks.chaos.schedule import CASES, NEXT, Case, Plan
-from benchmarks.chaos.world import GRACE_S, LIMITS, World
+from benchmarks.chaos.schedule import CASES, NEXT, Case, DrillPlan
+from benchmarks.chaos.world import GRACE_S, LIMITS, DrillWorld
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.core.errors import EqaError, ErrorCode
 from eqa_nodes.core.types.questions import Answer
@@ -25,7 +25,7 @@ RIGHT = 4  # mark of the offline judge from which an answer is right
 class Outcome:
     """How an episode ended. how: same | right | abstained | the error's name | wrong. problems: checks that failed."""
 
-    plan: Plan
+    plan: DrillPlan
     how: str = ""
     text: str = ""
     message: str = ""
@@ -41,7 +41,7 @@ class Drill:
 
     def __init__(self, out: Path, ended: Callable[[Outcome], None]) -> None:
         self._out, self._ended, self._judge = out, ended, OfflineJudge()
-        self._world: World | None = None
+        self._world: DrillWorld | None = None
         self._worlds = 0
         self._reference: dict[tuple[str, str], Answer] = {}
         self._first = Answer()  # to the next question, in the graph that runs, before any fault
@@ -49,7 +49,7 @@ class Drill:
         self.left: list[str] = []  # of graphs that have ended
         self.graphs = 0
 
-    def run(self, plans: Sequence[Plan]) -> None:
+    def run(self, plans: Sequence[DrillPlan]) -> None:
         """Carry out all plans. A fault of the drill itself is raised; what the graph does wrong is a problem."""
         try:
             for plan in plans:
@@ -59,7 +59,7 @@ class Drill:
         finally:
             self._close()
 
-    def _episode(self, plan: Plan) -> Outcome:
+    def _episode(self, plan: DrillPlan) -> Outcome:
         world = self._opened(plan.world)
         case, outcome, episode = CASES[plan.case], Outcome(plan), f"episode-{plan.number:03d}"
         reference = self._reference_of(world, plan.case)
@@ -86,12 +86,12 @@ class Drill:
             self._close(outcome)
         return outcome
 
-    def _opened(self, kind: str) -> World:
+    def _opened(self, kind: str) -> DrillWorld:
         if self._world is not None and self._world.kind != kind:
             self._close()
         if self._world is None:
             self.graphs += 1
-            self._world = World(kind, self._out / f"graph-{self.graphs:02d}-{kind}").__enter__()
+            self._world = DrillWorld(kind, self._out / f"graph-{self.graphs:02d}-{kind}").__enter__()
             self._first = whole(self._world, NEXT.sample, "first")
         return self._world
 
@@ -104,7 +104,7 @@ class Drill:
         left = checks.left_behind(world.folder, world.graph.domain)
         self.left += [f"{world.folder.name}: {one}" for one in left]
 
-    def _reference_of(self, world: World, name: str) -> Answer:
+    def _reference_of(self, world: DrillWorld, name: str) -> Answer:
         """Return the answer to the question without any fault, in a graph of the same kind."""
         key = world.kind, name
         if key not in self._reference:
@@ -115,7 +115,7 @@ class Drill:
             self._reference[key] = answer
         return self._reference[key]
 
-    def _asked(self, world: World, case: Case, episode: str, outcome: Outcome) -> Answer | None:
+    def _asked(self, world: DrillWorld, case: Case, episode: str, outcome: Outcome) -> Answer | None:
         """Ask; None where the graph's error reached us as an exception."""
         try:
             return world.ask(case.sample, episode)
@@ -152,7 +152,7 @@ class Drill:
     def _mark(self, case: Case, answer: Answer) -> float:
         return self._judge.judge(case.sample, answer.text).sigma or 0.0
 
-    def _bag_closed(self, world: World, outcome: Outcome) -> bool:
+    def _bag_closed(self, world: DrillWorld, outcome: Outcome) -> bool:
         """Close the bag; say whether the graph told that it is not whole."""
         for last in (False, True):
             try:
@@ -167,7 +167,7 @@ class Drill:
                 break
         return False
 
-    def _stored(self, world: World, outcome: Outcome, episode: str, promised: set[int]) -> None:
+    def _stored(self, world: DrillWorld, outcome: Outcome, episode: str, promised: set[int]) -> None:
         lost = checks.lost_keyframes(world.folder, episode, world.tap.keyframes)
         try:
             lost += checks.lost_observations(world.folder, episode, promised) if promised else []
@@ -175,14 +175,14 @@ class Drill:
             lost.append(f"bags cannot be read: {error}")
         outcome.problems += [f"lost: {one}" for one in lost]
 
-    def _differs(self, world: World, answer: Answer) -> str:
+    def _differs(self, world: DrillWorld, answer: Answer) -> str:
         """Return how an answer to the next question is another one than that of the fresh graph, "" when it is not."""
         if answer.error or answer.text != self._first.text:
             return f"{answer.error.name} {answer.text!r} {answer.message}"
         steps, before = answer.receipt.steps, self._first.receipt.steps
         return "" if steps == before or world.kind == "nav2" else f"{steps} steps, in the fresh graph {before}"
 
-    def _next(self, world: World, outcome: Outcome, down: str) -> None:
+    def _next(self, world: DrillWorld, outcome: Outcome, down: str) -> None:
         """Ask the next question on the same graph, twice where the first ends with an error."""
         for again in (False, True):
             try:
@@ -202,7 +202,7 @@ class Drill:
             outcome.problems.append(f"the next question does not work: {said}")
 
 
-def whole(world: World, sample: Sample, episode: str) -> Answer:
+def whole(world: DrillWorld, sample: Sample, episode: str) -> Answer:
     """Ask without any fault; again where a deadline passed. Raises what the graph reports at the last try."""
     for left in range(_TRIES - 1, -1, -1):
         try:

@@ -74,7 +74,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Plan:
+class DrillPlan:
     """One episode of the drill."""
 
     number: int
@@ -88,7 +88,7 @@ class Plan:
         return asdict(self)
 
 
-def schedule(episodes: int, seed: int, kinds: Sequence[str] = (), cases: Sequence[str] = ()) -> list[Plan]:
+def schedule(episodes: int, seed: int, kinds: Sequence[str] = (), cases: Sequence[str] = ()) -> list[DrillPlan]:
     """Return the episodes, those of one kind of graph together. kinds: instead of the deck, in turn; cases: questions.
 
     Raises ConfigError for an unknown kind or question.
@@ -109,13 +109,13 @@ def _shuffled(seed: int, deck: int) -> list[str]:
     return cards
 
 
-def _plan(number: int, kind: str, dice: random.Random, alone: bool, cases: Sequence[str]) -> Plan:
+def _plan(number: int, kind: str, dice: random.Random, alone: bool, cases: Sequence[str]) -> DrillPlan:
     world = WORLDS.get(kind, "label")
     faults = [_fault(kind, dice)]
     if world != "nav2" and not alone and dice.random() < _SECOND_SHARE:
         faults.append(_fault(dice.choice(SECOND), dice))
     case = dice.choice([name for name in cases if world == "label" or name in _SMALL] or _SMALL)
-    return Plan(number, dice.randrange(1, 2**31), world, case, tuple(faults))
+    return DrillPlan(number, dice.randrange(1, 2**31), world, case, tuple(faults))
 
 
 def _fault(kind: str, dice: random.Random) -> Fault:

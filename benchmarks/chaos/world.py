@@ -109,7 +109,7 @@ class GraphListener:
                 raise NodeLost(f"{name} did not come up")
 
 
-class World:
+class DrillWorld:
     """A graph of a kind: "label" (rules over labels), "model" (asks the endpoint), "nav2"; use with `with`."""
 
     def __init__(self, kind: str, folder: Path) -> None:
@@ -124,7 +124,7 @@ class World:
         self._stopped: set[int] = set()
         self._timers: list[threading.Timer] = []
 
-    def __enter__(self) -> World:
+    def __enter__(self) -> DrillWorld:
         with contextlib.ExitStack() as stack:
             self.disks = {name: Disk(self.folder / name) for name in ("bags", "memory")}
             for disk in self.disks.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import NamedTuple
 
-from eqa_nodes.bench.report.drawing import Box, extent
+from eqa_nodes.bench.report.drawing import MapBox, extent
 from eqa_nodes.bench.report.floor_picture import FloorPicture
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
@@ -17,7 +17,7 @@ class MapPicture(NamedTuple):
     """png: x grows to the right, y upwards; box: what it shows, metres, map frame."""
 
     png: bytes
-    box: Box
+    box: MapBox
 
 
 def map_picture(grid: GridMap, poses: list[Pose2]) -> MapPicture | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from eqa_nodes.bench.published_forms import (
     MOST_BYTES,
-    Published,
+    PublishedRun,
     is_trajectories,
     read_evaluated,
     read_express,
@@ -38,7 +38,7 @@ _RESULTS = "results.pkl"  # EXPRESS-Bench's
 _INFO = "express_bench_info"  # Pred-EQA's of EXPRESS-Bench: the distance to the target, and that from the start
 
 
-def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
+def read_published(path: Path, samples: Sequence[Sample] = ()) -> PublishedRun:
     """Read a file of predictions, or a result folder. samples: that were asked, which EXPRESS-Bench's file counts.
 
     Raises ConfigError naming the file and what is wrong.
@@ -46,7 +46,7 @@ def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
     if path.suffix == ".pkl":
         return read_express(path, samples)
     if not path.is_dir():
-        return read_evaluated(path, samples) if _is_evaluated(path) else Published(_answers(path))
+        return read_evaluated(path, samples) if _is_evaluated(path) else PublishedRun(_answers(path))
     if (path / _RESULTS).is_file():
         return read_express(path / _RESULTS, samples)
     if is_trajectories(path):
@@ -60,7 +60,7 @@ def read_published(path: Path, samples: Sequence[Sample] = ()) -> Published:
     metres: dict[str, float] = {}
     for file in _parts(path, _PATHS, ".pkl"):
         metres |= read_numbers(file)
-    return Published(found, metres, target_m=_distances(path, "goal_dis"),
+    return PublishedRun(found, metres, target_m=_distances(path, "goal_dis"),
                      reference_m=_distances(path, "geodesic_distance"))
 
 
@@ -83,7 +83,7 @@ def read_numbers(path: Path) -> dict[str, float]:
     return {str(name): float(value) for name, value in data.items()}
 
 
-def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Published,
+def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: PublishedRun,
               lengths: Mapping[str, float], source: str) -> list[str]:
     """Write a run directory that holds what was published; return the ids of questions without an answer.
 
@@ -108,7 +108,7 @@ def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Pub
     return [s.id for s in samples if s.id not in published.answers]
 
 
-def _with_lengths(sample: Sample, published: Published, lengths: Mapping[str, float]) -> Sample:
+def _with_lengths(sample: Sample, published: PublishedRun, lengths: Mapping[str, float]) -> Sample:
     """Return the sample with the reference lengths that paths of the published kind are compared with."""
     length = lengths.get(sample.id)
     if published.steps:
@@ -118,7 +118,7 @@ def _with_lengths(sample: Sample, published: Published, lengths: Mapping[str, fl
     return replace(sample, reference_steps=None, reference_metres=metres if published.metres else None)
 
 
-def _prediction(name: str, published: Published) -> Prediction:
+def _prediction(name: str, published: PublishedRun) -> Prediction:
     text = published.answers[name]
     receipt = Receipt(published.steps.get(name, 0), published.metres.get(name, 0.0))
     return Prediction(name, Answer(text or "", abstained=text is None, receipt=receipt),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.official import read_official_eac
 from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.core.errors import ConfigError, EqaError
@@ -24,7 +24,7 @@ _STEP = re.compile(r"(\d+)a\.json", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedRun:
     """What was published, by question id. answers: None = no answer. Empty mappings: it was not published.
 
     metres: path lengths; marks: given by the results themselves; target_m: distance from the last position to the
@@ -34,7 +34,7 @@ class Published:
 
     answers: Mapping[str, str | None] = field(default_factory=dict)
     metres: Mapping[str, float] = field(default_factory=dict)
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, JudgeMark] = field(default_factory=dict)
     target_m: Mapping[str, float] = field(default_factory=dict)
     reference_m: Mapping[str, float] = field(default_factory=dict)
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Published:
         return bool(self.metres) and name not in self.metres
 
 
-def read_express(path: Path, samples: Sequence[Sample]) -> Published:
+def read_express(path: Path, samples: Sequence[Sample]) -> PublishedRun:
     """Read EXPRESS-Bench's results.pkl: question_ind counts the questions of its data file.
 
     As in its scorer an infinite path takes the question out of C, C* and E_path (its mark is unscored here), and an
@@ -63,7 +63,7 @@ def read_express(path: Path, samples: Sequence[Sample]) -> Published:
         raise ConfigError(f"{path} cannot be read as results of EXPRESS-Bench: {error}") from error
 
 
-def read_evaluated(path: Path, samples: Sequence[Sample]) -> Published:
+def read_evaluated(path: Path, samples: Sequence[Sample]) -> PublishedRun:
     """Read what Pred-EQA writes of EXPRESS-Bench, express_bench_evaluation_results.json: results by question id.
 
     As in its scorer results without an `accuracy_score` count nowhere. Raises ConfigError as read_express.
@@ -76,10 +76,10 @@ def read_evaluated(path: Path, samples: Sequence[Sample]) -> Published:
         raise ConfigError(f"{path} cannot be read as results of Pred-EQA on EXPRESS-Bench: {error}") from error
 
 
-def _of_rows(rows: Sequence[_ExpressRow]) -> Published:
+def _of_rows(rows: Sequence[_ExpressRow]) -> PublishedRun:
     if len({row.id for row in rows}) != len(rows):
         raise ValueError("it holds a question twice")
-    return Published({r.id: r.answer for r in rows}, {r.id: r.metres for r in rows if math.isfinite(r.metres)},
+    return PublishedRun({r.id: r.answer for r in rows}, {r.id: r.metres for r in rows if math.isfinite(r.metres)},
                      {r.id: r.mark for r in rows}, {r.id: r.target_m for r in rows if math.isfinite(r.target_m)},
                      {r.id: r.reference_m for r in rows})
 
@@ -88,7 +88,7 @@ def _of_rows(rows: Sequence[_ExpressRow]) -> Published:
 class _ExpressRow:
     id: str
     answer: str
-    mark: Mark
+    mark: JudgeMark
     metres: float
     target_m: float
     reference_m: float
@@ -125,9 +125,10 @@ def _express_row(result: Mapping[str, Any], sample: Sample) -> _ExpressRow:
     if not (metres >= 0 and target_m >= 0 and reference_m >= 0):
         raise ValueError(f"a length of question {sample.id} is negative or no number")
     try:
-        mark = Mark(*read_official_eac(eac)) if math.isfinite(metres) else Mark(None, None, "its path is infinite")
+        mark = (JudgeMark(*read_official_eac(eac)) if math.isfinite(metres) else
+                JudgeMark(None, None, "its path is infinite"))
     except ValueError as error:
-        mark = Mark(None, None, f"the official parser refuses {eac[:60]!r}: {error}")
+        mark = JudgeMark(None, None, f"the official parser refuses {eac[:60]!r}: {error}")
     return _ExpressRow(sample.id, answer, mark, metres, target_m, reference_m)
 
 
@@ -136,7 +137,7 @@ def is_trajectories(folder: Path) -> bool:
     return any(_TRAJECTORY.fullmatch(each.name) and each.is_dir() for each in folder.iterdir())
 
 
-def read_trajectories(folder: Path) -> Published:
+def read_trajectories(folder: Path) -> PublishedRun:
     """Read EmbodiedEval's trajNNNN/ with task.json and NNNNa.json a step, or traj.json. Raises ConfigError.
 
     The state after the last step counts. `done_after_action` says whether the task is done, also where the predicates
@@ -161,7 +162,7 @@ def read_trajectories(folder: Path) -> Published:
         answers[name] = last.text("action") if "action" in last else ""
         steps[name], predicates[name] = len(logs), tuple(value == 1 for value in done)
         succeeded[name] = last.get("done_after_action") == 1
-    return Published(answers, steps=steps, predicates=predicates, succeeded=succeeded)
+    return PublishedRun(answers, steps=steps, predicates=predicates, succeeded=succeeded)
 
 
 def read_steps(folder: Path) -> dict[str, int]:

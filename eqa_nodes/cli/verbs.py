@@ -41,7 +41,7 @@ VERBS = (
         Verb("leaderboard", "write a page with one row for each scored run", "bench.results:Leaderboard"),
         Verb("table", "print scored runs as rows of the tables of OpenEQA and EXPRESS-Bench",
              "bench.results:PaperTables"),
-        Verb("export", "write a scored run for other programs and trackers", "bench.results:Export"),
+        Verb("export", "write a scored run for the scorers of other projects", "bench.results:Export"),
         Verb("mix", "draw answers of several runs into one, for a study of judges", "bench.studies:Mix"),
         Verb("agree", "measure how far judges and people agree", "bench.studies:Agree"),
         Verb("robustness", "measure how much a judge depends on its settings", "bench.studies:Robustness"),

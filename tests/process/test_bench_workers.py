@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.running.crew import CrewEngine
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
-from eqa_nodes.bench.running.workers import process_engine
+from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.testing.waiting import gone, until
 from tests.fixtures.paths import ROOT
@@ -38,8 +36,8 @@ IDS = ["cup-1", "fails-1", "cup-2", "crashes-1", "cup-3", "cup-4", "cup-5"]
 
 def test_one_worker_and_several_leave_the_same_files(tmp_path: Path) -> None:
     engines: dict[str, Engine] = {"line": SequentialEngine(NotingRunner(tmp_path, 0.0, 0)),
-                                  "one": process_engine(noting(tmp_path), 1),
-                                  "three": process_engine(noting(tmp_path, 0.02), 3)}
+                                  "one": ProcessEngine(noting(tmp_path), 1),
+                                  "three": ProcessEngine(noting(tmp_path, 0.02), 3)}
     for name, engine in engines.items():
         summary = run_with(engine, questions(IDS), tmp_path / name)
         assert (summary.asked, summary.failed, summary.unexpected) == (7, 2, 1)
@@ -51,7 +49,7 @@ def test_one_worker_and_several_leave_the_same_files(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_replaced_and_its_question_asked_once_more(tmp_path: Path) -> None:
     ids = ["kills-once-1", "cup-1", "kills-1", "cup-2", "cup-3"]
     seen: list[RunProgress] = []
-    summary = run_with(process_engine(noting(tmp_path), 2), questions(ids), tmp_path / "run", seen.append)
+    summary = run_with(ProcessEngine(noting(tmp_path), 2), questions(ids), tmp_path / "run", seen.append)
     predictions = read_predictions(tmp_path / "run").predictions
     assert list(predictions) == ids and [p.done for p in seen] == [1, 2, 3, 4, 5]
     assert (summary.failed, summary.unexpected) == (1, 0)
@@ -67,11 +65,11 @@ def test_killed_parent_takes_its_workers_along_and_nothing_answered_is_asked_aga
     script = f"""
 from pathlib import Path
 from eqa_nodes.bench.running.runner import run_with
-from eqa_nodes.bench.running.workers import process_engine
+from eqa_nodes.bench.running.workers import ProcessEngine
 from tests.fixtures.workers import noting, questions
 if __name__ == "__main__":
     here = Path({str(tmp_path)!r})
-    run_with(process_engine(noting(here, 0.15), 2), questions({ids!r}), here / "run")
+    run_with(ProcessEngine(noting(here, 0.15), 2), questions({ids!r}), here / "run")
 """
     (tmp_path / "script.py").write_text(script)
     process = subprocess.Popen([sys.executable, str(tmp_path / "script.py")], cwd=ROOT,
@@ -85,7 +83,7 @@ if __name__ == "__main__":
     until(lambda: all(map(gone, pids(tmp_path))), "the workers end with their parent")
     asked, answered = noted(tmp_path), list(read_predictions(tmp_path / "run").predictions)
     assert 4 <= len(answered) < len(asked) <= len(answered) + 2 + 2  # in flight, and on the way to the parent
-    run_with(process_engine(noting(tmp_path), 2), questions(ids), tmp_path / "run")
+    run_with(ProcessEngine(noting(tmp_path), 2), questions(ids), tmp_path / "run")
     assert list(read_predictions(tmp_path / "run").predictions) == ids
     assert all(times(tmp_path, name) == 1 for name in answered)
     assert len(noted(tmp_path)) == len(ids) + len(asked) - len(answered)
@@ -93,17 +91,17 @@ if __name__ == "__main__":
 
 def test_what_cannot_begin_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(EqaError, match="worker . cannot begin: ConfigError: no model is named"):
-        run_with(process_engine(open_refusing, 2), questions(IDS), tmp_path / "a")
+        run_with(ProcessEngine(open_refusing, 2), questions(IDS), tmp_path / "a")
     with pytest.raises(NodeLost, match="code 7"):
-        run_with(process_engine(open_dying, 1), questions(IDS), tmp_path / "b")
+        run_with(ProcessEngine(open_dying, 1), questions(IDS), tmp_path / "b")
     with pytest.raises(ConfigError, match="at least one worker, got 0"):
-        process_engine(noting(tmp_path), 0)
+        ProcessEngine(noting(tmp_path), 0)
 
 
 def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     ids = [f"cup-{n}" for n in range(7)]
     engines: dict[str, Engine] = {"line": SequentialEngine(NotingRunner(tmp_path, 0.0, 0, budget=4)),
-                                  "two": process_engine(noting(tmp_path, 0.05, budget=2), 2)}
+                                  "two": ProcessEngine(noting(tmp_path, 0.05, budget=2), 2)}
     for name, engine in engines.items():
         summary = run_with(engine, questions(ids), tmp_path / name)
         assert (summary.asked, summary.failed, summary.exit_code) == (4, 0, 2) and "is spent" in summary.spent
@@ -116,7 +114,7 @@ def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) ->
 
 
 def test_workers_are_closed_at_the_end(tmp_path: Path) -> None:
-    run_with(process_engine(noting(tmp_path), 2), questions(IDS), tmp_path / "run")
+    run_with(ProcessEngine(noting(tmp_path), 2), questions(IDS), tmp_path / "run")
     assert (tmp_path / "asked.txt").read_text().count("closed") == 2
 
 
@@ -124,28 +122,3 @@ def test_failed_questions_asked_again_leave_one_line_each(tmp_path: Path) -> Non
     for _ in range(2):
         run_with(SequentialEngine(NotingRunner(tmp_path, 0.0, 0)), questions(IDS), tmp_path / "run", retry_failed=True)
     assert [json.loads(line)["id"] for line in (tmp_path / "run" / PREDICTIONS).read_text().splitlines()] == IDS
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_a_cluster_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray", reason="ray is absent: pip install 'eqa-nodes[ray]'")
-    from eqa_nodes.bench.running.ray_engine import ray_engine
-
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    ids = [*IDS, "kills-once-1", "kills-1"]
-    run_with(CrewEngine(lambda asking: process_engine(noting(tmp_path), 2)._recruit(asking), 2), questions(ids),
-             tmp_path / "processes")
-    (tmp_path / "asked.txt").unlink()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        run_with(ray_engine(noting(tmp_path), 2), questions(ids), tmp_path / "ray")
-        with pytest.raises(EqaError, match="cannot begin: ConfigError: no model"):
-            run_with(ray_engine(open_refusing, 2), questions(IDS), tmp_path / "refused")
-    finally:
-        ray.shutdown()
-    assert times(tmp_path, "kills-1") == 2 and times(tmp_path, "cup-1") == 1
-    a, b = files_of(tmp_path / "processes"), files_of(tmp_path / "ray")
-    lost = re.compile(r"2 workers ended while they asked this question: [^\"]*")
-    assert lost.sub("lost", a.pop("predictions")) == lost.sub("lost", b.pop("predictions"))
-    assert a == b

@@ -37,7 +37,7 @@ IN_HOUSE = ("ask", "Where is it?", "--scene", "house:3")
     ("rclpy", "ros", [ASK, ("ask", "Where is it?", "--attach"), ("record", "/tf")]),
     ("embreex", "house", [(*IN_HOUSE, *SMALL), IN_HOUSE, (*RUN, *SMALL)]), ("starlette", "console", [("console",)]),
     ("transformers", "local", [(*ASK, "--answerer", "vlm", "--backend", "transformers", *SMALL)]),
-    ("ray", "ray", [(*RUN, "--engine", "ray", *SMALL)]), ("open3d", "map3d", [("scan", "PATH")])])
+    ("open3d", "map3d", [("scan", "PATH")])])
 def test_a_library_that_is_not_installed_is_named_with_its_extra(library: str, extra: str, lines: list[tuple[str, ...]],
                                                                  tmp_path: Path) -> None:
     """In a process of its own, to which the library is not there: this one has imported it."""

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from eqa_nodes.bench.embodied.graph import GraphPose, NavigationGraph
 from eqa_nodes.bench.embodied.predicates import EpisodeFacts, WorldFacts, in_order
-from eqa_nodes.bench.embodied.tasks import ANSWER, FORWARD, Option, Task
-from eqa_nodes.bench.embodied.world import World
+from eqa_nodes.bench.embodied.tasks import ANSWER, FORWARD, Task, TaskOption
+from eqa_nodes.bench.embodied.world import TaskWorld
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame
@@ -93,7 +93,7 @@ class TaskOutcome:
         return bool(self.predicates_done) and all(self.predicates)
 
 
-class WorldWithFacts(World, WorldFacts, Protocol):
+class WorldWithFacts(TaskWorld, WorldFacts, Protocol):
     """The world in which a task is done, with the facts for its predicates."""
 
 
@@ -126,7 +126,7 @@ class _Episode:
                                    poses=[self._graph.pose(self._at)])
         self._judge()
 
-    def menu(self, steps_left: int) -> dict[str, GraphPose | Option]:
+    def menu(self, steps_left: int) -> dict[str, GraphPose | TaskOption]:
         """Return the options of this step by their texts: moves, interactions, answers; a question's last: answers."""
         answers = {option.text: option for option in self._task.options if option.type == ANSWER}
         if steps_left == 1 and answers and self._task.kind.endswith("QA"):
@@ -134,7 +134,7 @@ class _Episode:
         others = {option.text: option for option in self._task.options if option.type != ANSWER}
         return {**self._graph.moves(self._at), **others, **answers}
 
-    def take(self, step: int, menu: Mapping[str, GraphPose | Option], pick: Pick) -> StepLog:
+    def take(self, step: int, menu: Mapping[str, GraphPose | TaskOption], pick: Pick) -> StepLog:
         """Execute the chosen option."""
         texts, error = tuple(menu), pick.error
         if pick.option is not None and not 0 <= pick.option < len(texts):
@@ -152,7 +152,7 @@ class _Episode:
         self.outcome.frames.append(self._world.see())
         return log
 
-    def _carry_out(self, text: str, option: GraphPose | Option) -> str:
+    def _carry_out(self, text: str, option: GraphPose | TaskOption) -> str:
         if isinstance(option, GraphPose):
             return self._move(text, option)
         if option.type == ANSWER:

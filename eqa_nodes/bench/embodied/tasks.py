@@ -54,7 +54,7 @@ class GraphPoint(NamedTuple):
     z: float = 0.0
 
 
-class Option(NamedTuple):
+class TaskOption(NamedTuple):
     """What an agent may pick beside moving. action, object: of an interaction."""
 
     type: str
@@ -83,7 +83,7 @@ class Task:
     scene: str
     text: str
     start: Pose2
-    options: tuple[Option, ...]
+    options: tuple[TaskOption, ...]
     predicates: tuple[Predicate, ...]
     points: tuple[GraphPoint, ...]
     edges: tuple[tuple[int, int], ...]
@@ -157,18 +157,18 @@ def _graph(record: JsonRecord, side: int) -> tuple[tuple[GraphPoint, ...], tuple
     return points, tuple((a, b) for a, b in edges)
 
 
-def _option(record: JsonRecord) -> Option:
+def _option(record: JsonRecord) -> TaskOption:
     kind, text = record.text("option_type"), record.text("option_text")
     if kind not in (ANSWER, INTERACTION):
         record.refuse("option_type", f"is no option this version knows: {unknown('type', kind, (ANSWER, INTERACTION))}")
     if kind == ANSWER:
-        return Option(kind, text)
+        return TaskOption(kind, text)
     if record.text("action") not in VERBS:
         record.refuse("action", unknown("way to handle a thing", record.text("action"), VERBS))
-    return Option(kind, text, record.text("action"), record.count("object"))
+    return TaskOption(kind, text, record.text("action"), record.count("object"))
 
 
-def _predicate(record: JsonRecord, options: Sequence[Option], points: set[int]) -> Predicate:
+def _predicate(record: JsonRecord, options: Sequence[TaskOption], points: set[int]) -> Predicate:
     kind = record.text("predicate_type")
     if kind not in PARAMETERS:
         record.refuse("predicate_type", unknown("predicate", kind, PARAMETERS))

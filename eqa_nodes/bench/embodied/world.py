@@ -28,7 +28,7 @@ class Done(NamedTuple):
     why: str = ""
 
 
-class World(Protocol):
+class TaskWorld(Protocol):
     """What the evaluation loop needs of a world; predicates.WorldFacts besides. Raises EqaError."""
 
     def begin(self, scene: str, pose: Pose2, height_m: float = 0.0) -> Frame:
@@ -48,7 +48,7 @@ class World(Protocol):
 
 
 class SimulatedWorld:
-    """A world in one of this project's simulators. Implements World and predicates.WorldFacts."""
+    """A world in one of this project's simulators. Implements TaskWorld and predicates.WorldFacts."""
 
     def __init__(self, camera: CameraModel = CAMERA) -> None:
         self._pool = SimulatorPool()

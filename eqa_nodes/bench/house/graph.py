@@ -37,7 +37,7 @@ class HouseGraph(NamedTuple):
         return replace(task, points=self.points, edges=self.edges)
 
 
-class Plan(NamedTuple):
+class TaskPlan(NamedTuple):
     """Option texts, and where the agent stands after them."""
 
     texts: tuple[str, ...]
@@ -133,14 +133,14 @@ class Planner:
         self._place, self.graph = place, NavigationGraph(task)
         self._seen: dict[GraphPose, dict[int, float]] = {}
 
-    def to(self, begin: GraphPose, goal: Callable[[GraphPose], bool], most: int) -> Plan | None:
+    def to(self, begin: GraphPose, goal: Callable[[GraphPose], bool], most: int) -> TaskPlan | None:
         """Return the shortest plan from where the agent stands; None where `most` options do not lead there."""
         before: dict[GraphPose, tuple[GraphPose, str] | None] = {_rounded(begin): None}
         queue = deque([(_rounded(begin), 0)])
         while queue:
             at, length = queue.popleft()
             if goal(at):
-                return Plan(tuple(reversed(list(_texts(before, at)))), at)
+                return TaskPlan(tuple(reversed(list(_texts(before, at)))), at)
             for text, to in self.graph.moves(at).items() if length < most else ():
                 to = _rounded(to)
                 if to not in before:

@@ -16,9 +16,9 @@ import numpy as np
 
 from eqa_nodes.bench.embodied.agents import ScriptedAgent
 from eqa_nodes.bench.embodied.loop import run_task
-from eqa_nodes.bench.embodied.tasks import ANSWER, INTERACTION, Option, Predicate, Task
+from eqa_nodes.bench.embodied.tasks import ANSWER, INTERACTION, Predicate, Task, TaskOption
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
-from eqa_nodes.bench.house.graph import Plan, Planner, graph_of
+from eqa_nodes.bench.house.graph import Planner, TaskPlan, graph_of
 from eqa_nodes.core.errors import ConfigError, unknown
 from sim_bridge.house.handling import liftable, opens, surfaces_of, switches
 from sim_bridge.house.questions import QuestionCandidate, candidates, lexicon, perception, places
@@ -98,7 +98,7 @@ class _Writer:
                 yield from self._there_and_back(task, planner, plan, name) if self._coin("back", obj.id) else \
                     self._proved(replace(task, predicates=there), plan.texts)
 
-    def _there_and_back(self, task: Task, planner: Planner, plan: Plan, name: str) -> Iterator[Task]:
+    def _there_and_back(self, task: Task, planner: Planner, plan: TaskPlan, name: str) -> Iterator[Task]:
         start = planner.graph.start.point
         back = planner.to(plan.at, lambda at: at.point == start, MOST_STEPS - len(plan.texts))
         if back is not None and back.texts:
@@ -144,7 +144,7 @@ class _Writer:
 
     def _handled(self, text: str, goals: tuple[Predicate, ...],
                  work: list[tuple[str, HouseObject, str]]) -> Iterator[Task]:
-        needed = [Option(INTERACTION, _VERBS[verb].format(name), verb, obj.id) for verb, obj, name in work]
+        needed = [TaskOption(INTERACTION, _VERBS[verb].format(name), verb, obj.id) for verb, obj, name in work]
         task = self._blank("ObjectInteraction", text, tuple(obj for _, obj, _ in work))
         task = replace(task, predicates=goals, options=self._mixed(text, needed, self._others(needed)))
         planner, script = Planner(self._place, task), list[str]()
@@ -157,20 +157,20 @@ class _Writer:
             at = plan.at
         yield from self._proved(task, script)
 
-    def _others(self, needed: Sequence[Option]) -> list[Option]:
+    def _others(self, needed: Sequence[TaskOption]) -> list[TaskOption]:
         """Return interactions that are possible in this house, and not needed."""
         found = []
         for obj, name in self._named(lambda t: liftable(t) or opens(t.kind) or switches(t.kind) is not None, 40):
             verb = "pick" if liftable(obj) else "open" if opens(obj.kind) else "switch_on"
             if obj.id not in [option.object for option in needed] and not _door(obj):
-                found.append(Option(INTERACTION, _VERBS[verb].format(name), verb, obj.id))
+                found.append(TaskOption(INTERACTION, _VERBS[verb].format(name), verb, obj.id))
         return found[:DISTRACTORS]
 
     def _question(self, kind: str, asked: QuestionCandidate, wrong: Sequence[str]) -> Iterator[Task]:
         wrong = sorted(wrong, key=lambda text: zlib.crc32(f"{asked.question} {text}".encode()))[:ANSWERS - 1]
         if len(wrong) < ANSWERS - 1:
             return
-        answers = [Option(ANSWER, text) for text in (asked.answer, *wrong)]
+        answers = [TaskOption(ANSWER, text) for text in (asked.answer, *wrong)]
         task = replace(self._blank(kind, asked.question), options=self._mixed(asked.question, answers[:1], answers[1:]),
                        predicates=(Predicate("choose", right_answer_content=asked.answer),))
         planner = Planner(self._place, task)
@@ -199,7 +199,7 @@ class _Writer:
     def _some(self, asked: Sequence[QuestionCandidate]) -> list[QuestionCandidate]:
         return sorted(asked, key=lambda c: self._draw("question", c.question))[:TRIES]
 
-    def _mixed(self, text: str, needed: Sequence[Option], others: Sequence[Option]) -> tuple[Option, ...]:
+    def _mixed(self, text: str, needed: Sequence[TaskOption], others: Sequence[TaskOption]) -> tuple[TaskOption, ...]:
         unique = {option.text: option for option in (*others, *needed)}
         return tuple(sorted(unique.values(), key=lambda option: self._draw(text, option.text)))
 

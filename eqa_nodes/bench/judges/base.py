@@ -9,7 +9,7 @@ from eqa_nodes.core.types.samples import Sample
 CLIPPED = "the judge said"  # how the note of a mark begins that was moved onto the scale
 
 
-class Mark(NamedTuple):
+class JudgeMark(NamedTuple):
     """sigma: 1..5, None = unscored (the judge could not say). delta: grounding 0, 0.5 or 1, None = not judged."""
 
     sigma: float | None
@@ -17,10 +17,10 @@ class Mark(NamedTuple):
     note: str = ""
 
 
-def clipped(said: float) -> Mark:
+def clipped(said: float) -> JudgeMark:
     """Return a mark moved onto the scale of 1 to 5, as OpenEQA's scorer does; the note has the original."""
     sigma = min(max(said, 1), 5)
-    return Mark(sigma, None, "" if sigma == said else f"{CLIPPED} {said:g}")
+    return JudgeMark(sigma, None, "" if sigma == said else f"{CLIPPED} {said:g}")
 
 
 class Judge(Protocol):
@@ -38,7 +38,7 @@ class Judge(Protocol):
     def sees(self) -> bool:
         """Return whether the judge sees the last view; if so, it alone judges the grounding."""
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Mark an answer; "" means no answer and gets 1. view: JPEG of the robot's last view, or None."""
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from eqa_nodes.bench.judges.base import Judge, Mark
+from eqa_nodes.bench.judges.base import Judge, JudgeMark
 from eqa_nodes.bench.samples import dataset_hash
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
@@ -74,14 +74,14 @@ class CachedJudge:
         """Return how many marks of earlier runs were needed."""
         return len(self._reused)
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Return the mark that is kept, else ask for it and keep it."""
         shown = hashlib.sha256(view).hexdigest() if self.sees and view is not None else ""
         key = (self.version, dataset_hash((sample,)), answer_text, shown)
         with self._lock:
             if (known := self._kept.get(key)) is not None:
                 self._reused |= self._before & {key}
-                return Mark(known.sigma, known.delta, known.note)
+                return JudgeMark(known.sigma, known.delta, known.note)
             if (failure := self._failed.get(key)) is not None:
                 raise failure
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.core.answerers import common, letters
 from eqa_nodes.core.language import english as language
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from eqa_nodes.models.config import ModelConfig
 
 
-def mark_choice(sample: Sample, text: str) -> Mark:
+def mark_choice(sample: Sample, text: str) -> JudgeMark:
     """Return 5 for the right option, else 1: an answer that names none, or several, is wrong."""
     index = common.match_choice(text, sample.choices)
     if index is None:
-        return Mark(1, None, "no option named")
+        return JudgeMark(1, None, "no option named")
     chosen = sample.choices[index]
-    return Mark(5 if chosen == sample.answer else 1, None, f"chose {chosen!r}")
+    return JudgeMark(5 if chosen == sample.answer else 1, None, f"chose {chosen!r}")
 
 
 def version_of(name: str, modules: Iterable[str | None]) -> str:
@@ -58,12 +58,12 @@ class ChoicesJudge:
         """Return the sha256 of the rules' source and of the options."""
         return version_of(self.name, (__file__, common.__file__, letters.__file__, language.__file__))
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Mark an answer to a question that has options."""
         if not sample.choices:
-            return Mark(None, None, "the question has no options")
+            return JudgeMark(None, None, "the question has no options")
         text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
-        return Mark(1, None, "no answer") if common.says_nothing(text) else mark_choice(sample, text)
+        return JudgeMark(1, None, "no answer") if common.says_nothing(text) else mark_choice(sample, text)
 
     def close(self) -> None:
         """Nothing to release."""

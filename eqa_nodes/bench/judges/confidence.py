@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from importlib import resources
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.samples import Sample
@@ -35,13 +35,13 @@ class ViewConfidence:
         """Return the sha256 over model and prompt."""
         return hashlib.sha256(dumps({"confidence": self._backend.model, "prompt": self._prompt}).encode()).hexdigest()
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Ask the model about the view alone: the answer plays no part. Raises ModelError."""
         if view is None:
-            return Mark(None, None, "there is no final view")
+            return JudgeMark(None, None, "there is no final view")
         asked = self._prompt.replace("{question}", sample.question)
         choice = self._backend.choose((Message("user", (asked, view)),), _OPTIONS)
-        return Mark(choice.probabilities[0], None, choice.how)
+        return JudgeMark(choice.probabilities[0], None, choice.how)
 
     def close(self) -> None:
         """Release the model."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.llm_match import SAME, ModelJudge
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in
@@ -25,17 +25,17 @@ class EacJudge(ModelJudge):
         self._blind = built_in("judge_match", options.role, options.criterion)
         super().__init__(backend, options)
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Ask the model for sigma and delta."""
         if not (text := self._text(answer_text)):
-            return Mark(1, 0.0, "no answer")
+            return JudgeMark(1, 0.0, "no answer")
         if view is None and self._same(sample, text):
             return SAME
         if view is None:
             said = self._ask(sample, text, None, read_mark, MARK_FORM, self._blind)
-            return said if isinstance(said, Mark) else Mark(said)
+            return said if isinstance(said, JudgeMark) else JudgeMark(said)
         both = self._ask(sample, text, view, read_both, BOTH_FORM)
-        return both if isinstance(both, Mark) else Mark(*both)
+        return both if isinstance(both, JudgeMark) else JudgeMark(*both)
 
     def _prompts(self) -> tuple[Prompt, ...]:
         return (*super()._prompts(), self._blind)

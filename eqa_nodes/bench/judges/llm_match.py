@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.choices import mark_choice
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
@@ -21,7 +21,7 @@ from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
 
 T = TypeVar("T")
-SAME = Mark(5, None, "the same text as a right answer")
+SAME = JudgeMark(5, None, "the same text as a right answer")
 
 
 class ModelJudge:
@@ -97,7 +97,7 @@ class ModelJudge:
         return text.strip() in {right.strip() for right in (sample.answer, *shown)}
 
     def _ask(self, sample: Sample, text: str, view: bytes | None, read: Callable[[str], T], form: str,
-             prompt: Prompt | None = None) -> T | Mark:
+             prompt: Prompt | None = None) -> T | JudgeMark:
         """Return the model's mark, or why its replies could not be parsed."""
         shown = self._options.extra_answers and bool(sample.alternatives)
         asked = (prompt or (self._extra_prompt if shown else self._prompt)).fill(sample, text, shown)
@@ -106,7 +106,7 @@ class ModelJudge:
             return ask_form(self._backend, (Message("user", parts),), read, form, self._options.max_tokens)
         except ModelError as error:
             if str(error).startswith(WRONG_FORM):
-                return Mark(None, None, str(error))
+                return JudgeMark(None, None, str(error))
             raise
 
 
@@ -119,16 +119,16 @@ class LlmMatch(ModelJudge):
 
     kind, prompt = "llm-match", "judge_match"
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Ask the model for sigma."""
         if not (text := self._text(answer_text)):
-            return Mark(1, None, "no answer")
+            return JudgeMark(1, None, "no answer")
         if sample.choices:
             return mark_choice(sample, text)
         if self._same(sample, text):
             return SAME
         said = self._ask(sample, text, None, read_mark, MARK_FORM)
-        return said if isinstance(said, Mark) else Mark(said)
+        return said if isinstance(said, JudgeMark) else JudgeMark(said)
 
 
 def _prompt(path: Path | None, name: str, options: JudgeOptions) -> Prompt:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eqa_nodes.bench.judges.base import Mark, clipped, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import JudgeMark, clipped, drop_after_last_full_stop
 from eqa_nodes.bench.judges.prompts import PLACEHOLDERS, read_prompt
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Backend, Message
@@ -108,15 +108,15 @@ class OfficialJudge:
 class OfficialMatch(OfficialJudge):
     """LLM-Match as OpenEQA's evaluate-predictions.py has it. No answer (null) gets 0 there, which is clipped to 1."""
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Ask the model for sigma."""
         if not answer_text:
-            return Mark(1, None, "no answer")
+            return JudgeMark(1, None, "no answer")
         reply = self._said(self.messages(sample, answer_text))
         try:
             return clipped(read_official_mark(reply))
         except ValueError as error:
-            return Mark(None, None, f"the official parser refuses the reply {reply[:80]!r}: {error}")
+            return JudgeMark(None, None, f"the official parser refuses the reply {reply[:80]!r}: {error}")
 
     def messages(self, sample: Sample, answer_text: str) -> tuple[Message, ...]:
         """Return what the model is asked: the further answers are printed as Python prints a list."""
@@ -132,17 +132,17 @@ class OfficialEac(OfficialJudge):
 
     sees = True
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Ask the model for sigma and delta."""
         if not answer_text:
-            return Mark(1, 0.0, "no answer")
+            return JudgeMark(1, 0.0, "no answer")
         if view is None:
-            return Mark(None, None, "official EAC needs the final view, and this answer has none")
+            return JudgeMark(None, None, "official EAC needs the final view, and this answer has none")
         reply = self._said(self.messages(sample, answer_text, view))
         try:
-            return Mark(*read_official_eac(reply))
+            return JudgeMark(*read_official_eac(reply))
         except ValueError as error:
-            return Mark(None, None, f"the official parser refuses the reply {reply[:80]!r}: {error}")
+            return JudgeMark(None, None, f"the official parser refuses the reply {reply[:80]!r}: {error}")
 
     def messages(self, sample: Sample, answer_text: str, view: bytes) -> tuple[Message, ...]:
         """Return what the model is asked: system, and user with the final view behind the text."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eqa_nodes.bench.judges import choices
-from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import wording
 from eqa_nodes.core.answerers import common, letters
@@ -47,11 +47,11 @@ class OfflineJudge:
         return choices.version_of(self.name, (__file__, choices.__file__, common.__file__, letters.__file__,
                                               wording.__file__, language.__file__, quantities.__file__))
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Mark an answer by the best of the accepted ones."""
         text = drop_after_last_full_stop(answer_text) if self.until_last_full_stop else answer_text
         if common.says_nothing(text):
-            return Mark(1, None, "no answer")
+            return JudgeMark(1, None, "no answer")
         if sample.choices:
             return choices.mark_choice(sample, text)
         references = dict.fromkeys((sample.answer, *sample.alternatives))
@@ -64,17 +64,17 @@ class OfflineJudge:
         """Nothing to release."""
 
 
-def _letter(references: Iterable[str], text: str) -> Mark:
+def _letter(references: Iterable[str], text: str) -> JudgeMark:
     """Mark an answer of one letter, or another that is nothing but an article."""
     said = re.sub(r"\W", "", text).casefold()
     right = any(re.sub(r"\W", "", reference).casefold() == said for reference in references)
-    return Mark(5 if right else 1, None, "same letter" if right else "another letter, or none")
+    return JudgeMark(5 if right else 1, None, "same letter" if right else "another letter, or none")
 
 
-def mark_against(question: str, reference: str, text: str) -> Mark:
+def mark_against(question: str, reference: str, text: str) -> JudgeMark:
     """Mark an answer against one accepted answer; the first rule that applies decides."""
     if language.same(reference, text):
-        return Mark(5, None, "same words")
+        return JudgeMark(5, None, "same words")
     for rule in (_length, _count, _yes_no, _items):
         mark = rule(question, reference, text)
         if mark is not None:
@@ -82,22 +82,23 @@ def mark_against(question: str, reference: str, text: str) -> Mark:
     return _wording(question, reference, text)
 
 
-def _length(question: str, reference: str, text: str) -> Mark | None:
+def _length(question: str, reference: str, text: str) -> JudgeMark | None:
     """Lengths: within 10 % or 5 cm, whichever is more, 5; right among several 3; within twice as much 2; else 1."""
     right = quantities.lengths(reference)
     if len(right) != 1 or quantities.without_lengths(reference).strip() != "#":
         return None
     off = [abs(length - right[0]) for length in quantities.lengths(text)]
     if not off:
-        return Mark(1, None, f"no length with its unit where {reference} is right")
+        return JudgeMark(1, None, f"no length with its unit where {reference} is right")
     within = quantities.tolerance(right[0]) + 1e-9
     if min(off) <= within:
         one = max(off) <= within
-        return Mark(5 if one else 3, None, f"{100 * min(off):.0f} cm off" + ("" if one else ", among several lengths"))
-    return Mark(2 if min(off) <= 2 * within else 1, None, f"{100 * min(off):.0f} cm off {reference}")
+        return JudgeMark(5 if one else 3, None,
+                         f"{100 * min(off):.0f} cm off" + ("" if one else ", among several lengths"))
+    return JudgeMark(2 if min(off) <= 2 * within else 1, None, f"{100 * min(off):.0f} cm off {reference}")
 
 
-def _count(question: str, reference: str, text: str) -> Mark | None:
+def _count(question: str, reference: str, text: str) -> JudgeMark | None:
     """Numbers: right 5; right among several 3; one off 2, unless one of them is none at all; else 1."""
     asks = re.match(r"how many|what number|number of|count", language.normalise(question)) is not None
     right = language.number(reference)
@@ -105,16 +106,16 @@ def _count(question: str, reference: str, text: str) -> Mark | None:
         return None
     said = wording.numbers(text)
     if not said:
-        return Mark(1, None, f"no number where {right} is right")
+        return JudgeMark(1, None, f"no number where {right} is right")
     if said == {right}:
-        return Mark(5, None, "same number")
+        return JudgeMark(5, None, "same number")
     if right in said:
-        return Mark(3, None, f"{right} among several numbers")
+        return JudgeMark(3, None, f"{right} among several numbers")
     near = min(said) > 0 and right > 0 and any(abs(right - n) == 1 for n in said)
-    return Mark(2 if near else 1, None, f"{sorted(said)} where {right} is right")
+    return JudgeMark(2 if near else 1, None, f"{sorted(said)} where {right} is right")
 
 
-def _yes_no(question: str, reference: str, text: str) -> Mark | None:
+def _yes_no(question: str, reference: str, text: str) -> JudgeMark | None:
     """Yes and no: the polarity decides, also when an answer repeats the question's words instead of saying it."""
     right = language.yes_no(reference)
     if right is None:
@@ -125,11 +126,11 @@ def _yes_no(question: str, reference: str, text: str) -> Mark | None:
     if said is None:
         said = language.yes_no(text)
     if said is None:
-        return Mark(1, None, "neither yes nor no")
-    return Mark(5, None, "same polarity") if said == right else Mark(1, None, "opposite polarity")
+        return JudgeMark(1, None, "neither yes nor no")
+    return JudgeMark(5, None, "same polarity") if said == right else JudgeMark(1, None, "opposite polarity")
 
 
-def _items(question: str, reference: str, text: str) -> Mark | None:
+def _items(question: str, reference: str, text: str) -> JudgeMark | None:
     """Lists: F-measure over items, each as good as its wording."""
     right = wording.items(reference)
     if len(right) < 2:
@@ -139,10 +140,10 @@ def _items(question: str, reference: str, text: str) -> Mark | None:
     recall = sum(max(row) for row in likeness) / len(right)
     precision = sum(max(column) for column in zip(*likeness, strict=True)) / len(said)
     f = wording.f_measure(precision, recall)
-    return Mark(_mark_of(f), None, f"items: F {f:.2f}")
+    return JudgeMark(_mark_of(f), None, f"items: F {f:.2f}")
 
 
-def _wording(question: str, reference: str, text: str) -> Mark:
+def _wording(question: str, reference: str, text: str) -> JudgeMark:
     """Phrases: overlap of the words that carry meaning; a contradiction or a hedge caps the mark."""
     like = wording.likeness(question, reference, text)
     mark = _mark_of(like.f)
@@ -151,7 +152,7 @@ def _wording(question: str, reference: str, text: str) -> Mark:
     elif like.precision > 0.95 and like.firm:
         mark = max(mark, 3)  # says a part, and nothing else
     cap, why = wording.cap(reference, text, like)
-    return Mark(min(mark, cap), None, f"words: F {like.f:.2f}" + (f"; {why}" if cap < mark else ""))
+    return JudgeMark(min(mark, cap), None, f"words: F {like.f:.2f}" + (f"; {why}" if cap < mark else ""))
 
 
 def _mark_of(f: float) -> int:

@@ -15,7 +15,7 @@ import math
 import re
 from typing import NamedTuple
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.core.language import english as language
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import Sample
@@ -168,19 +168,20 @@ def correct(expects: str, position_m: float | None, time_s: float | None) -> flo
     return float(off is not None and off <= limit)
 
 
-def mark(sample: Sample, answer: Answer) -> Mark | None:
+def mark(sample: Sample, answer: Answer) -> JudgeMark | None:
     """Mark 5 for a place or time as near as the data set wants, else 1; None where the answer is one for a judge."""
     expects = sample.metadata.get("expects", "text")
     if expects not in MEASURED:
         return None
     if _truth(sample) is None:
-        return Mark(None, None, f"the truth of the question, {sample.metadata.get('truth')!r:.40}, is no {expects}")
+        truth = sample.metadata.get("truth")
+        return JudgeMark(None, None, f"the truth of the question, {truth!r:.40}, is no {expects}")
     errors = errors_of(sample, answer)
     off, unit = (errors.position_m, "m") if expects == "position" else (errors.time_s, "s")
     if off is None:
-        return Mark(1, None, f"the answer names no {expects}")
+        return JudgeMark(1, None, f"the answer names no {expects}")
     given = sample.metadata.get(f"within_{unit}", WITHIN_M if unit == "m" else WITHIN_S)
     limit = _number(given)
     if limit is None:
-        return Mark(None, None, f"within_{unit} of the question, {given!r:.40}, is no number")
-    return Mark(5 if off <= limit else 1, None, f"{off:.1f} {unit} off, right within {limit:g} {unit}")
+        return JudgeMark(None, None, f"within_{unit} of the question, {given!r:.40}, is no number")
+    return JudgeMark(5 if off <= limit else 1, None, f"{off:.1f} {unit} off, right within {limit:g} {unit}")

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from eqa_nodes.bench.judges.base import Judge, Mark
+from eqa_nodes.bench.judges.base import Judge, JudgeMark
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics import navqa
 from eqa_nodes.bench.report.traces import last_view, load_trace
@@ -120,12 +120,13 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
     """Mark one prediction. out: the run directory with its trace, if any. The other judges: as in score_run."""
     answer, receipt = prediction.answer, prediction.answer.receipt
     guess = Receipt() if prediction.blind is None else prediction.blind.receipt
-    mark = Mark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
+    mark = JudgeMark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
     blind = Answer() if blind_judge is not None else prediction.blind
-    blind_mark = Mark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
+    blind_mark = JudgeMark(None) if blind is None or blind.error else mark_answer(blind_judge or judge, sample, blind)
     arrival, errors = _arrival(out, sample, prediction, facts), navqa.errors_of(sample, answer)
     allowed = sample.metadata.get(ALLOWED_POSES)
-    sure = (Mark(answer.confidence) if confidence_judge is None else _marked(confidence_judge, sample, prediction, out))
+    sure = (JudgeMark(answer.confidence) if confidence_judge is None else
+            _marked(confidence_judge, sample, prediction, out))
     unsure = f"; no confidence: {sure.note}" if sure.sigma is None else ""
     poses = _poses(out, prediction) if isinstance(allowed, int) else _Poses(None, "")
     status = "failed" if prediction.failed else "abstained" if answer.abstained else "answered"
@@ -144,34 +145,34 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
         prediction.succeeded, prediction.endless)
 
 
-def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> Mark:
+def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> JudgeMark:
     """Mark an answer; an abstention is no answer (mark 1). A judge that raises, or a mark off 1..5, is unscored.
 
     Places and times are measured, not judged; a task that asks for no answer has only its predicates.
     """
     if not sample.answer:
-        return Mark(None, None, "scored by its predicates")
+        return JudgeMark(None, None, "scored by its predicates")
     if (measured := navqa.mark(sample, answer)) is not None:
         return measured
     try:
         mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
     except Exception as error:  # any fault of any judge: the question leaves the mean, visibly
-        return Mark(None, None, f"the judge failed: {type(error).__name__}: {error}")
+        return JudgeMark(None, None, f"the judge failed: {type(error).__name__}: {error}")
     if mark.sigma is not None and not 1 <= mark.sigma <= 5 and not (judge.sees and math.isfinite(mark.sigma)):
-        return Mark(None, None, f"the judge gave {mark.sigma}, which is not in 1..5")
+        return JudgeMark(None, None, f"the judge gave {mark.sigma}, which is not in 1..5")
     return mark  # the scale of EXPRESS-Bench begins at 0, and the formulas clip a mark as its scorer does
 
 
-def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> Mark:
+def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> JudgeMark:
     """Mark the answer beside the last view, where the judge looks at it."""
     try:
         view = last_view(inside(out, prediction.trace)) if judge.sees and out and prediction.trace else None
     except EqaError as error:
-        return Mark(None, None, f"the last view is lost: {error}")
+        return JudgeMark(None, None, f"the last view is lost: {error}")
     return mark_answer(judge, sample, prediction.answer, view)
 
 
-def _delta(sample: Sample, prediction: Prediction, mark: Mark, facts: SceneFacts | None) -> float | None:
+def _delta(sample: Sample, prediction: Prediction, mark: JudgeMark, facts: SceneFacts | None) -> float | None:
     """Return the grounding mark: the judge's, else by the known content of the last view; 0 without an answer."""
     if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
         return mark.delta

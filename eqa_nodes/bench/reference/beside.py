@@ -16,7 +16,7 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 from eqa_nodes.bench.metrics.scores import Scores
 from eqa_nodes.bench.metrics.values import BLIND, FORCED, LEAVE_OUT, value_of
 from eqa_nodes.bench.reference.published import PUBLISHED
-from eqa_nodes.bench.reference.rows import Judging, Limit, Published, Subset, Table
+from eqa_nodes.bench.reference.rows import Limit, PublishedJudge, PublishedValue, Subset, Table
 from eqa_nodes.bench.running.manifest import MIXED, RunManifest
 from eqa_nodes.core.types.samples import ACTIVE
 
@@ -35,7 +35,7 @@ class Beside(NamedTuple):
     ours: per cent, or metres. plain: the same without blind guesses, None where it has none.
     """
 
-    published: tuple[Published, ...]
+    published: tuple[PublishedValue, ...]
     ours: float | None
     reasons: tuple[str, ...]
     plain: float | None = None
@@ -65,8 +65,8 @@ def beside(scores: Scores, manifest: RunManifest) -> list[Beside]:
     if MIXED in manifest.config:
         return []
     metrics = scores.rows[0].metrics
-    groups: dict[tuple[Table, str], list[Published]] = {}
-    first: dict[tuple[Table, str, str], Published] = {}
+    groups: dict[tuple[Table, str], list[PublishedValue]] = {}
+    first: dict[tuple[Table, str, str], PublishedValue] = {}
     for p in PUBLISHED:
         if (p.table.dataset, p.table.task) == (manifest.dataset, manifest.task) and not p.category \
                 and metrics[p.metric].mean is not None \
@@ -145,7 +145,7 @@ def reasons(table: Table, metric: str, scores: Scores, manifest: RunManifest) ->
         yield f"{floors} questions were asked of a robot without stairs although their recorded path changes floor"
 
 
-def _of_judge(judging: Judging, name: str) -> Iterator[str]:
+def _of_judge(judging: PublishedJudge, name: str) -> Iterator[str]:
     """Compare the judge by its kind, its prompts and its exact model."""
     said = _JUDGE.search(name)
     if not all(word in name.lower() for word in judging.words) or said is None:

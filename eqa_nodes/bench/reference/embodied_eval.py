@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from eqa_nodes.bench.reference.rows import Column, Judging, Limit, Published, Subset, Table, values
+from eqa_nodes.bench.reference.rows import Limit, PublishedColumn, PublishedJudge, PublishedValue, Subset, Table, values
 from eqa_nodes.core.types.samples import TASKS
 
 PAPER = "Cheng et al. 2025, EmbodiedEval"
-_OF = Table(PAPER, "table 2", "embodied-eval", TASKS, Judging("predicates, no judge"),
+_OF = Table(PAPER, "table 2", "embodied-eval", TASKS, PublishedJudge("predicates, no judge"),
             Subset("all tasks", 328), limit=Limit("24 steps", steps=24))
-_COLUMNS = (Column(_OF, "succ", "AttrQA"), Column(_OF, "succ", "SpatialQA"),
-            *(Column(_OF, metric, kind) for kind in ("Navigation", "ObjectInteraction", "SocialInteraction")
-              for metric in ("succ", "gcs", "task_spl")), Column(_OF, "succ"), Column(_OF, "gcs"))
+_COLUMNS = (PublishedColumn(_OF, "succ", "AttrQA"), PublishedColumn(_OF, "succ", "SpatialQA"),
+            *(PublishedColumn(_OF, metric, kind) for kind in ("Navigation", "ObjectInteraction", "SocialInteraction")
+              for metric in ("succ", "gcs", "task_spl")), PublishedColumn(_OF, "succ"), PublishedColumn(_OF, "gcs"))
 _TABLE_2 = """
 random | 11.58 7.69 3.45 8.76 3.45 0.00 6.18 0.00 2.94 8.33 2.94 5.49 8.66
 human | 98.95 92.31 96.55 97.84 82.28 97.75 99.44 90.73 100.00 100.00 89.96 97.26 97.94
@@ -36,4 +36,4 @@ VideoLLaMA2-72B | 27.37 9.62 12.07 18.68 6.35 2.25 7.49 1.38 5.88 10.78 2.39 12.
 VideoLLaMA2-7B | 21.05 9.62 6.90 17.53 4.88 0.00 1.63 0.00 2.94 7.35 1.38 9.20 11.99
 """
 
-NUMBERS: tuple[Published, ...] = tuple(values(_COLUMNS, _TABLE_2))
+NUMBERS: tuple[PublishedValue, ...] = tuple(values(_COLUMNS, _TABLE_2))

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from eqa_nodes.bench.reference.rows import Column, Judging, Published, Subset, Table, columns, values
+from eqa_nodes.bench.reference.rows import (
+    PublishedColumn,
+    PublishedJudge,
+    PublishedValue,
+    Subset,
+    Table,
+    columns,
+    values,
+)
 from eqa_nodes.core.types.samples import ACTIVE
 
 PAPER = "AQ-Nav, ExploraQA"
 C, E, LENGTH = "openeqa_c", "openeqa_e_metres", "metres"
-VLM_MATCH = Judging("VLM-Match, its model is not named", ("vlm", "match"))
-NO_JUDGE = Judging("distances, no judge")
+VLM_MATCH = PublishedJudge("VLM-Match, its model is not named", ("vlm", "match"))
+NO_JUDGE = PublishedJudge("distances, no judge")
 SEEN = Subset("test, seen scenes", 778)
 UNSEEN = Subset("test, unseen scenes", 1839)
 CATEGORIES = ("style recognition", "object recognition", "state recognition", "spatial localization",
               "functional reasoning", "commonsense reasoning", "spatial reasoning")
 
 
-def _table(name: str, subset: Subset, judging: Judging = VLM_MATCH) -> Table:
+def _table(name: str, subset: Subset, judging: PublishedJudge = VLM_MATCH) -> Table:
     return Table(PAPER, name, "exploraqa", ACTIVE, judging, subset)
 
 
-def _averages(name: str, subset: Subset) -> tuple[Column, ...]:
+def _averages(name: str, subset: Subset) -> tuple[PublishedColumn, ...]:
     of = _table(name, subset)
-    kinds = [Column(of, metric, kind) for kind in ("object", "spatial") for metric in (C, LENGTH, E)]
-    return *kinds, Column(of, C), Column(of, E)
+    kinds = [PublishedColumn(of, metric, kind) for kind in ("object", "spatial") for metric in (C, LENGTH, E)]
+    return *kinds, PublishedColumn(of, C), PublishedColumn(of, E)
 
 
 _TABLE_2_SEEN = """
@@ -86,13 +94,13 @@ AQ-Nav, lambda 1.00 | 36.3 14.8 27.5 36.6 15.0 27.2 36.5 27.3
 """  # "on the unseen set" (A.8)
 _ARRIVAL = ("express_d_t", "osr", "sr", "spl")
 
-NUMBERS: tuple[Published, ...] = (
+NUMBERS: tuple[PublishedValue, ...] = (
     *values(_averages("table 2", SEEN), _TABLE_2_SEEN),
     *values(_averages("table 2", UNSEEN), _TABLE_2_UNSEEN),
     *values(_averages("table 3", SEEN), _TABLE_3_SEEN),
     *values(_averages("table 3", UNSEEN), _TABLE_3_UNSEEN),
-    *values([Column(_table("table 5", SEEN, NO_JUDGE), metric) for metric in _ARRIVAL], _TABLE_5_SEEN),
-    *values([Column(_table("table 5", UNSEEN, NO_JUDGE), metric) for metric in _ARRIVAL], _TABLE_5_UNSEEN),
+    *values([PublishedColumn(_table("table 5", SEEN, NO_JUDGE), metric) for metric in _ARRIVAL], _TABLE_5_SEEN),
+    *values([PublishedColumn(_table("table 5", UNSEEN, NO_JUDGE), metric) for metric in _ARRIVAL], _TABLE_5_UNSEEN),
     *values(columns(_table("table 6", SEEN), C, CATEGORIES), _TABLE_6_SEEN),
     *values(columns(_table("table 6", UNSEEN), C, CATEGORIES), _TABLE_6_UNSEEN),
     *values(columns(_table("table 7", SEEN), E, CATEGORIES), _TABLE_7_SEEN),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from eqa_nodes.bench.reference.rows import (
     HM_EQA_LIMIT,
     NO_LIMIT,
-    Column,
-    Judging,
-    Published,
+    PublishedColumn,
+    PublishedJudge,
+    PublishedValue,
     Subset,
     Table,
     values,
@@ -16,15 +16,15 @@ from eqa_nodes.core.types.samples import ACTIVE, EM
 
 PAPER = "Jiang et al. 2025, EXPRESS-Bench"
 C, C_STAR, E_PATH, D_T = "express_c", "express_c_star", "express_e_path", "express_d_t"
-EAC = Judging("EAC by GPT-4o-mini", ("eac",), "c29fe5d84eff3cf3c7362dc09353dea4193fb0c6edfa151b0378b31fd815ecea",
+EAC = PublishedJudge("EAC by GPT-4o-mini", ("eac",), "c29fe5d84eff3cf3c7362dc09353dea4193fb0c6edfa151b0378b31fd815ecea",
               "gpt-4o-mini")
 ALL = Subset("all of EXPRESS-Bench", 2044)
 LIMIT = HM_EQA_LIMIT  # max_step_room_size_ratio of the published code
 
 
-def _columns(name: str, task: str, *metrics: str) -> tuple[Column, ...]:
+def _columns(name: str, task: str, *metrics: str) -> tuple[PublishedColumn, ...]:
     table = Table(PAPER, name, "express", task, EAC, ALL, limit=LIMIT if task == ACTIVE else NO_LIMIT)
-    return tuple(Column(table, metric) for metric in metrics)
+    return tuple(PublishedColumn(table, metric) for metric in metrics)
 
 
 _TABLE_2_STILL = """
@@ -59,14 +59,14 @@ goal-oriented exploration (GOE) | 0.27 0.58 0.18
 Fine-EQA | 0.34 0.59 0.22
 """
 # Confidence is Prismatic's probability that the final view answers the question: no judge of wording decides.
-_CONFIDENCE = Judging("confidence by Prism-DINOSigLIP 7B in the final view", (), "", "prism-dinosiglip+7b")
+_CONFIDENCE = PublishedJudge("confidence by Prism-DINOSigLIP 7B in the final view", (), "", "prism-dinosiglip+7b")
 _TABLE_4_OF = Table(PAPER, "table 4", "express", ACTIVE, _CONFIDENCE, ALL, limit=LIMIT)
 
-NUMBERS: tuple[Published, ...] = (
+NUMBERS: tuple[PublishedValue, ...] = (
     *values(_columns("table 2", EM, C_STAR), _TABLE_2_STILL),
     *values(_columns("table 2", ACTIVE, C, C_STAR, E_PATH, D_T), _TABLE_2),
     *values(_columns("table 3", ACTIVE, C, C_STAR, E_PATH, D_T), _TABLE_3),
-    *values([Column(_TABLE_4_OF, metric) for metric in ("npl", "ace", "wce")], _TABLE_4, 100.0),
+    *values([PublishedColumn(_TABLE_4_OF, metric) for metric in ("npl", "ace", "wce")], _TABLE_4, 100.0),
 )
 
 # Per cent of the questions of a data set that have several right answers, section 5.2.

@@ -13,10 +13,10 @@ from eqa_nodes.bench.reference.openeqa import AEQA, AEQA_184, ALL, LLM_MATCH, C
 from eqa_nodes.bench.reference.rows import (
     HM_EQA_LIMIT,
     NO_LIMIT,
-    Column,
-    Judging,
     Limit,
-    Published,
+    PublishedColumn,
+    PublishedJudge,
+    PublishedValue,
     Subset,
     Table,
     values,
@@ -27,14 +27,15 @@ SPL = "openeqa_e_metres"  # "LLM-Match SPL" of 3D-Mem and those after it
 _README = "Pred-EQA's README"
 _NOTES = "public reading notes"  # of the paper: its own text was not at hand
 # The published evaluation of 3D-Mem is OpenEQA's scorer as it is: same prompts, same default model.
-_GPT_4 = Judging("LLM-Match by GPT-4", LLM_MATCH.words, LLM_MATCH.prompt_sha256, LLM_MATCH.model)
-_OPENEQA_S = Judging("LLM-Match with OpenEQA's prompts, its model is not named", LLM_MATCH.words,
+_GPT_4 = PublishedJudge("LLM-Match by GPT-4", LLM_MATCH.words, LLM_MATCH.prompt_sha256, LLM_MATCH.model)
+_OPENEQA_S = PublishedJudge("LLM-Match with OpenEQA's prompts, its model is not named", LLM_MATCH.words,
                      LLM_MATCH.prompt_sha256)
-_LLM_MATCH = Judging("LLM-Match, its model is not named", LLM_MATCH.words)
-_EAC = Judging("EAC, its model is not named", ("eac",))
+_LLM_MATCH = PublishedJudge("LLM-Match, its model is not named", LLM_MATCH.words)
+_EAC = PublishedJudge("EAC, its model is not named", ("eac",))
 # Pred-EQA's evaluate_express_bench.py: not the final view, and another temperature and parser than EXPRESS-Bench's.
-_EAC_SNAPSHOT = Judging("EAC by GPT-4o-mini of the snapshot that the agent chose, temperature 0.7", ("eac", "snapshot"))
-_OPTION = Judging("the right option, no judge")
+_EAC_SNAPSHOT = PublishedJudge("EAC by GPT-4o-mini of the snapshot that the agent chose, temperature 0.7",
+                               ("eac", "snapshot"))
+_OPTION = PublishedJudge("the right option, no judge")
 _FIFTY = Limit("50 steps of at most 1 m")  # num_step of 3D-Mem's published code, which Pred-EQA builds on
 _THREE_RUNS = "standard deviation over three runs"
 _PRED_EQA_PAPER = "Yuan et al. 2026, Pred-EQA"
@@ -44,23 +45,23 @@ _ANSWERED = Subset("those of HM-EQA that were answered rightly", 0,
                    unknown="its published code takes this mean over the rightly answered questions only")
 
 
-def _of(paper: str, name: str, judging: Judging, quoted: str = "", limit: Limit = NO_LIMIT,
-        subset: Subset = AEQA_184, task: str = ACTIVE) -> tuple[Column, ...]:
+def _of(paper: str, name: str, judging: PublishedJudge, quoted: str = "", limit: Limit = NO_LIMIT,
+        subset: Subset = AEQA_184, task: str = ACTIVE) -> tuple[PublishedColumn, ...]:
     """Return C and SPL of a table of A-EQA. Where the limit is 3D-Mem's, failures count as its code counts them."""
     of = Table(paper, name, "openeqa", task, judging, subset, failed=BLIND if limit.text else "", limit=limit,
                quoted=quoted)
-    return Column(of, C), Column(of, SPL)
+    return PublishedColumn(of, C), PublishedColumn(of, SPL)
 
 
-def _express(paper: str, quoted: str, judging: Judging = _EAC, spread: str = "") -> tuple[Column, ...]:
+def _express(paper: str, quoted: str, judging: PublishedJudge = _EAC, spread: str = "") -> tuple[PublishedColumn, ...]:
     of = Table(paper, "EXPRESS-Bench", "express", ACTIVE, judging, EXPRESS_ALL, quoted=quoted, spread=spread)
-    return tuple(Column(of, metric) for metric in (EXPRESS_C, C_STAR, E_PATH, D_T))
+    return tuple(PublishedColumn(of, metric) for metric in (EXPRESS_C, C_STAR, E_PATH, D_T))
 
 
 def _hm_eqa(paper: str, name: str, quoted: str = "", steps: Subset = _HM_EQA_ALL, spread: str = ""
-            ) -> tuple[Column, ...]:
+            ) -> tuple[PublishedColumn, ...]:
     of = Table(paper, name, "hm-eqa", ACTIVE, _OPTION, _HM_EQA_ALL, limit=HM_EQA_LIMIT, quoted=quoted, spread=spread)
-    return Column(of, "hm_eqa_accuracy"), Column(of._replace(subset=steps), "hm_eqa_normalised_steps")
+    return PublishedColumn(of, "hm_eqa_accuracy"), PublishedColumn(of._replace(subset=steps), "hm_eqa_normalised_steps")
 
 
 _3D_MEM = """
@@ -93,7 +94,7 @@ ToolEQA | 62.3 -
 # NavMCP's column E_path is not entered: its 25.58 of Fine-EQA weighs C*, where EXPRESS-Bench has 16.22 with grounding.
 _NAVMCP = "NavMCP (Qwen3.6-Plus, Qwen-RobotNav-8B)"
 
-NUMBERS: tuple[Published, ...] = (
+NUMBERS: tuple[PublishedValue, ...] = (
     *values(_of("Yang et al. 2025, 3D-Mem", "A-EQA", _GPT_4, f"{_NOTES} and {_README}", _FIFTY), _3D_MEM),
     *values(_of("Yang et al. 2025, 3D-Mem", "A-EQA, all questions", _GPT_4, _NOTES, _FIFTY, AEQA),
             "3D-Mem (GPT-4o, 557 questions) | 53.3 38.0"),

@@ -5,13 +5,21 @@ Some values are printed in several tables and differ there in the last digit, su
 
 from __future__ import annotations
 
-from eqa_nodes.bench.reference.rows import Column, Judging, Published, Subset, Table, columns, values
+from eqa_nodes.bench.reference.rows import (
+    PublishedColumn,
+    PublishedJudge,
+    PublishedValue,
+    Subset,
+    Table,
+    columns,
+    values,
+)
 from eqa_nodes.core.types.samples import ACTIVE, EM
 
 PAPER = "Majumdar et al. 2024, OpenEQA"
 C, E = "openeqa_c", "openeqa_e_steps"
 # The paper says GPT-4; the exact model is the one that its published scorer asks by default.
-LLM_MATCH = Judging("LLM-Match by GPT-4", ("llm", "match"),
+LLM_MATCH = PublishedJudge("LLM-Match by GPT-4", ("llm", "match"),
                     "9fcb8bd1f18f3235e59d8bd658d0b2fc331d333819c6f970a63f533924200f81", "gpt-4-1106-preview")
 CATEGORIES = ("object recognition", "object localization", "attribute recognition", "spatial understanding",
               "object state recognition", "functional reasoning", "world knowledge")
@@ -33,19 +41,19 @@ def _table(name: str, task: str, subset: Subset, forced: bool = True) -> Table:
     return Table(PAPER, name, "openeqa", task, LLM_MATCH, subset, forced)
 
 
-def _sources(scannet: Subset, hm3d: Subset, both: Subset, active: Subset) -> tuple[Column, ...]:
-    em = tuple(Column(_table("table 2", EM, subset), C) for subset in (scannet, hm3d, both))
+def _sources(scannet: Subset, hm3d: Subset, both: Subset, active: Subset) -> tuple[PublishedColumn, ...]:
+    em = tuple(PublishedColumn(_table("table 2", EM, subset), C) for subset in (scannet, hm3d, both))
     aeqa = _table("table 2", ACTIVE, active)
-    return *em, Column(aeqa, C), Column(aeqa, E)
+    return *em, PublishedColumn(aeqa, C), PublishedColumn(aeqa, E)
 
 
-def _guesses(em: Subset, active: Subset) -> tuple[Column, ...]:
+def _guesses(em: Subset, active: Subset) -> tuple[PublishedColumn, ...]:
     """Return the columns of table 3: with a blind guess in place of an abstention and without, of both tasks."""
-    return tuple(Column(_table("supplement, table 3", task, subset, forced), C)
+    return tuple(PublishedColumn(_table("supplement, table 3", task, subset, forced), C)
                  for task, subset in ((EM, em), (ACTIVE, active)) for forced in (True, False))
 
 
-def _categories(name: str, task: str, subset: Subset) -> tuple[Column, ...]:
+def _categories(name: str, task: str, subset: Subset) -> tuple[PublishedColumn, ...]:
     return columns(_table(name, task, subset), C, (*CATEGORIES, ""))
 
 
@@ -98,7 +106,7 @@ human | 89.7 72.8 85.4 84.8 97.8 78.9 88.5 85.1±1.1
 """
 _TABLE_5_GPT_4V = "GPT-4V | 34.0 34.3 51.5 39.5 51.9 45.6 36.6 41.8±3.2"
 
-NUMBERS: tuple[Published, ...] = (
+NUMBERS: tuple[PublishedValue, ...] = (
     *values(_sources(SCANNET, HM3D, ALL, AEQA), _TABLE_2),
     *values(_sources(SCANNET_500, HM3D_500, ALL_500, AEQA_184), _TABLE_2_GPT_4V),
     *values(_sources(SCANNET, HM3D, ALL, AEQA), _TABLE_2_HUMAN),

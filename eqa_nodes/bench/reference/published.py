@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from eqa_nodes.bench.reference import embodied_eval, exploraqa, express, later, openeqa
 from eqa_nodes.bench.reference.express import AMBIGUOUS
-from eqa_nodes.bench.reference.rows import Column, Published, Table
+from eqa_nodes.bench.reference.rows import PublishedColumn, PublishedValue, Table
 
-PUBLISHED: tuple[Published, ...] = (*openeqa.NUMBERS, *express.NUMBERS, *exploraqa.NUMBERS, *embodied_eval.NUMBERS,
+PUBLISHED: tuple[PublishedValue, ...] = (*openeqa.NUMBERS, *express.NUMBERS, *exploraqa.NUMBERS, *embodied_eval.NUMBERS,
                                     *later.NUMBERS)
 _HEAD = """# Published numbers
 
@@ -33,18 +33,18 @@ def published_page() -> str:
     return "\n".join(parts)
 
 
-def _grouped(rows: Iterable[Published]) -> Iterator[tuple[str, list[Published]]]:
-    found: dict[str, list[Published]] = {}
+def _grouped(rows: Iterable[PublishedValue]) -> Iterator[tuple[str, list[PublishedValue]]]:
+    found: dict[str, list[PublishedValue]] = {}
     for row in rows:
         found.setdefault(row.table.origin, []).append(row)
     yield from found.items()
 
 
-def _tables(rows: Sequence[Published]) -> Iterator[str]:
+def _tables(rows: Sequence[PublishedValue]) -> Iterator[str]:
     """Yield what is said of the values, and the lines: systems that share a column stand in one table."""
-    parts: list[tuple[dict[Column, None], dict[str, dict[Column, str]]]] = []
+    parts: list[tuple[dict[PublishedColumn, None], dict[str, dict[PublishedColumn, str]]]] = []
     for system in dict.fromkeys(row.system for row in rows):
-        cells = {Column(r.table, r.metric, r.category): r.text for r in rows if r.system == system}
+        cells = {PublishedColumn(r.table, r.metric, r.category): r.text for r in rows if r.system == system}
         part = next((p for p in parts if p[0].keys() & cells.keys()), None)
         if part is None:
             parts.append(part := ({}, {}))
@@ -69,7 +69,7 @@ def _said(of: Table) -> str:
     return "; ".join([*parts, subset.unknown] if subset.unknown else parts)
 
 
-def _heading(column: Column, shape: Iterable[Column]) -> str:
+def _heading(column: PublishedColumn, shape: Iterable[PublishedColumn]) -> str:
     name = f"{column.metric}, {column.category}" if column.category else column.metric
     tables = {other.of for other in shape}
     if len(tables) == 1:

@@ -21,7 +21,7 @@ class Subset(NamedTuple):
     unknown: str = ""
 
 
-class Judging(NamedTuple):
+class PublishedJudge(NamedTuple):
     """Who marked. words: all must be in the name of a judge of the same kind; () = no judge of wording decides.
 
     prompt_sha256: of the published prompts, as official judges state it, "" = not public. model: the exact name that
@@ -58,7 +58,7 @@ class Table(NamedTuple):
     name: str
     dataset: str
     task: str
-    judging: Judging
+    judging: PublishedJudge
     subset: Subset
     forced: bool = False
     failed: str = ""
@@ -72,7 +72,7 @@ class Table(NamedTuple):
         return f"{self.paper}, {self.name}" + (f", as quoted in {self.quoted}" if self.quoted else "")
 
 
-class Column(NamedTuple):
+class PublishedColumn(NamedTuple):
     """Where the values of a column belong: the metric's name in scores.json, and the category, "" = all."""
 
     of: Table
@@ -80,7 +80,7 @@ class Column(NamedTuple):
     category: str = ""
 
 
-class Published(NamedTuple):
+class PublishedValue(NamedTuple):
     """One value: per cent, or metres for d_T and path lengths. text: the value as it was published.
 
     error: its standard error as published, None = none, also where ± is something else (`Table.spread`).
@@ -95,12 +95,12 @@ class Published(NamedTuple):
     category: str = ""
 
 
-def columns(of: Table, metric: str, categories: Sequence[str]) -> tuple[Column, ...]:
+def columns(of: Table, metric: str, categories: Sequence[str]) -> tuple[PublishedColumn, ...]:
     """Return a column of a metric for each category."""
-    return tuple(Column(of, metric, category) for category in categories)
+    return tuple(PublishedColumn(of, metric, category) for category in categories)
 
 
-def values(layout: Sequence[Column], text: str, factor: float = 1.0) -> Iterator[Published]:
+def values(layout: Sequence[PublishedColumn], text: str, factor: float = 1.0) -> Iterator[PublishedValue]:
     """Yield the values of a table that is written as text: a line a system, "name | 33.5±1.0 - 35.5".
 
     "-" stands for no value. factor: of per cent, where the paper has shares. Raises ValueError for a line of another
@@ -111,5 +111,5 @@ def values(layout: Sequence[Column], text: str, factor: float = 1.0) -> Iterator
         for column, cell in zip(layout, cells.split(), strict=True):
             if cell != "-":
                 value, _, error = cell.partition("±")
-                yield Published(column.of, column.metric, system.strip(), round(factor * float(value), 6), cell,
+                yield PublishedValue(column.of, column.metric, system.strip(), round(factor * float(value), 6), cell,
                                 float(error) if error and not column.of.spread else None, column.category)

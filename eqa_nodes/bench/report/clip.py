@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from eqa_nodes.bench.report.drawing import Box, extent, widened
+from eqa_nodes.bench.report.drawing import MapBox, extent, widened
 from eqa_nodes.bench.report.floor_picture import FloorPicture
 from eqa_nodes.bench.report.known import jpeg_then, map_then
 from eqa_nodes.bench.report.outlines import outlines, weakness
@@ -138,7 +138,7 @@ def _proof(view: Keyframe, note: str, calls: Sequence[ModelCall]) -> bytes:
     return out.getvalue()
 
 
-def _drawn(scene: _Scene, trace: EpisodeTrace, box: Box | None) -> Image.Image:
+def _drawn(scene: _Scene, trace: EpisodeTrace, box: MapBox | None) -> Image.Image:
     image = Image.new("RGB", _SIZE, _PAGE)
     draw = ImageDraw.Draw(image)
     _write(draw, printable(trace.question), (_GAP, _GAP), _LARGE, _INK, _TOP)
@@ -158,7 +158,7 @@ def _view(jpeg: bytes) -> Image.Image:
         return Image.new("RGB", (4, 3), _BACK)
 
 
-def _map(scene: _Scene, trace: EpisodeTrace, box: Box) -> Image.Image:
+def _map(scene: _Scene, trace: EpisodeTrace, box: MapBox) -> Image.Image:
     picture = FloorPicture(box, _MAP)
     last = scene.duration_ms == _ANSWER_MS
     known = trace.grid if last else map_then(trace, scene.stamp_ns)

@@ -32,7 +32,7 @@ _SIGN_M = 0.5  # height of a goal's number
 _BARS_M = (1, 2, 5, 10)
 
 
-class Box(NamedTuple):
+class MapBox(NamedTuple):
     """A rectangle in the map frame, metres."""
 
     x0: float
@@ -87,7 +87,7 @@ def path_colour(share: float) -> str:
     return "#" + "".join(f"{c:02x}" for c in mixed)
 
 
-def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -> Box | None:
+def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -> MapBox | None:
     """Return the extent to show: known floor, path and target, with a margin; None if it is empty."""
     points = [(p.x, p.y) for p in poses] + ([target] if target is not None else [])
     if grid is not None and (grid.cells >= 0).any():
@@ -98,15 +98,15 @@ def extent(grid: GridMap | None, poses: Sequence[Pose2], target: Point | None) -
     if not points:
         return None
     xs, ys = [p[0] for p in points], [p[1] for p in points]
-    return Box(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
+    return MapBox(min(xs) - _MARGIN_M, min(ys) - _MARGIN_M, max(xs) + _MARGIN_M, max(ys) + _MARGIN_M)
 
 
-def widened(box: Box | None) -> Box | None:
+def widened(box: MapBox | None) -> MapBox | None:
     """Return a box that is large enough to be drawn with signs in it."""
     if box is None:
         return None
     more = [max(0.0, _LEAST_M - side) / 2 for side in (box.x1 - box.x0, box.y1 - box.y0)]
-    return Box(box.x0 - more[0], box.y0 - more[1], box.x1 + more[0], box.y1 + more[1])
+    return MapBox(box.x0 - more[0], box.y0 - more[1], box.x1 + more[0], box.y1 + more[1])
 
 
 def grid_image(grid: GridMap, png: bytes, style: str = "image-rendering:pixelated") -> str:
@@ -217,7 +217,7 @@ def ahead(pose: Pose2, distance: float, turn: float) -> tuple[float, float]:
     return pose.x + distance * math.cos(pose.yaw + turn), -(pose.y + distance * math.sin(pose.yaw + turn))
 
 
-def _scale(box: Box, size: float) -> str:
+def _scale(box: MapBox, size: float) -> str:
     bar_m = next((bar for bar in _BARS_M if bar >= size), _BARS_M[-1])
     x, y = box.x1 - 0.2 * size, -box.y0 - 0.16 * size
     line = f'x1="{x - bar_m:.2f}" x2="{x:.2f}" y1="{y:.2f}" y2="{y:.2f}"'
@@ -225,7 +225,7 @@ def _scale(box: Box, size: float) -> str:
             f'<text x="{x - bar_m / 2:.2f}" y="{y - 0.14 * size:.2f}">{bar_m} m</text></g>')
 
 
-def sign_size(box: Box) -> float:
+def sign_size(box: MapBox) -> float:
     """Return how much larger than their plain size signs are on a map, so that they can be seen on a large one."""
     return max(box.x1 - box.x0, box.y1 - box.y0, _LEAST_M) / _USUAL_M
 

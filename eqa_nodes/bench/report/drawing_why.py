@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from scipy.spatial import cKDTree
 
 from eqa_nodes.bench.report.drawing import (
-    Box,
+    MapBox,
     ahead,
     extent,
     frontier_line,
@@ -143,7 +143,7 @@ class _Travel:
 class _Pictures:
     """Draws an episode's decisions on the maps of their moments, all at one scale."""
 
-    def __init__(self, trace: EpisodeTrace, box: Box, name: str, target: Point | None) -> None:
+    def __init__(self, trace: EpisodeTrace, box: MapBox, name: str, target: Point | None) -> None:
         self._trace, self._box, self._name, self._target = trace, box, name, target
         self._size = sign_size(box)
         self._stamps = [stamp for stamp, _ in trace.poses]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw
 
-from eqa_nodes.bench.report.drawing import Box, grid_png
+from eqa_nodes.bench.report.drawing import MapBox, grid_png
 from eqa_nodes.core.mapping.map_picture import CELLS
 from eqa_nodes.core.pillow import RESAMPLING, writing_font
 from eqa_nodes.core.types.floor import GridMap
@@ -26,7 +26,7 @@ class FloorPicture:
 
     COLOURS = (_PATH, _ROBOT, _TEXT, _BACK, _SECOND, _WHITE, *CELLS)
 
-    def __init__(self, box: Box, side_px: int) -> None:
+    def __init__(self, box: MapBox, side_px: int) -> None:
         """side_px: length of the longer side."""
         self.box = box
         self.scale = side_px / max(box.x1 - box.x0, box.y1 - box.y0)

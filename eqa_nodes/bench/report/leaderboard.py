@@ -20,7 +20,7 @@ from eqa_nodes.core.storage.codec import write_bytes
 IN_COLUMNS = ("model", "explorer.policy")  # settings that have a column of their own
 
 
-class Cell(NamedTuple):
+class BoardCell(NamedTuple):
     """A mean and its interval as they are shown, "" = none; order: what it sorts by, "" = below all others."""
 
     mean: str
@@ -28,7 +28,7 @@ class Cell(NamedTuple):
     order: float | str
 
 
-class Measure(NamedTuple):
+class BoardColumn(NamedTuple):
     """A column of numbers. metric: name in scores.json; digits: behind the point; down: larger is better."""
 
     heading: str
@@ -38,9 +38,9 @@ class Measure(NamedTuple):
 
 
 MEASURES = (
-    Measure("C %", "openeqa_c", 1, True), Measure("E % (metres)", "openeqa_e_metres", 1, True),
-    Measure("SPL %", "spl", 1, True), Measure("calls", "calls", 1), Measure("tokens", "tokens", 0),
-    Measure("metres", "metres", 1), Measure("seconds", "seconds", 1))
+    BoardColumn("C %", "openeqa_c", 1, True), BoardColumn("E % (metres)", "openeqa_e_metres", 1, True),
+    BoardColumn("SPL %", "spl", 1, True), BoardColumn("calls", "calls", 1), BoardColumn("tokens", "tokens", 0),
+    BoardColumn("metres", "metres", 1), BoardColumn("seconds", "seconds", 1))
 
 
 class Standing(NamedTuple):
@@ -49,7 +49,7 @@ class Standing(NamedTuple):
     run: str
     href: str
     names: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[BoardCell, ...]
     settings: tuple[tuple[str, str], ...]
 
 
@@ -123,8 +123,8 @@ def _standing(run: ScoredRun, folder: Path, settings: tuple[tuple[str, str], ...
     return Standing(str(run.out), href, tuple(of(run) for _, of in NAMES), cells, settings)
 
 
-def cell(value: MeanInterval, measure: Measure) -> Cell:
+def cell(value: MeanInterval, measure: BoardColumn) -> BoardCell:
     """Return a mean with its interval; shares as percentages."""
     factor = 100 if measure.metric in SHARES else 1
     mean, _, interval = shown(value, factor, measure.digits).partition(" ")
-    return Cell(mean, interval, "" if value.mean is None else factor * value.mean)
+    return BoardCell(mean, interval, "" if value.mean is None else factor * value.mean)

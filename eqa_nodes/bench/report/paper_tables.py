@@ -18,8 +18,8 @@ from eqa_nodes.bench.metrics.scores import RESAMPLES
 from eqa_nodes.bench.reference.beside import own_values, reasons
 from eqa_nodes.bench.reference.express import AMBIGUOUS
 from eqa_nodes.bench.reference.published import PUBLISHED
-from eqa_nodes.bench.reference.rows import Published
-from eqa_nodes.bench.report.paper_layouts import OWN_TABLES, Layout, PaperColumn, layouts_of
+from eqa_nodes.bench.reference.rows import PublishedValue
+from eqa_nodes.bench.report.paper_layouts import OWN_TABLES, PaperColumn, PaperLayout, layouts_of
 from eqa_nodes.bench.running.manifest import answered_by
 from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import read_json
@@ -29,7 +29,7 @@ FORCED_ROW = "forced to guess"  # ends the name of the row that has blind guesse
 _OF_MOVING = ("steps", "metres", "area", "poses")  # limits
 
 
-class Cell(NamedTuple):
+class PaperCell(NamedTuple):
     """A value as it is printed, its standard error (bootstrap over questions) and the number of questions in it."""
 
     text: str = "–"
@@ -42,7 +42,7 @@ class PaperRow(NamedTuple):
     """notes: numbers of its footnotes, from 1. about: what its values rest on, by columns of a CSV."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[PaperCell, ...]
     notes: tuple[int, ...]
     own: bool
     about: Mapping[str, str] = {}
@@ -108,7 +108,7 @@ def paper_tables(runs: dict[str, list[ScoredRun]], numbers: Sequence[str] = (), 
     return [_table(layout, runs, beside, shares) for layout in layouts if not numbers or layout.number in numbers]
 
 
-def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Published],
+def _table(layout: PaperLayout, runs: dict[str, list[ScoredRun]], beside: Sequence[PublishedValue],
            shares: Sequence[str]) -> PaperTable:
     """shares: the last notes, about the questions."""
     notes: list[str] = []
@@ -118,15 +118,16 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
         notes.extend(note for note in given if note not in notes)
         return tuple(notes.index(note) + 1 for note in given)
 
-    rows, printed = [], list[Published]()
+    rows, printed = [], list[PublishedValue]()
     for system in dict.fromkeys(p.system for p in beside if layout.lists(p)):
         found = [layout.published(column, system, beside) for column in layout.columns]
         printed += [p for p in found if p is not None]
         by = "; ".join(dict.fromkeys(p.table.judging.name for p in found if p is not None))
-        rows.append(PaperRow(system, tuple(Cell() if p is None else Cell(p.text, column.factor / 100 * p.value, p.error,
-                                                                         p.table.subset.questions)
-                                           for p, column in zip(found, layout.columns, strict=True)),
-                             numbered(_sources(p for p in found if p is not None)), False, {"judge": by}))
+        cells = tuple(PaperCell() if p is None else
+                      PaperCell(p.text, column.factor / 100 * p.value, p.error, p.table.subset.questions)
+                      for p, column in zip(found, layout.columns, strict=True))
+        sources = numbered(_sources(p for p in found if p is not None))
+        rows.append(PaperRow(system, cells, sources, False, {"judge": by}))
     first = {run.manifest.task: run for own in reversed(runs.values()) for run in own}
     said: dict[str, list[str]] = {}
     for name, own in runs.items():
@@ -148,10 +149,10 @@ def _table(layout: Layout, runs: dict[str, list[ScoredRun]], beside: Sequence[Pu
     return PaperTable(layout.number, title, tuple(c.heading for c in layout.columns), tuple(rows), (*notes, *shares))
 
 
-def _cells(layout: Layout, own: Sequence[ScoredRun], forced: bool) -> tuple[Cell, ...]:
+def _cells(layout: PaperLayout, own: Sequence[ScoredRun], forced: bool) -> tuple[PaperCell, ...]:
     """Return the cells of runs of one name. forced: with blind guesses where the column of the paper has them."""
     columns = [column._replace(forced=column.forced and forced) for column in layout.columns]
-    return tuple(next((cell for run in own if (cell := _own(column, run)).n), Cell()) for column in columns)
+    return tuple(next((cell for run in own if (cell := _own(column, run)).n), PaperCell()) for column in columns)
 
 
 def _about(runs: Sequence[ScoredRun]) -> dict[str, str]:
@@ -165,7 +166,7 @@ def _caption(about: Mapping[str, str]) -> str:
     return "{questions}, judge {judge}, {answerer}, privileged: {privileged}".format(**about) if about else ""
 
 
-def _sources(found: Iterable[Published]) -> Iterator[str]:
+def _sources(found: Iterable[PublishedValue]) -> Iterator[str]:
     """Yield a footnote for each table that the values of a row are from, with all questions that they are about."""
     asked: dict[tuple[str, str], list[str]] = {}
     for table in dict.fromkeys(p.table for p in found):
@@ -176,18 +177,18 @@ def _sources(found: Iterable[Published]) -> Iterator[str]:
     yield from (f"{origin}: {'; '.join(dict.fromkeys(subsets))}; {by}" for (origin, by), subsets in asked.items())
 
 
-def _own(column: PaperColumn, run: ScoredRun) -> Cell:
+def _own(column: PaperColumn, run: ScoredRun) -> PaperCell:
     sources = {q.source for q in run.scores.questions}
     if column.task != run.manifest.task or (column.whole and len(sources) < 2):
-        return Cell()
+        return PaperCell()
     values = np.array(own_values(run.scores, column.metric, column.source, column.category, column.forced), np.float64)
     if not values.size:
-        return Cell()
+        return PaperCell()
     mean = round(float(values.mean()) * column.factor, 9)
     if values.size == 1:  # of one question no error can be told
-        return Cell(f"{mean:.{column.digits}f}", mean, None, 1)
+        return PaperCell(f"{mean:.{column.digits}f}", mean, None, 1)
     error = float(resampled_means(values, run.scores.seed, RESAMPLES).std()) * column.factor
-    return Cell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
+    return PaperCell(f"{mean:.{column.digits}f}±{error:.{column.digits}f}", mean, error, values.size)
 
 
 def _of_run(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
@@ -202,7 +203,7 @@ def _of_run(run: ScoredRun, first: ScoredRun) -> Iterator[str]:
         yield f"{run.out} and {first.out} differ in {', '.join(differs)}"
 
 
-def _compared(run: ScoredRun, printed: Iterable[Published]) -> Iterator[str]:
+def _compared(run: ScoredRun, printed: Iterable[PublishedValue]) -> Iterator[str]:
     """Yield with which published values of this table a run is comparable, or why it is not."""
     scores, manifest, row = run.scores, run.manifest, run.scores.rows[0]
     origins: dict[tuple[str, ...], list[str]] = {}

@@ -18,7 +18,7 @@ from eqa_nodes.bench.reference.beside import sentences
 from eqa_nodes.bench.running.manifest import RunManifest, answered_by
 
 
-class Column(NamedTuple):
+class ScoreColumn(NamedTuple):
     """A heading and how to fill it from a row; None shows as a dash."""
 
     heading: str
@@ -42,19 +42,19 @@ def _scored(row: Row) -> str:
 
 
 COLUMNS = (
-    Column("questions", lambda row: row.name),
-    Column("n", _scored),
-    Column("C % [95 %]", _percent("openeqa_c", interval=True)),
-    Column("blind C %", _percent("blind_c")),
-    Column("E % steps", _percent("openeqa_e_steps")),
-    Column("E % metres", _percent("openeqa_e_metres")),
-    Column("steps", _mean("steps", 1)),
-    Column("metres", _mean("metres", 1)),
-    Column("seconds", _mean("seconds", 1)),
-    Column("calls", _mean("calls", 1)),
-    Column("abstained", lambda row: str(row.abstained)),
-    Column("unscored", lambda row: str(row.unscored)),
-    Column("failed", lambda row: str(row.failed)),
+    ScoreColumn("questions", lambda row: row.name),
+    ScoreColumn("n", _scored),
+    ScoreColumn("C % [95 %]", _percent("openeqa_c", interval=True)),
+    ScoreColumn("blind C %", _percent("blind_c")),
+    ScoreColumn("E % steps", _percent("openeqa_e_steps")),
+    ScoreColumn("E % metres", _percent("openeqa_e_metres")),
+    ScoreColumn("steps", _mean("steps", 1)),
+    ScoreColumn("metres", _mean("metres", 1)),
+    ScoreColumn("seconds", _mean("seconds", 1)),
+    ScoreColumn("calls", _mean("calls", 1)),
+    ScoreColumn("abstained", lambda row: str(row.abstained)),
+    ScoreColumn("unscored", lambda row: str(row.unscored)),
+    ScoreColumn("failed", lambda row: str(row.failed)),
 )
 HIGHEST = 5  # mark of an answer that is right
 _COSTS = 6  # the first column that is no mark
@@ -77,7 +77,7 @@ class ScoreTable:
         for note in footnotes(self._scores) + sentences(self._scores, self._manifest):
             yield Text(f" {note}", style="dim")
 
-    def _part(self, columns: Sequence[Column], title: str) -> Table:
+    def _part(self, columns: Sequence[ScoreColumn], title: str) -> Table:
         table = Table(title=title or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
         for column in columns:
             first = column is COLUMNS[0]

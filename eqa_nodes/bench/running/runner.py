@@ -34,7 +34,7 @@ class QuestionTask(NamedTuple):
     refusal: Answer | None = None
 
 
-class Asking(NamedTuple):
+class AskSettings(NamedTuple):
     """What everybody who asks must know: the run directory, and whether each question is asked blind as well.
 
     since_begin: stamps count from the begin of each episode; of recorded histories they stay as they are.
@@ -46,9 +46,9 @@ class Asking(NamedTuple):
 
 
 class Engine(Protocol):
-    """Who asks: this process (SequentialEngine), processes (workers.Processes), or actors of a cluster (ray_engine)."""
+    """Who asks: this process (SequentialEngine), or several (workers.ProcessEngine)."""
 
-    def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
+    def ask_all(self, tasks: Sequence[QuestionTask], asking: AskSettings) -> Generator[Prediction, None, None]:
         """Run every task once and yield predictions as they are ready, in any order.
 
         When the model's budget is spent (`out_of_budget`), that prediction is the last one.
@@ -61,7 +61,7 @@ class SequentialEngine:
     def __init__(self, runner: EpisodeRunner) -> None:
         self._runner = runner
 
-    def ask_all(self, tasks: Sequence[QuestionTask], asking: Asking) -> Generator[Prediction, None, None]:
+    def ask_all(self, tasks: Sequence[QuestionTask], asking: AskSettings) -> Generator[Prediction, None, None]:
         """Ask in order."""
         for task in tasks:
             prediction = ask(task, self._runner, asking)
@@ -107,7 +107,7 @@ def run_with(engine: Engine, samples: Sequence[Sample], out: Path,
         del have, left
         checked.sort(key=lambda task: task.refusal is None)
         count.refused = {task.sample.id for task in checked if task.refusal is not None}
-        with closing(engine.ask_all(checked, Asking(out, blind, task == ACTIVE))) as predictions:
+        with closing(engine.ask_all(checked, AskSettings(out, blind, task == ACTIVE))) as predictions:
             spent = ""
             for prediction in predictions:
                 if out_of_budget(prediction):  # it can be asked once there is more
@@ -136,7 +136,7 @@ def episode_folder(index: int, sample_id: str) -> str:
     return f"{EPISODES}/{index:04d}-{file_name(sample_id)}"
 
 
-def ask(task: QuestionTask, runner: EpisodeRunner, asking: Asking) -> Prediction:
+def ask(task: QuestionTask, runner: EpisodeRunner, asking: AskSettings) -> Prediction:
     """Run one episode and write its trace; every error becomes part of the prediction."""
     sample, spent = task.sample, list[Usage]()
     try:
@@ -163,7 +163,7 @@ def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | 
     return None
 
 
-def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None, asking: Asking) -> Prediction:
+def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None, asking: AskSettings) -> Prediction:
     if result.sample_id != task.sample.id:
         raise ValueError(f"asked question {task.sample.id!r}, got the answer to {result.sample_id!r}")
     file, note, begin = "", "", begin_of(result.trace) if asking.since_begin else 0

@@ -1,4 +1,7 @@
-"""Workers as processes of this machine. The parent alone writes predictions; a worker ends with its parent."""
+"""Distributes the questions of one run over processes of this machine, and replaces those that die.
+
+The parent alone writes predictions; a worker ends with its parent.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,91 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
-from eqa_nodes.bench.running.crew import CrewEngine, Lost, Opening, WorkerRefused
 from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.runner import Asking, QuestionTask, ask
-from eqa_nodes.core.errors import EqaError
+from eqa_nodes.bench.running.runner import AskSettings, QuestionTask, ask, failure, out_of_budget
+from eqa_nodes.core.errors import ConfigError, EqaError, NodeLost
+from eqa_nodes.core.types.samples import EpisodeRunner
 
+Opening = Callable[[int], EpisodeRunner]  # opens what a worker asks with, given its number; must be picklable
+TRIES = 2  # of a question whose worker dies
 STOP_DEADLINE_S = 10.0  # for workers to end their graphs
+
+
+class Lost(NamedTuple):
+    """A worker ended without an answer. why: one line."""
+
+    why: str
+
+
+class WorkerRefused(NamedTuple):
+    """A worker cannot begin at all: settings, or something that is missing. why: one line."""
+
+    why: str
+
+
+class ProcessEngine:
+    """Gives each worker a question, and the next one when it is done. Implements Engine.
+
+    A worker that dies is replaced and its question asked once more; when that worker dies as well the question has
+    failed (NODE_LOST). A worker whose budget is spent gets no more. Raises ConfigError for fewer than one worker,
+    NodeLost when workers die and none gives an answer, EqaError when one cannot begin.
+    """
+
+    def __init__(self, opening: Opening, workers: int) -> None:
+        if workers < 1:
+            raise ConfigError(f"a run needs at least one worker, got {workers}")
+        self._opening, self._workers = opening, workers
+
+    def ask_all(self, tasks: Sequence[QuestionTask], asking: AskSettings) -> Generator[Prediction, None, None]:
+        """Run every task and yield predictions as they arrive."""
+        waiting, busy, deaths = deque(tasks), dict[int, QuestionTask](), Counter[int]()
+        in_a_row, most = 0, TRIES * self._workers
+        spent: Prediction | None = None
+        pool = WorkerPool(self._opening, asking)
+        try:
+            for number in range(min(self._workers, len(tasks))):
+                pool.start(number)
+                pool.give(number, busy.setdefault(number, waiting.popleft()))
+            while busy:
+                number, result = pool.next()
+                if isinstance(result, WorkerRefused):
+                    raise EqaError(f"worker {number + 1} cannot begin: {result.why}")
+                task = busy.pop(number, None)
+                if task is None:
+                    continue  # it ended when it had nothing to do
+                in_a_row = in_a_row + 1 if isinstance(result, Lost) else 0
+                if isinstance(result, Prediction) and out_of_budget(result):
+                    waiting.appendleft(task)  # its worker's share is spent; another one may have some left
+                    spent = result
+                    continue
+                if isinstance(result, Prediction):
+                    yield result
+                elif in_a_row > most:
+                    raise NodeLost(f"{in_a_row} workers in a row ended without an answer; the last one: {result.why}. "
+                                   "The answers so far are stored: run the same command again to continue")
+                else:
+                    deaths[task.place] += 1
+                    if deaths[task.place] < TRIES:
+                        waiting.appendleft(task)
+                    else:
+                        yield Prediction(task.sample.id, failure(NodeLost(f"{TRIES} workers ended while they asked "
+                                                                          f"this question: {result.why}")))
+                if waiting:
+                    if isinstance(result, Lost):
+                        pool.start(number)
+                    pool.give(number, busy.setdefault(number, waiting.popleft()))
+            if spent is not None and waiting:
+                yield spent
+        finally:
+            pool.close()
 
 
 class _WorkerProcess(NamedTuple):
@@ -27,16 +101,16 @@ class _WorkerProcess(NamedTuple):
     pipe: Connection
 
 
-class Processes:
-    """Spawned processes, each with what `opening` opens for its number. Implements Crew."""
+class WorkerPool:
+    """Spawned processes by number, 0, 1, ..; each has at most one task, and asks with what `opening` opens for it."""
 
-    def __init__(self, opening: Opening, asking: Asking) -> None:
+    def __init__(self, opening: Opening, asking: AskSettings) -> None:
         self._opening, self._asking = opening, asking
         self._context = get_context("spawn")
         self._workers: dict[int, _WorkerProcess] = {}
 
-    def hire(self, number: int) -> None:
-        """Start a process; it takes its first task when it is ready."""
+    def start(self, number: int) -> None:
+        """Start a worker, or replace a dead one; it takes its first task when it is ready."""
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, self._opening, self._asking, number),
                                         name=f"worker-{number + 1}")
@@ -75,11 +149,6 @@ class Processes:
         self._workers.clear()
 
 
-def process_engine(opening: Opening, workers: int) -> CrewEngine:
-    """Return an engine of `workers` processes on this machine. Raises ConfigError for fewer than one."""
-    return CrewEngine(partial(Processes, opening), workers)
-
-
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Let processes that start in here compute with one thread each: they share the processors already."""
@@ -94,7 +163,7 @@ def one_thread_each() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _work(pipe: Connection, opening: Opening, asking: Asking, number: int) -> None:
+def _work(pipe: Connection, opening: Opening, asking: AskSettings, number: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and closes the pipe
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["EQA_WORKER"] = str(number)  # simulators with processes of their own take turns with the GPUs by it
@@ -102,7 +171,7 @@ def _work(pipe: Connection, opening: Opening, asking: Asking, number: int) -> No
         _serve(pipe, opening, asking, number)
 
 
-def _serve(pipe: Connection, opening: Opening, asking: Asking, number: int) -> None:
+def _serve(pipe: Connection, opening: Opening, asking: AskSettings, number: int) -> None:
     """Run the tasks that arrive through the pipe."""
     try:
         runner = opening(number)

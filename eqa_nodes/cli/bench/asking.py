@@ -13,7 +13,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from eqa_nodes.bench.datasets import Selection, select
-from eqa_nodes.bench.running.crew import CrewEngine, Opening
 from eqa_nodes.bench.running.estimate import (
     Estimate,
     RunEstimate,
@@ -34,11 +33,10 @@ from eqa_nodes.bench.running.preflight import (
 )
 from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
-from eqa_nodes.bench.running.workers import process_engine
+from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli.printing import doing, shown
 from eqa_nodes.config.run import ATTACHED, PROCESS, RunConfig, share_of
-from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.storage.codec import encode, write_json
 from eqa_nodes.core.storage.paths import check_folder
 from eqa_nodes.core.types.progress import Progress as Searching
@@ -52,7 +50,6 @@ from eqa_nodes.runners.sources import benchmark_sources, cache_folder
 from sim_bridge.registry import check_simulator, open_simulator
 
 SourceOf = Callable[[Sample], HistorySource]
-PROCESSES, RAY = "processes", "ray"
 EXPRESS_VIEWS = 4  # a question of EXPRESS-Bench on average: a tenth of 39.8 steps
 
 
@@ -61,7 +58,7 @@ class BenchmarkRun:
     """A benchmark run: which questions, asked how, and by whom. It pickles, so that workers get it.
 
     config: of the run; its data set names the questions too. data: folder of a published data set's files.
-    histories, cache: of the task EM; bags: how those that are bags are read. workers, engine, ray_address: who asks.
+    histories, cache: of the task EM; bags: how those that are bags are read. workers: how many ask.
     """
 
     config: RunConfig
@@ -75,8 +72,6 @@ class BenchmarkRun:
     histories: Path | None = None
     cache: Path | None = None
     workers: int = 1
-    engine: str = PROCESSES
-    ray_address: str = ""
     bags: BagOptions | None = None
 
     def selection(self) -> Selection:
@@ -88,16 +83,6 @@ class BenchmarkRun:
     def sources(self) -> SourceOf | None:
         """Return the histories of the questions, None where a robot looks for the answers."""
         return benchmark_sources(self.config, self.histories, self.bags) if self.task == EM else None
-
-
-def _ray(opening: Opening, workers: int, address: str) -> CrewEngine:
-    from eqa_nodes.bench.running.ray_engine import ray_engine
-
-    return ray_engine(opening, workers, address)
-
-
-ENGINES: dict[str, Callable[[Opening, int, str], CrewEngine]] = {
-    PROCESSES: lambda opening, workers, address: process_engine(opening, workers), RAY: _ray}
 
 
 class Preparation:
@@ -218,9 +203,7 @@ def _say_estimate(console: Console, estimate: Estimate) -> None:
 
 def _engine(run: BenchmarkRun, source_of: SourceOf | None, bar: RunBar, stack: ExitStack) -> Engine:
     """Return who asks: this process, or workers."""
-    if run.engine not in ENGINES:
-        raise ConfigError(unknown("engine", run.engine, ENGINES))
-    if run.workers == 1 and run.engine == PROCESSES:
+    if run.workers == 1:
         if source_of is not None:
             runner = open_history_runner(run.config, source_of, _cache(run), bar.say)
         else:
@@ -230,7 +213,7 @@ def _engine(run: BenchmarkRun, source_of: SourceOf | None, bar: RunBar, stack: E
         return SequentialEngine(runner)
     bar.say(f"{run.workers} workers")
     placed = replace(run, config=replace(run.config, folder=run.config.folder.resolve()))
-    return ENGINES[run.engine](partial(open_worker, placed), run.workers, run.ray_address)
+    return ProcessEngine(partial(open_worker, placed), run.workers)
 
 
 def open_worker(run: BenchmarkRun, number: int) -> EpisodeRunner:

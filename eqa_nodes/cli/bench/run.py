@@ -18,10 +18,6 @@ class WorkerOptions:
     """Who asks, or whether nobody does."""
 
     workers: int = option(1, "questions asked in parallel, each with its own robot and agent", type=whole, metavar="N")
-    engine: str = option("processes", "processes: of this machine; ray: actors of a Ray cluster",
-                         complete=lambda: ("processes", "ray"))
-    ray_address: str = option("", "address of the cluster (default: RAY_ADDRESS, else one on this machine)",
-                              metavar="ADDRESS")
     dry_run: bool = flag("ask nothing: report what is missing and estimate calls, tokens and time")
     json: Path | None = option(None, "with --dry-run: output file that lists the scene files of each question "
                                "(default: not written)", metavar="FILE", writes=FILE)
@@ -52,8 +48,8 @@ class AttachOptions:
         if (chain.chain, chain.detector, chain.model) != (usual.chain, usual.detector, usual.model):
             raise ConfigError("--attach asks with the agent, robot, detector and model that the graph was launched "
                               "with: leave out their options, and give them to ros2 launch")
-        if workers.workers != 1 or workers.engine != WorkerOptions().engine:
-            raise ConfigError("--attach asks one graph, which has one robot: leave out --workers and --engine")
+        if workers.workers != 1:
+            raise ConfigError("--attach asks one graph, which has one robot: leave out --workers")
         if task != "active":
             raise ConfigError("--attach asks a robot that explores: leave out --task em, which reads recordings")
         from eqa_nodes.ros.environment import ensure_ros
@@ -107,8 +103,7 @@ class Run:
         config = self.chain.config(dataset=self.dataset, folder=out, frames=views.frames, k=views.k)
         config = self.graph.attached(config, self.chain, how, self.task, self.em.bag.namespace)
         run = BenchmarkRun(config, self.data, self.split, self.questions, self.seed, self.task, self.scans.simulator,
-                           self.retry_failed, self.em.histories, views.cache, how.workers, how.engine, how.ray_address,
-                           self.em.bag.chosen())
+                           self.retry_failed, self.em.histories, views.cache, how.workers, self.em.bag.chosen())
         if how.dry_run:
             return rehearse(run, how.like, how.seconds_per_call, how.json)
         code = ask_questions(run)

@@ -119,7 +119,7 @@ class PublishedOptions:
         from eqa_nodes.bench.datasets import open_dataset
         from eqa_nodes.bench.judges.given import GivenMarks
         from eqa_nodes.bench.published import read_lengths, read_numbers, read_published, write_run
-        from eqa_nodes.bench.published_forms import Published
+        from eqa_nodes.bench.published_forms import PublishedRun
         from eqa_nodes.core.components import READERS
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.core.types.samples import ACTIVE, TASKS
@@ -134,7 +134,7 @@ class PublishedOptions:
         task = TASKS if self.dataset in READERS and READERS.traits(self.dataset).task == TASKS else ACTIVE
         samples = open_dataset(self.dataset, folder=self.data, split=self.split, task=task)
         marked = read_numbers(self.marks) if self.marks else None
-        found = read_published(source, samples) if self.predictions else Published(dict.fromkeys(marked or {}, ""))
+        found = read_published(source, samples) if self.predictions else PublishedRun(dict.fromkeys(marked or {}, ""))
         if marked is not None and self.predictions:  # their scorers mark no absent answers, and we count them as chosen
             found = replace(found, answers={name: text for name, text in found.answers.items() if name in marked})
         lost = write_run(out, self.dataset, samples, found, read_lengths(self.lengths) if self.lengths else {},

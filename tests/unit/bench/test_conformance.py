@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.confidence import ViewConfidence
 from eqa_nodes.bench.judges.official import find_scorer, open_official, read_official_eac, read_official_mark
 from eqa_nodes.bench.judges.offline import OfflineJudge
@@ -128,7 +128,7 @@ def test_a_refused_reply_leaves_the_answer_unscored_and_is_not_asked_again(opene
 def test_no_answer_costs_no_call(openeqa: Path, express: Path) -> None:
     for folder, delta in ((openeqa, None), (express, 0.0)):
         backend = ScriptedBackend()
-        assert open_official(find_scorer(folder), backend).judge(PLAIN, "") == Mark(1, delta, "no answer")
+        assert open_official(find_scorer(folder), backend).judge(PLAIN, "") == JudgeMark(1, delta, "no answer")
         assert backend.usage.calls == 0
 
 
@@ -216,7 +216,7 @@ def test_the_model_keeps_what_the_scorer_does_not_fix(openeqa: Path) -> None:
 def test_confidence_is_that_of_a_model_in_the_final_view() -> None:
     backend = ScriptedBackend([Choice((0.7, 0.3), "logprobs")])
     judge = ViewConfidence(backend)
-    assert judge.judge(MUG, "on the desk", b"view") == Mark(0.7, None, "logprobs")
+    assert judge.judge(MUG, "on the desk", b"view") == JudgeMark(0.7, None, "logprobs")
     asked_for = backend.requests[0][0].parts
     assert "Where's the mug?" in asked_for[0] and asked_for[1] == b"view" and "desk" not in asked_for[0]
     assert judge.judge(MUG, "on the desk").sigma is None  # no view, and no call

@@ -11,7 +11,7 @@ import pytest
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics.scores import Row, read_scores, score_run
 from eqa_nodes.bench.published import read_numbers, read_published, write_run
-from eqa_nodes.bench.published_forms import Published
+from eqa_nodes.bench.published_forms import PublishedRun
 from eqa_nodes.bench.report.tables import footnotes
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
@@ -74,14 +74,14 @@ def test_questions_without_an_answer_count_as_chosen(tmp_path: Path, failed: str
 @pytest.mark.parametrize(("failed", "c"), [("lowest", (1 + 0) / 2), ("blind", (1 + 0.75) / 2)])
 def test_an_answer_that_the_marks_do_not_name_counts_as_absent(tmp_path: Path, failed: str, c: float) -> None:
     """Also where a run that is there already is scored by a file of marks."""
-    write_run(tmp_path, "mine", [SAMPLES[0], SAMPLES[3]], Published({"a": "a lamp", "d": "a bed"}), {}, "theirs")
+    write_run(tmp_path, "mine", [SAMPLES[0], SAMPLES[3]], PublishedRun({"a": "a lamp", "d": "a bed"}), {}, "theirs")
     row = scored(tmp_path, failed, marks={"a": 5})
     assert (row.metrics["openeqa_c"].mean, row.metrics["openeqa_c"].n, row.failed) == (pytest.approx(c), 2, 1)
 
 
 def test_a_path_and_a_reference_path_of_no_length_are_said(tmp_path: Path) -> None:
     """Published scorers divide 0 by 0 there."""
-    write_run(tmp_path, "mine", SAMPLES[:2], Published({"a": "a lamp", "b": "a bed"}, {"a": 0.0, "b": 0.0}),
+    write_run(tmp_path, "mine", SAMPLES[:2], PublishedRun({"a": "a lamp", "b": "a bed"}, {"a": 0.0, "b": 0.0}),
               {"a": 0.0, "b": 4.0}, "theirs")
     scores = score_run(tmp_path, GivenMarks({"a": 5, "b": 5}, "m"))
     assert scores.rows[0].metrics["openeqa_e_metres"].mean == 1.0
@@ -98,7 +98,7 @@ def test_a_question_without_a_blind_mark_is_said_to_be_in_no_mean(tmp_path: Path
 
 
 def test_answers_without_path_lengths_have_no_efficiency(tmp_path: Path) -> None:
-    write_run(tmp_path, "mine", SAMPLES, Published({"a": "a lamp", "b": None}), LENGTHS, "theirs")
+    write_run(tmp_path, "mine", SAMPLES, PublishedRun({"a": "a lamp", "b": None}), LENGTHS, "theirs")
     row = scored(tmp_path)
     assert row.metrics["openeqa_c"].n == 2 and row.metrics["openeqa_e_metres"].n == 0
     assert read_json(tmp_path / "predictions.json") == [{"question_id": "a", "answer": "a lamp"},
@@ -106,7 +106,7 @@ def test_answers_without_path_lengths_have_no_efficiency(tmp_path: Path) -> None
 
 
 def test_a_question_without_a_given_mark_is_unscored(tmp_path: Path) -> None:
-    write_run(tmp_path, "mine", SAMPLES, Published({"a": "a lamp", "b": "a bed"}), {}, "theirs")
+    write_run(tmp_path, "mine", SAMPLES, PublishedRun({"a": "a lamp", "b": "a bed"}), {}, "theirs")
     row = scored(tmp_path, marks={"a": 7})
     assert (row.unscored, row.metrics["openeqa_c"].mean) == (1, 1.0)  # 7 is clipped to 5
     assert "1 mark off the scale of 1 to 5 was clipped, as OpenEQA's scorer does" in footnotes(read_scores(tmp_path))
@@ -138,14 +138,14 @@ def test_numbers_are_read_as_data(tmp_path: Path) -> None:
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'strange'"):
-        write_run(tmp_path / "x", "mine", SAMPLES, Published({"strange": "a"}), {}, "theirs")
+        write_run(tmp_path / "x", "mine", SAMPLES, PublishedRun({"strange": "a"}), {}, "theirs")
     assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("failed", ["leave-out", "blind"])
 def test_an_answer_whose_path_length_alone_is_missing_has_an_infinite_path(tmp_path: Path, failed: str) -> None:
     """Pred-EQA writes answers of all episodes, and path lengths of those that ended with a choice."""
-    published = Published({"a": "a lamp", "b": "a bed"}, {"a": 8.0})
+    published = PublishedRun({"a": "a lamp", "b": "a bed"}, {"a": 8.0})
     write_run(tmp_path, "mine", SAMPLES[:2], published, LENGTHS, "theirs")
     scores = score_run(tmp_path, GivenMarks({"a": 3, "b": 5}, "m"), failed=failed, blind=GivenMarks(BLIND, "b"))
     row = scores.rows[0]

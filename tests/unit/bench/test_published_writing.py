@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics.scores import Scores, score_run
 from eqa_nodes.bench.published import read_numbers, read_published, write_run
-from eqa_nodes.bench.published_forms import Published
+from eqa_nodes.bench.published_forms import PublishedRun
 from eqa_nodes.bench.published_writing import write_form
 from eqa_nodes.bench.running.manifest import finish_manifest
 from eqa_nodes.bench.running.predictions import PredictionWriter, read_predictions
@@ -22,14 +22,14 @@ from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.samples import EM, Sample
 
-MARKS = {"a": Mark(5.0, 1.0), "b": Mark(4.0, 0.5), "c": Mark(1.0, 0.0)}
+MARKS = {"a": JudgeMark(5.0, 1.0), "b": JudgeMark(4.0, 0.5), "c": JudgeMark(1.0, 0.0)}
 SAMPLES = [Sample(name, f"Is {name} on?", "yes", category="state", scene="habitat:hm3d/00006-x", target=(1.0, 2.0, 3.0),
                   reference_metres=4.0, start_height_m=0.5) for name in "abcd"]
 
 
 def made(out: Path) -> Scores:
     """Make a scored run of EXPRESS-Bench: two answers, an abstention, and a failure."""
-    given = Published({"a": "yes", "b": "no", "c": None, "d": ""}, {"a": 8.0, "b": 2.0, "c": 5.0, "d": 1.0}, {},
+    given = PublishedRun({"a": "yes", "b": "no", "c": None, "d": ""}, {"a": 8.0, "b": 2.0, "c": 5.0, "d": 1.0}, {},
                       {"a": 1.0, "b": 3.0})
     write_run(out, "express", SAMPLES, given, {}, "ours")
     lost = read_predictions(out).predictions["d"]
@@ -48,7 +48,7 @@ def test_results_of_express_read_back_give_the_same_scores(tmp_path: Path) -> No
     written = write_form(tmp_path / "run", tmp_path / "out", "express")
     assert [f.name for f in written.files] == ["results.pkl"] and written.left_out == ()
     found = read_published(tmp_path / "out", SAMPLES)
-    assert found.marks["b"] == Mark(4, 0.5) and found.answers == {"a": "yes", "b": "no", "c": "", "d": ""}
+    assert found.marks["b"] == JudgeMark(4, 0.5) and found.answers == {"a": "yes", "b": "no", "c": "", "d": ""}
     assert found.marks["d"].sigma is None and "d" not in found.metres  # an infinite path leaves the question out
     write_run(tmp_path / "again", "express", SAMPLES, found, {}, "theirs")
     again = score_run(tmp_path / "again", GivenMarks(found.marks, "theirs"))
@@ -79,7 +79,8 @@ def test_results_of_pred_eqa_hold_distances_too(tmp_path: Path) -> None:
 def test_what_a_form_cannot_hold_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     made(run)
-    score_run(run, GivenMarks({"a": Mark(4.0, 1.0), "b": 3.0, "c": Mark(4.5, 1.0)}, "m"))  # no grounding; no whole mark
+    marks = {"a": JudgeMark(4.0, 1.0), "b": 3.0, "c": JudgeMark(4.5, 1.0)}  # b has no grounding, c no whole mark
+    score_run(run, GivenMarks(marks, "m"))
     assert main(["bench", "export", str(run), str(tmp_path / "some"), "--to", "express"]) == 0
     out = capsys.readouterr().out
     assert "results.pkl" in out and "2 questions are not in them, such as b" in " ".join(out.split())

@@ -16,7 +16,7 @@ from eqa_nodes.bench.readers.openeqa import read_openeqa
 from eqa_nodes.bench.reference import express, openeqa
 from eqa_nodes.bench.reference.beside import Beside, beside, ids_hash, reasons, sentences
 from eqa_nodes.bench.reference.published import PUBLISHED, published_page
-from eqa_nodes.bench.reference.rows import Published
+from eqa_nodes.bench.reference.rows import PublishedValue
 from eqa_nodes.bench.running.manifest import RunManifest
 from eqa_nodes.bench.samples import source_of
 from eqa_nodes.models.scripted import ScriptedBackend
@@ -64,9 +64,9 @@ def test_the_page_shows_every_number() -> None:
     assert "| GPT-4 blind | 32.5±1.2 | 35.5±1.7 | 33.5±1.0 | 35.5±1.7 | – |" in page
 
 
-def values(table: str, metric: str = "openeqa_c") -> dict[str, dict[str, Published]]:
+def values(table: str, metric: str = "openeqa_c") -> dict[str, dict[str, PublishedValue]]:
     """Return {system: {category, or name of the subset where it is over all: value}} of a table of OpenEQA."""
-    found: dict[str, dict[str, Published]] = defaultdict(dict)
+    found: dict[str, dict[str, PublishedValue]] = defaultdict(dict)
     for p in openeqa.NUMBERS:
         if p.table.name == table and p.metric == metric:
             found[p.system][p.category or p.table.subset.name] = p

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.house.navqa import CATEGORIES, WITHIN_M, WITHIN_S, house_navqa, questions_about
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.navqa import WITHIN_M as PAPER_M
 from eqa_nodes.bench.metrics.navqa import WITHIN_S as PAPER_S
@@ -116,8 +116,8 @@ def test_thresholds_and_units_that_are_none_are_unscored() -> None:
     for more in ({"within_m": "near"}, {"within_m": None}, {"within_m": math.nan}, {"unit": "hours"}):
         sample = asked("position", [0.0, 0.0], **more)
         assert question_score(sample, Prediction("a", Answer("(0, 0)")), OfflineJudge()).sigma is None
-    assert mark(asked("time", 5.0, end_s="late"), Answer("20 s ago")) == Mark(1, None, "the answer names no time")
-    assert mark(asked("time", 5.0, end_s="late"), Answer("5 s")) == Mark(5, None, "0.0 s off, right within 120 s")
+    assert mark(asked("time", 5.0, end_s="late"), Answer("20 s ago")) == JudgeMark(1, None, "the answer names no time")
+    assert mark(asked("time", 5.0, end_s="late"), Answer("5 s")) == JudgeMark(5, None, "0.0 s off, right within 120 s")
 
 
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=9),
@@ -139,10 +139,10 @@ def test_no_truth_and_no_answer_raises(expects: object, truth: object, end_s: ob
 def test_thresholds_decide_and_no_place_is_wrong() -> None:
     near, far = Answer("(0, 1.9)"), Answer("(0, 2.1)")
     sample = asked("position", [0.0, 0.0], within_m=2.0)
-    assert mark(sample, near) == Mark(5, None, "1.9 m off, right within 2 m")
-    assert mark(sample, far) == Mark(1, None, "2.1 m off, right within 2 m")
-    assert mark(sample, Answer("on the desk")) == Mark(1, None, "the answer names no position")
-    assert mark(sample, Answer("(0, 0)", abstained=True)) == Mark(1, None, "the answer names no position")
+    assert mark(sample, near) == JudgeMark(5, None, "1.9 m off, right within 2 m")
+    assert mark(sample, far) == JudgeMark(1, None, "2.1 m off, right within 2 m")
+    assert mark(sample, Answer("on the desk")) == JudgeMark(1, None, "the answer names no position")
+    assert mark(sample, Answer("(0, 0)", abstained=True)) == JudgeMark(1, None, "the answer names no position")
     assert mark(asked("text", None), near) is None
     assert correct("position", PAPER_M, None) == correct("time", None, PAPER_S) == correct("duration", None, 0.0) == 1.0
     assert correct("position", PAPER_M + 0.1, None) == correct("time", None, PAPER_S + 0.1) == 0.0

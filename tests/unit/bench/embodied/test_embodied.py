@@ -28,9 +28,9 @@ from eqa_nodes.bench.embodied.tasks import (
     RIGHT,
     UP,
     GraphPoint,
-    Option,
     Predicate,
     Task,
+    TaskOption,
     check_doable,
     read_tasks,
     record_of,
@@ -54,7 +54,8 @@ from tests.fixtures.junk_records import FUZZ, JUNK, refusal
 
 POINTS = (GraphPoint(0, 0.0, 0.0), GraphPoint(1, 2.0, 0.0), GraphPoint(2, 2.0, 2.0), GraphPoint(3, 0.0, 2.0))
 TASK = Task(4, "AttrQA", "house:7", "Is the lamp on? Come back.", Pose2(0.1, 0.0, 0.0),
-            (Option("Answer", "yes"), Option("Answer", "no"), Option("Interaction", "pick up the mug", "pick", 9)),
+            (TaskOption("Answer", "yes"), TaskOption("Answer", "no"),
+             TaskOption("Interaction", "pick up the mug", "pick", 9)),
             (Predicate("choose", right_answer_content="yes"), Predicate("agent_pass", point=1)),
             POINTS, ((0, 1), (1, 2), (0, 3)), 2, (FORWARD, "yes"))
 

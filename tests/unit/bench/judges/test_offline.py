@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges.base import Mark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.metrics.question_score import mark_answer
@@ -207,18 +207,18 @@ class BrokenJudge:
 
     name, version, sees = "broken", "0", False
 
-    def __init__(self, mark: Mark | None = None) -> None:
+    def __init__(self, mark: JudgeMark | None = None) -> None:
         self.mark = mark
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         if self.mark is None:
             raise RuntimeError("no connection")
         return self.mark
 
 
 @pytest.mark.parametrize(("given_mark", "why"), [
-    (None, "no connection"), (Mark(7.0), "7.0"), (Mark(float("nan")), "nan")])
-def test_a_broken_judge_leaves_the_question_unscored(given_mark: Mark | None, why: str) -> None:
+    (None, "no connection"), (JudgeMark(7.0), "7.0"), (JudgeMark(float("nan")), "nan")])
+def test_a_broken_judge_leaves_the_question_unscored(given_mark: JudgeMark | None, why: str) -> None:
     result = mark_answer(BrokenJudge(given_mark), Sample("q", "What?", "cup"), Answer("cup"))
     assert result.sigma is None
     assert why in result.note

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.compare import compare
 from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
@@ -40,8 +40,8 @@ class MarkJudge:
     def __init__(self, name: str = "by number") -> None:
         self.name, self.version = name, "1" * 64
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
-        return Mark(None) if answer_text == "?" else Mark(float(answer_text or 1))
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
+        return JudgeMark(None) if answer_text == "?" else JudgeMark(float(answer_text or 1))
 
 
 def played(out: Path, marks: Sequence[str], judge: str = "by number", first: int = 0, steps: int = 10) -> Path:

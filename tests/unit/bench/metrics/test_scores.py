@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
@@ -78,10 +78,10 @@ class SilentJudge:
 
     name, version, sees = "silent", "1", False
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         if sample.id == "q-2":
             raise TimeoutError("no reply")
-        return Mark(None) if sample.id == "q-1" else Mark(4, 0.5)
+        return JudgeMark(None) if sample.id == "q-1" else JudgeMark(4, 0.5)
 
 
 def test_unscored_questions_leave_the_mean_and_are_counted(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_e_path_keeps_targets_that_no_way_leads_to(tmp_path: Path) -> None:
     asked = [replace(s, reference_metres=5.0) for s in asked]
     runner = ScriptedRunner({s.id: EpisodeResult(s.id, Answer("a cup"), Pose2(i, 0, 0)) for i, s in enumerate(asked)})
     run_benchmark(asked, runner, tmp_path)
-    marks = GivenMarks({s.id: Mark(5, 0.5) for s in asked}, "theirs")
+    marks = GivenMarks({s.id: JudgeMark(5, 0.5) for s in asked}, "theirs")
     row = score_run(tmp_path, marks, FakeFacts(lambda a, b: math.inf if a[0] == 0 else 2.0)).rows[0]
     assert (row.metrics["express_e_path"].mean, row.metrics["express_e_path"].n) == (0.5, 2)
     assert (row.metrics["openeqa_e_metres"].n, row.unreachable) == (1, 1)
@@ -154,7 +154,7 @@ def test_footnotes_count_in_plain_words_and_name_limits_and_answers_without_a_ma
                Answer(abstained=True, message="nothing was found", receipt=limited), Answer(error=ErrorCode.MODEL)]
     results = {s.id: EpisodeResult(s.id, a) for s, a in zip(asked, answers, strict=True)}
     run_benchmark(asked, ScriptedRunner(results), tmp_path)
-    monkeypatch.setattr(OfflineJudge, "judge", lambda self, sample, text, view=None: Mark(
+    monkeypatch.setattr(OfflineJudge, "judge", lambda self, sample, text, view=None: JudgeMark(
         None if text == "a mug" else 5 if text else 1, None, ""))
     notes = tables.footnotes(score_run(tmp_path, OfflineJudge()))
     assert "1 failed question is in no mean; with mark 1 for each, C is 33.3 %" in notes

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run
 from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.running.runner import run_benchmark
@@ -29,11 +29,11 @@ class SplitJudge:
 
     name, version, sees = "split", "0", False
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         if not answer_text:
-            return Mark(1, 0.0)
+            return JudgeMark(1, 0.0)
         sigma, _, delta = answer_text.partition(" ")
-        return Mark(None if sigma == "?" else float(sigma), float(delta) if delta else None)
+        return JudgeMark(None if sigma == "?" else float(sigma), float(delta) if delta else None)
 
 
 class Straight:

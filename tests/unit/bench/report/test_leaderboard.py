@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
@@ -32,9 +32,9 @@ class Constant:
     def __init__(self, value: float) -> None:
         self._value = value
 
-    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> Mark:
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
         """Return the mark."""
-        return Mark(self._value)
+        return JudgeMark(self._value)
 
     def close(self) -> None:
         """Do nothing."""
@@ -93,7 +93,7 @@ def test_the_best_run_is_first(tmp_path: Path) -> None:
 
 
 def _marks(run: Path, value: float) -> dict[str, Any]:
-    return {name: Mark(value) for name in read_predictions(run).predictions}
+    return {name: JudgeMark(value) for name in read_predictions(run).predictions}
 
 
 def test_a_report_is_linked_from_where_the_page_is(runs: list[Path], tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges.base import Mark
+from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.judges.given import GivenMarks
 from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.metrics.values import value_of
 from eqa_nodes.bench.published import write_run
-from eqa_nodes.bench.published_forms import Published
+from eqa_nodes.bench.published_forms import PublishedRun
 from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
-from eqa_nodes.bench.report.paper_tables import Cell, PaperTable, paper_tables, read_runs
+from eqa_nodes.bench.report.paper_tables import PaperCell, PaperTable, paper_tables, read_runs
 from eqa_nodes.bench.running.manifest import MANIFEST, finish_manifest, read_manifest
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, StorageError
@@ -41,14 +41,14 @@ def run(out: Path, marks: Mapping[str, float] = MARKS, task: str = EM, answers: 
         blind: Mapping[str, float] | None = None) -> str:
     """Make a scored run of OpenEQA and return its path."""
     samples = [openeqa(name) for name in marks]
-    found = Published(answers or dict.fromkeys(marks, "a cup"), dict.fromkeys(marks, 8.0) if task == ACTIVE else {})
+    found = PublishedRun(answers or dict.fromkeys(marks, "a cup"), dict.fromkeys(marks, 8.0) if task == ACTIVE else {})
     write_run(out, "openeqa", samples, found, {}, "ours")
     finish_manifest(out, task=task)
     score_run(out, GivenMarks(marks, "m"), blind=None if blind is None else GivenMarks(blind, "blind"))
     return str(out)
 
 
-def of(table: PaperTable, row: str) -> dict[str, Cell]:
+def of(table: PaperTable, row: str) -> dict[str, PaperCell]:
     return dict(zip(table.headings, next(r.cells for r in table.rows if r.name == row), strict=True))
 
 
@@ -62,10 +62,10 @@ def test_a_run_fills_the_columns_of_its_task_by_source_and_category(tmp_path: Pa
     assert [cells[f"EM-EQA {source} C"].value for source in ("ScanNet", "HM3D", "all")] == [50.0, 75.0, 62.5]
     assert [cells[f"EM-EQA {source} C"].n for source in ("ScanNet", "HM3D", "all")] == [2, 2, 4]
     assert cells["EM-EQA ScanNet C"].error == pytest.approx(100 * 0.5 / 2 ** 0.5, rel=0.05)  # s / sqrt(n)
-    assert cells["A-EQA C"] == Cell()
+    assert cells["A-EQA C"] == PaperCell()
     by = of(four, "ours")
     assert (by["object recognition"].value, by["world knowledge"].value) == (75.0, 50.0)
-    assert by["functional reasoning"] == Cell() and set(of(five, "ours").values()) == {Cell()}
+    assert by["functional reasoning"] == PaperCell() and set(of(five, "ours").values()) == {PaperCell()}
 
 
 def test_published_rows_stand_above_as_they_were_printed(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_runs_of_one_name_fill_one_row(tmp_path: Path) -> None:
 
 def test_part_of_the_sources_is_not_all_of_em_eqa(tmp_path: Path) -> None:
     cells = of(paper_tables(read_runs([run(tmp_path / "ours", {"h1": 3.0, "h2": 5.0})]), ["2"])[0], "ours")
-    assert cells["EM-EQA HM3D C"].value == 75.0 and cells["EM-EQA all C"] == Cell()
+    assert cells["EM-EQA HM3D C"].value == 75.0 and cells["EM-EQA all C"] == PaperCell()
 
 
 def test_abstentions_count_as_guesses_but_where_nobody_is_forced(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_columns_of_another_paper_have_no_published_rows(tmp_path: Path) -> None
     """ExploraQA prints seen and unseen scenes apart, for which OpenEQA's table 2 has no columns."""
     out = tmp_path / "ours"
     write_run(out, "exploraqa", [Sample("a", "Is it on?", "yes", category="state recognition")],
-              Published({"a": "yes"}, {"a": 8.0}), {}, "ours")
+              PublishedRun({"a": "yes"}, {"a": 8.0}), {}, "ours")
     finish_manifest(out, task=ACTIVE)
     score_run(out, GivenMarks({"a": 5.0}, "m"))
     assert [row.name for row in paper_tables(read_runs([str(out)]), ["2"])[0].rows] == ["ours"]
@@ -213,8 +213,8 @@ def test_a_limit_of_steps_ends_no_question_about_a_recording(tmp_path: Path, tas
 
 def express(out: Path) -> str:
     samples = [Sample(f"{k}", "Is it on?", "yes", category="state", reference_metres=4.0) for k in range(2)]
-    marks = {"0": Mark(5.0, 1.0), "1": Mark(4.0, 0.5)}
-    write_run(out, "express", samples, Published(dict.fromkeys(marks, "yes"), {"0": 8.0, "1": 4.0}, marks,
+    marks = {"0": JudgeMark(5.0, 1.0), "1": JudgeMark(4.0, 0.5)}
+    write_run(out, "express", samples, PublishedRun(dict.fromkeys(marks, "yes"), {"0": 8.0, "1": 4.0}, marks,
                                                  {"0": 1.0, "1": 3.0}), {}, "theirs")
     score_run(out, GivenMarks(marks, "m"))
     return str(out)
@@ -234,8 +234,8 @@ def test_express_has_its_own_tables(tmp_path: Path) -> None:
 
 def test_a_mean_of_one_question_has_no_error(tmp_path: Path) -> None:
     one = [Sample("0", "Is it on?", "yes", category="state", reference_metres=4.0)]
-    marks = {"0": Mark(4.0, 1.0)}
-    write_run(tmp_path, "express", one, Published({"0": "yes"}, {"0": 8.0}, marks, {"0": 1.0}), {}, "theirs")
+    marks = {"0": JudgeMark(4.0, 1.0)}
+    write_run(tmp_path, "express", one, PublishedRun({"0": "yes"}, {"0": 8.0}, marks, {"0": 1.0}), {}, "theirs")
     score_run(tmp_path, GivenMarks(marks, "m"))
     cell = of(paper_tables(read_runs([f"ours={tmp_path}"]), ["2"])[0], "ours")["C"]
     assert (cell.text, cell.error, cell.n) == ("80.00", None, 1)
@@ -250,8 +250,8 @@ def test_a_built_in_house_says_which_questions_fit_several_of_its_things(tmp_pat
     one, many = next(k for k in sorted(rooms) if rooms[k] == 1), next(k for k in sorted(rooms) if rooms[k] > 1)
     samples = [Sample(f"{k}", f"What color is the {kind}?", "red", category="attribute recognition", scene="house:3")
                for k, kind in enumerate((one, many, one, one))]
-    marks = {sample.id: Mark(5.0) for sample in samples}
-    write_run(tmp_path, "house", samples, Published(dict.fromkeys(marks, "red"), {}), {}, "ours")
+    marks = {sample.id: JudgeMark(5.0) for sample in samples}
+    write_run(tmp_path, "house", samples, PublishedRun(dict.fromkeys(marks, "red"), {}), {}, "ours")
     score_run(tmp_path, GivenMarks(marks, "m"))
     assert ("25.0 % of 4 questions fit several rooms or objects of their house, by their words and the scene graph"
             in paper_tables(read_runs([str(tmp_path)]), ["2"])[0].notes)
