@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from eqa_nodes.cli.options import FOLDER, NONE, UNLIMITED, flag, group, listed, measure_or_none, option, whole_or_none
 from eqa_nodes.models.config import CASSETTE_MODES, DETAILS, ModelConfig
-from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
@@ -225,6 +224,8 @@ class ScanOptions:
 
     def set_environment(self) -> None:
         """Let this process and its children know where scans and Habitat's Python are, where the options say so."""
+        from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE  # here: help texts load no numpy
+
         for path, variable in ((self.scenes, SCENES_VARIABLE), (self.habitat_python, HABITAT_VARIABLE)):
             if path is not None:
                 path = path.expanduser()
