@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eqa_nodes.core.version import __version__
+
 if TYPE_CHECKING:
     from eqa_nodes.library.places import ask, history, memory, robot, scene
 
-__version__ = "0.1.0"
-__all__ = ["ask", "history", "memory", "robot", "scene"]
+__all__ = ["__version__", "ask", "history", "memory", "robot", "scene"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in __all__ or name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from eqa_nodes.library import places
 

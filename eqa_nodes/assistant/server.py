@@ -16,11 +16,11 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from eqa_nodes import __version__
 from eqa_nodes.assistant.tools import Reply, RobotTools
 from eqa_nodes.console.values import ENDED, Entry
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
+from eqa_nodes.core.version import __version__
 
 WAIT_S, LONGEST_S, _POLL_S = 120.0, 3600.0, 0.25
 _STOPS = 4  # stops and cancels that are carried out at once

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from eqa_nodes import __version__
 from eqa_nodes.cli.options import Command, Parser, add_options, typed, usage_of
 from eqa_nodes.core.errors import unknown
+from eqa_nodes.core.version import __version__
 
 
 class Verb(NamedTuple):

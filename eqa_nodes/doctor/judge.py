@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts
+from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts, Stream
 from eqa_nodes.doctor.floor import judge_measured
-from eqa_nodes.doctor.frames import judge_frames
-from eqa_nodes.doctor.times import judge_times
+from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.recordings.bags.check import check_bag
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.measure import Measured
+from eqa_nodes.recordings.bags.poses import FIXED
 from eqa_nodes.wire import messages
 
 _WIDE_DEG = (20.0, 130.0)
@@ -71,3 +73,70 @@ def judge_map(grid: Grid) -> Finding:
         return Finding("map", "error", found, "give map_server a map, or start SLAM")
     return Finding("map", "ok" if grid.known else "warning", found, "" if grid.known else
                    "nothing is known yet: drive a little, or load a map")
+
+
+_OTHER_S = 3600.0  # apart by more: two clocks that have nothing to do with one another
+_OLD_S, _FUTURE_S, _APART_S, _WRONG_S = 0.5, 0.02, 0.1, 2.0
+_JUMP_S = 1.0  # stamps and arrival disagree by so much from one message to the next
+_REPORTED = ("color", "depth")  # roles whose order is reported with their rate
+
+
+def judge_times(facts: RobotFacts, live: bool) -> Iterator[Finding]:
+    """Judge ages and jumps. live: arrivals are now; in a bag they are the recorder's, and old ones do no harm."""
+    parents = facts.parents()
+    chain = {frame for camera in facts.cameras.values() for frame in above(camera, parents)}
+    streams = {**{role: s for role, s in facts.streams.items() if s.stamps_ns and role != "camera_info"},
+               **{f"{link.parent} > {link.child}": s for link, s in facts.links.items()
+                  if s.stamps_ns and link.child in chain}}
+    if streams:
+        ages = {name: float(np.median(s.age_s(facts.clock))) for name, s in streams.items()}
+        yield _ages(ages, "/clock" if facts.clock.simulated else "this machine's clock" if live else
+                    "the recorder's clock", live, _FUTURE_S + max(facts.clock.step_s, 0.0))
+    anew = int((np.diff(np.array(facts.clock.values_ns, np.int64)) < 0).sum())
+    if anew:
+        yield Finding("clock", "error" if live else "warning", f"/clock went back {anew} times", "a simulation began "
+                      "anew, or two publish /clock: end one, and start the graph again")
+    jumps = [said for name, s in streams.items() if (said := _jumps(name, s, facts.clock.simulated))]
+    back = any(" back " in said for said in jumps)
+    yield Finding("time jumps", "error" if live and back else "warning" if jumps else "ok",
+                  "; ".join(jumps) or f"none in {len(streams)} streams", "set clocks before the drivers start, and let "
+                  "NTP or PTP slew them (chrony): what was mapped before a jump is lost" if jumps else "")
+
+
+def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> Finding:
+    shown = ", ".join(f"{name} {_said(age)}" for name, age in ages.items())
+    found = f"age on arrival by {clock}: {shown}"
+    worst = max(ages.values(), key=abs)
+    bad = "error" if live else "warning"
+    if abs(worst) > _OTHER_S:
+        return Finding("time sync", bad, found, "these are different clocks: with a simulator publish /clock and set "
+                       "use_sim_time everywhere; else set the robot's clock (chrony), and stamps when images are taken")
+    early = min((age for name, age in ages.items() if not name.startswith(f"{FIXED[0]} >")), default=0.0)
+    if early < -slack_s:  # localisation post-dates what it publishes, by design
+        return Finding("time sync", bad if early < -_APART_S - slack_s else "warning", found,
+                       "stamps lie in the future: synchronise the clocks of the robot and this machine (chrony, PTP)")
+    if max(ages.values()) > _WRONG_S:
+        return Finding("time sync", bad, found, "what comes is too old to drive by: synchronise the clocks, or look at "
+                       "the load and the network")
+    if max(ages.values()) > _OLD_S:
+        return Finding("time sync", "warning", found, "synchronise the clocks, or look at the load and the network")
+    images = [age for name, age in ages.items() if name in _REPORTED]
+    if images and (apart := max(abs(age - images[0]) for age in images)) > _APART_S:
+        return Finding("time sync", "warning", f"{found}: colour and depth {apart:.2f} s apart",
+                       "stamp both from one clock, when the image is taken")
+    return Finding("time sync", "ok", found)
+
+
+def _said(age_s: float) -> str:
+    return f"{age_s * 1e3:.0f} ms" if abs(age_s) < 10 else f"{age_s:.4g} s"
+
+
+def _jumps(name: str, stream: Stream, simulated: bool) -> str:
+    """Say when stamps went back, or went on by more than the time that passed; by /clock any pace is right."""
+    stamps, received = (np.array(values, np.int64) for values in (stream.stamps_ns, stream.received_ns))
+    steps, passed = np.diff(stamps) / 1e9, np.diff(received) / 1e9
+    back = steps < 0 if name not in _REPORTED else steps < -_JUMP_S
+    ahead = (steps - passed > _JUMP_S) & (not simulated)
+    said = [f"{int(mask.sum())} x {word} by up to {abs(steps[mask]).max():.2f} s"
+            for mask, word in ((back, "back"), (ahead, "ahead")) if mask.any()]
+    return f"{name} {', '.join(said)}" if said else ""

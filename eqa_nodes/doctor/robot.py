@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,29 +10,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rclpy.action import get_action_names_and_types
 from rclpy.node import Node
 
 from eqa_nodes.config.profiles import PROFILES, Profile
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.findings import Finding
-from eqa_nodes.doctor.drive import Showing, look_at_navigation
-from eqa_nodes.doctor.facts import ALSO, RobotFacts
+from eqa_nodes.doctor.facts import ALSO, ReceivedMessages, RobotFacts
 from eqa_nodes.doctor.judge import judge
 from eqa_nodes.doctor.machine import disk
-from eqa_nodes.doctor.navigation import judge_navigation
-from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
-from eqa_nodes.doctor.received import ReceivedMessages
-from eqa_nodes.doctor.transport import judge_images, judge_transport, packed
+from eqa_nodes.doctor.navigation import Navigation, judge_navigation
+from eqa_nodes.doctor.transport import Endpoint, TopicEndpoints, judge_images, judge_qos, judge_transport, packed
 from eqa_nodes.recordings.bags.check import WHOLE, judged
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.measure import STAMPED, measure
 from eqa_nodes.recordings.bags.poses import KEYS
 from eqa_nodes.recordings.bags.reader import Bag
 from eqa_nodes.recordings.bags.roles import ROLES
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.subscriptions import offer_of
 from eqa_nodes.ros.tap import TRANSFORMS, Tap, TappedTopic, as_stream
-from eqa_nodes.wire.graph import CAMERA_TOPICS, FOREIGN, TOPICS, absolute
+from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, DRIVERS, FOREIGN, SERVICES, TOPICS, absolute
 
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
@@ -225,3 +225,61 @@ def _lost(lost: int, came: int) -> Finding:
     bad = lost > _LOST * max(lost + came, 1)
     return Finding("lost on the way", "warning" if bad else "ok", f"{lost} of {lost + came} messages",
                    "look at the network, and at the load of this machine" if bad else "")
+
+
+_GET_STATE = "lifecycle_msgs/srv/GetState"
+_COSTMAPS = ("global_costmap/costmap", "local_costmap/costmap")
+_ANSWER_S, _STEP_S = 5.0, 0.1
+DRIVEN = {"atomic": ("drive_to_pose", "look_around"), "nav2": ("navigate_to_pose", "spin")}
+
+
+def look_at_navigation(tap: Tap, namespace: str, map_topic: str) -> Navigation:
+    """Return who serves the actions that the graph calls, and how managed nodes are. map_topic: as in Navigation.
+
+    Where our atomic navigator runs, it drives; else Nav2 has to.
+    """
+    driven = DRIVEN["atomic" if DRIVERS["atomic"] in tap.node.get_node_names() else "nav2"]
+    served = {name: types[0] for name, types in get_action_names_and_types(tap.node) if types}
+    names = {key: absolute(ACTIONS[key].name, namespace) for key in driven}
+    costmaps = {name: tap.node.count_publishers(name) for name in (absolute(c, namespace) for c in _COSTMAPS)}
+    states = _states(tap) if importlib.util.find_spec("lifecycle_msgs") else None
+    return Navigation({name: served.get(name, "") for name in names.values()},
+                      {names[key]: ACTIONS[key].type for key in driven}, states, costmaps, map_topic)
+
+
+class Showing:
+    """Asks a simulator once to publish its observation again, which moves nothing and counts nothing.
+
+    In lock-step it publishes only when it is driven.
+    """
+
+    def __init__(self, node: Node, namespace: str) -> None:
+        port = SERVICES["act"]
+        self._request = interface(port.type).Request(action=interface(port.type).Request.OBSERVE)
+        self._client = node.create_client(interface(port.type), absolute(port.name, namespace))
+        self._call: Any = None
+
+    def ask(self) -> None:
+        """Ask, if there is a simulator and it was not asked yet."""
+        if self._call is None and self._client.service_is_ready():
+            self._call = self._client.call_async(self._request)
+
+    @property
+    def said(self) -> str:
+        """What it said where it could not."""
+        return str(self._call.result().error_message) if self._call is not None and self._call.done() else ""
+
+
+def _states(tap: Tap) -> dict[str, str]:
+    """Ask every managed node for its state; those that do not answer in time have none."""
+    names = sorted(name for name, types in tap.node.get_service_names_and_types() if _GET_STATE in types)
+    kind = interface(_GET_STATE)
+    clients = {name.rpartition("/")[0]: tap.node.create_client(kind, name) for name in names}
+    calls: dict[str, Any] = {}
+    end = time.monotonic() + _ANSWER_S
+    while sum(call.done() for call in calls.values()) < len(clients) and time.monotonic() < end:
+        calls |= {node: client.call_async(kind.Request()) for node, client in clients.items()
+                  if node not in calls and client.service_is_ready()}  # what is sent before is lost
+        tap.spin(_STEP_S)
+    return {node: calls[node].result().current_state.label if node in calls and calls[node].done() else ""
+            for node in clients}

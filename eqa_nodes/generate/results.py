@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
-import eqa_nodes
 from eqa_nodes.bench.running.manifest import git_state, utc_now
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write_bytes, write_json
+from eqa_nodes.core.version import __version__
 from eqa_nodes.generate.film import PathPictures, path_pictures
 from eqa_nodes.generate.formats import write_benchmark
 from eqa_nodes.generate.page import fingerprint, write_pages
@@ -63,7 +63,7 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
     Raises ConfigError when the folder holds one that other settings, or another cast, began.
     """
     settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
-    now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), eqa_nodes.__version__, git_state()[0],
+    now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), __version__, git_state()[0],
                           utc_now())
     if (out / MANIFEST).exists():
         before = read_manifest(out)

@@ -18,7 +18,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-import eqa_nodes
 from eqa_nodes.core.answerers.common import answer_of
 from eqa_nodes.core.camera.privacy import masked
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
@@ -33,6 +32,7 @@ from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, MemoryObject, Question, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
+from eqa_nodes.core.version import __version__
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame
 from eqa_nodes.recordings.formats.pictures import ColourHistory
@@ -218,7 +218,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
     policy = POLICIES[selection.frames]
     one_for_all = not issubclass(policy, UniformViews)  # a memory serves every question and choice
     made_by = selection._replace(k=0, frames=_MEMORY, seed=0) if one_for_all else selection
-    key = {"history": identity, "selection": made_by, "version": [eqa_nodes.__version__, MEMORY_FORMAT, _READING]}
+    key = {"history": identity, "selection": made_by, "version": [__version__, MEMORY_FORMAT, _READING]}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
     if not (folder / _INDEX).exists():
         history = opened()

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-import eqa_nodes
 from eqa_nodes.bench.samples import dataset_hash
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import blind_m
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.types.samples import ACTIVE, EM, Sample
+from eqa_nodes.core.version import __version__
 
 MANIFEST = "manifest.json"
 MIXED = "mixed"  # in the config of a run that holds answers of several others (bench/mixing.py)
@@ -145,7 +145,7 @@ def state_manifest(out: Path, dataset: str, samples: Sequence[Sample], model: st
 def _now(manifest: RunManifest) -> RunManifest:
     """Return a manifest with what this process runs on, and when it began."""
     commit, dirty = git_state()
-    return replace(manifest, version=eqa_nodes.__version__, commit=commit, dirty=dirty,
+    return replace(manifest, version=__version__, commit=commit, dirty=dirty,
                    python=platform.python_version(), numpy=np.__version__, platform=platform.platform(),
                    command=list(sys.argv), started=utc_now())
 
@@ -197,7 +197,7 @@ def utc_now() -> str:
 
 def git_state() -> tuple[str, bool]:
     """Return the commit of the checkout that the package runs from and whether it has changes; ("", False) outside."""
-    folder = Path(eqa_nodes.__file__).resolve().parents[1]
+    folder = Path(__file__).resolve().parents[3]
     commit = _git(folder, "rev-parse", "HEAD")
     return commit, bool(commit and _git(folder, "status", "--porcelain", "--untracked-files=no"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eqa_nodes.doctor.qos import Endpoint, TopicEndpoints, judge_qos
+from eqa_nodes.doctor.transport import Endpoint, TopicEndpoints, judge_qos
 from eqa_nodes.wire.graph import OfferedQos
 
 FULL, PLAIN, LATCHED, LEAST = OfferedQos(True, True), OfferedQos(True, False), OfferedQos(False, True), OfferedQos()
