@@ -20,11 +20,12 @@ demo: setup  ## answer questions in the built-in house; ARGS="--help" shows how
 
 # Each worker takes whole files, long ones first; every test that starts ROS reserves a domain of its own.
 WORKERS ?= auto
+FAST_WORKERS ?= $(shell nproc)
 test: setup-models  ## run the tests on all cores; ARGS="tests/unit -k mapping" chooses, WORKERS=0 uses one process
 	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-fast: setup  ## run the unit tests: no process, no ROS, no browser, no torch
-	@$(ENTER) pytest -rs -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder tests/unit $(ARGS)
+test-fast: setup  ## run the unit tests but for the long ones: no process, no ROS, no browser, no torch
+	@$(ENTER) pytest -rs -n $(FAST_WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder --fast tests/unit $(ARGS)
 
 bench: setup  ## measure speed and memory
 	@$(ENTER) python -m benchmarks $(ARGS)

@@ -3,15 +3,18 @@
 A busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it. A shell ignores
 interrupts in what it starts in the background, and so would every process that a test interrupts.
 
-A worker takes whole files, in the order of SECONDS, so that no long one comes last and is waited for.
+A worker takes whole files, the longest one first, so that none is waited for at the end. What long tests take stands in
+tests/durations.json (tests/fixtures/durations.py).
 
-`--thorough` (or EQA_THOROUGH=1) repeats more: the tests marked `thorough`, and ten times the examples of hypothesis.
+`--thorough` (or EQA_THOROUGH=1) repeats more: the tests marked `thorough`, and twenty times the examples of hypothesis.
+`--fast` leaves out the long tests. `--write-durations` measures and writes them anew.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,38 +25,22 @@ from hypothesis import HealthCheck, settings
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.dialect import forget_all
+from tests.fixtures.durations import DurationWriter, function_of, read_durations
 from tests.fixtures.foreign_bags import Scene, StandardCdr
+from tests.fixtures.one_fork_server import one_fork_server
 from tests.fixtures.repetition import EXAMPLES
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-SECONDS = {  # what a file takes, about, on two busy cores; all others take less
-    "process/test_tutorials.py": 180,
-    "ros/system/test_lockstep.py": 125, "ros/system/test_faults.py": 105, "ros/system/test_lifelong.py": 100,
-    "ros/system/test_drivers.py": 90, "ros/system/test_queue.py": 89, "ros/system/test_chaos.py": 84,
-    "ros/system/test_permission.py": 82, "browser/test_console_graph.py": 72, "process/test_documented.py": 67,
-    "ros/system/test_nav2_sim.py": 62, "models/test_perceived_graph.py": 56, "ros/system/test_assistant.py": 55,
-    "process/test_bench_workers.py": 55, "ros/system/test_record.py": 51, "ros/system/test_amcl.py": 48,
-    "models/test_served_model.py": 46, "ros/system/test_replay.py": 42, "process/test_notebooks.py": 41,
-    "process/test_site.py": 40, "process/test_calibrate.py": 37, "ros/system/test_workers.py": 36,
-    "ros/nodes/test_doctor_robot.py": 31, "unit/core/mapping/test_stairs.py": 29, "ros/system/test_attached.py": 29,
-    "ros/system/test_security_keys.py": 28, "ros/system/test_robot_world.py": 26, "browser/test_human.py": 26,
-    "ros/system/test_scanned_scenes.py": 25, "ros/system/test_library.py": 25, "ros/system/test_model_explores.py": 24,
-    "process/test_wheel.py": 24, "ros/system/test_cli.py": 22, "ros/system/test_examples.py": 21,
-    "browser/test_console.py": 20, "process/test_memory_kills.py": 19,
-    "browser/test_hostile_pages.py": 19, "browser/test_console_place.py": 19,
-    "unit/core/policies/test_policies_robust.py": 17, "ros/nodes/test_bridge_localised.py": 17,
-    "process/test_streaming.py": 17, "unit/sim_bridge/house/test_multi_target.py": 16,
-    "unit/core/language/test_targets.py": 16, "ros/system/test_poster.py": 16, "ros/system/test_clarifying.py": 16,
-    "ros/nodes/test_security_endpoints.py": 14, "unit/core/storage/test_text_patterns.py": 13,
-    "ros/nodes/test_nav2_stopping.py": 12, "process/test_examples.py": 12}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --thorough and --rewrite-pages."""
+    """Add the options of this suite."""
     parser.addoption("--rewrite-pages", action="store_true", help="write what tutorials and notebooks print into them, "
                      "with their pictures (make pages)")
     parser.addoption("--thorough", action="store_true", default=os.environ.get("EQA_THOROUGH") == "1",
-                     help="run the tests marked `thorough` too, and ten times the examples of hypothesis")
+                     help="run the tests marked `thorough` too, and twenty times the examples of hypothesis")
+    parser.addoption("--fast", action="store_true", help="leave out the tests that take long (tests/durations.json)")
+    parser.addoption("--write-durations", action="store_true", help="write what the tests take to tests/durations.json")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -63,18 +50,34 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set hypothesis up."""
-    examples = EXAMPLES * (10 if config.getoption("thorough") else 1)
+    examples = EXAMPLES * 10 if config.getoption("thorough") else EXAMPLES // 2
     settings.register_profile("eqa", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples)
     settings.load_profile("eqa")
+    if config.getoption("write_durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(DurationWriter(config.rootpath))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is only run with --thorough; begin with the files that take long."""
+    """Leave out what is only run with --thorough, with --fast what takes long; begin with the files that take long."""
+    seconds = read_durations(config.rootpath)
+    left = set[pytest.Item]()
     if not config.getoption("thorough"):
-        left = [item for item in items if item.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
-    items.sort(key=lambda item: -SECONDS.get(item.nodeid.partition("::")[0].removeprefix("tests/"), 0))
+        left |= {item for item in items if item.get_closest_marker("thorough")}
+    if config.getoption("fast"):
+        left |= {item for item in items if item.get_closest_marker("slow") or function_of(item.nodeid) in seconds}
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
+    files = Counter[str]()
+    for function, taken in seconds.items():
+        files[function.partition("::")[0]] += taken
+    items.sort(key=lambda item: -files[function_of(item.nodeid).partition("::")[0]])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let all graphs that this process starts share one fork server."""
+    with one_fork_server(tmp_path_factory.mktemp("fork_server")):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,9 @@
 
 `ForkServer` is the side of the runner. The server itself (`python -m eqa_nodes.ros.fork_server`) imports modules and
 nothing more: it never starts ROS or a thread, so that its children begin in a clean state.
-A request names nodes and hands over three file descriptors: standard input and output of the new process, and a pipe
-on which the server writes its process id at once and its exit code when it has ended.
+A request names nodes and the variables that differ from the server's, and hands over three file descriptors: standard
+input and output of the new process, and a pipe on which the server writes its process id at once and its exit code when
+it has ended. One server can therefore start the processes of several graphs.
 """
 
 from __future__ import annotations
@@ -47,17 +48,22 @@ class ForkServer:
         """Return the process id of the server."""
         return self._process.pid
 
-    def start(self, nodes: Sequence[str], params: Path) -> Forked:
-        """Start a process that runs these nodes. Raises NodeLost when a server dies, and so does its successor."""
-        asked = self._process
+    def start(self, nodes: Sequence[str], params: Path, environment: Mapping[str, str] | None = None) -> Forked:
+        """Start a process that runs these nodes. Raises NodeLost when a server dies, and so does its successor.
+
+        environment: all variables of the process; None = those of the server.
+        """
+        wanted, asked = self._environment if environment is None else environment, self._process
+        changes = {name: wanted.get(name) for name in {*wanted, *self._environment}
+                   if wanted.get(name) != self._environment.get(name)}
+        request = json.dumps([list(nodes), str(params), changes]).encode()
         try:
-            return self._start(nodes, params)
+            return self._start(request)
         except NodeLost:
             asked.wait(_END_S)  # it may have closed its pipes and not ended yet
-            return self._start(nodes, params)
+            return self._start(request)
 
-    def _start(self, nodes: Sequence[str], params: Path) -> Forked:
-        request = json.dumps([list(nodes), str(params)]).encode()
+    def _start(self, request: bytes) -> Forked:
         (input_theirs, input_ours), (output_ours, output_theirs), (status_ours, status_theirs) = (
             os.pipe() for _ in range(3))
         theirs = [input_theirs, output_theirs, status_theirs]
@@ -149,12 +155,12 @@ def serve(control: socket.socket, prepare: Callable[[str], object], run: Callabl
             request, passed, _, _ = socket.recv_fds(control, _REQUEST_BYTES, 3)
             if not request:
                 return
-            nodes, params = json.loads(request)
+            nodes, params, changes = json.loads(request)
             for name in nodes:
                 with contextlib.suppress(Exception):  # the child imports it again, and says in its log what is wrong
                     prepare(name)
             pid = _fork(control, passed, [pipe for _, pipe in status.values()], nodes,
-                        partial(run, nodes, Path(params)))
+                        partial(_run, run, nodes, Path(params), changes))
             status[os.pidfd_open(pid)] = pid, passed[2]
             _send_number(passed[2], pid)
 
@@ -181,6 +187,17 @@ def _fork(control: socket.socket, passed: Sequence[int], others: Sequence[int], 
     finally:
         sys.stdout.flush()
         os._exit(code)
+
+
+def _run(run: Callable[[Sequence[str], Path], int], nodes: Sequence[str], params: Path,
+         changes: Mapping[str, str | None]) -> int:
+    """Run nodes with changed variables; None = without the variable."""
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return run(nodes, params)
 
 
 def _send_number(pipe: int, number: int) -> None:

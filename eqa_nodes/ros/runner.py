@@ -155,8 +155,8 @@ class RunningGraph:
         groups = [[name] for name in self.nodes] if self._isolate else [self.nodes]
         try:
             for group in reversed(groups):  # the agent imports least: it starts while the server imports the rest
-                self.children.append(Child(group, partial(self.server.start, group, self.folder / "params.yaml"),
-                                           logs / f"{group[0] if self._isolate else 'graph'}.log"))
+                start = partial(self.server.start, group, self.folder / "params.yaml", self.environment)
+                self.children.append(Child(group, start, logs / f"{group[0] if self._isolate else 'graph'}.log"))
             self._wait_until_ready()
         except BaseException:
             self._exit.close()

@@ -16,11 +16,11 @@ from eqa_nodes.testing.waiting import gone
 
 WAIT_S = 30.0
 SERVER = """
-import socket, sys
+import os, socket, sys
 from eqa_nodes.ros.fork_server import serve
 
 def run(nodes, params):
-    print(*nodes, params, sys.stdin.read(), flush=True)
+    print(*nodes, params, sys.stdin.read(), *filter(None, [os.environ.get("A"), os.environ.get("B")]), flush=True)
     return 7
 
 serve(socket.socket(fileno=int(sys.argv[1])), lambda name: None, run)
@@ -68,3 +68,14 @@ def test_processes_outlive_a_server_that_is_closed_until_their_standard_input_cl
     assert process.stdin is not None and process.stdout is not None
     process.stdin.close()
     assert process.stdout.read() == "mapper a.yaml \n"
+
+
+def test_a_process_has_the_variables_that_it_is_started_with(tmp_path: Path) -> None:
+    own = {**os.environ, "A": "a", "B": "b"}
+    with closing(ForkServer(own, tmp_path / "server.log", [sys.executable, "-c", SERVER])) as server:
+        changed = {name: value for name, value in own.items() if name != "A"} | {"B": "c"}
+        for environment, printed in ((None, "a b"), (changed, "c"), (own, "a b")):
+            process = server.start(["mapper"], Path("p"), environment)
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.close()
+            assert process.stdout.read() == f"mapper p  {printed}\n"
