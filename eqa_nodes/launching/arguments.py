@@ -108,17 +108,3 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "record": Argument("false", "record what is shown and what the graph makes of it", YES_NO),
         **_common("", "sim.yaml"), **_RVIZ},
 }
-
-
-def table(world: str) -> str:
-    """Return the arguments of a launch file as a Markdown table."""
-    rows = ["| argument | default | |", "|---|---|---|"]
-    for name, argument in ARGUMENTS[world].items():
-        default = "must be given" if argument.default is None else f"`{argument.default}`" if argument.default else ""
-        known = f" ({', '.join(f'`{c}`' for c in argument.choices if c)})" if 0 < len(argument.choices) <= 4 else ""
-        rows.append(f"| `{name}` | {default} | {argument.description}{known if argument.choices != YES_NO else ''} |")
-    return "\n".join(rows)
-
-
-if __name__ == "__main__":
-    print("\n\n".join(f"### {world}.launch.py\n\n{table(world)}" for world in ARGUMENTS))

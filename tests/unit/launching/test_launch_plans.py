@@ -12,15 +12,14 @@ import yaml
 from eqa_nodes.config.graph import SHARED, read_file
 from eqa_nodes.config.nodes import BridgeSettings
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES, table
+from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES
 from eqa_nodes.launching.nav2_parameters import fitted
 from eqa_nodes.launching.plans import planned
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.wire.graph import TOPICS, nodes_of
 from tests.fixtures.histories import walk
-from tests.fixtures.launch_plans import FILES, WORLDS, chosen, plan
+from tests.fixtures.launch_plans import FILES, chosen, plan
 from tests.fixtures.meshes import Glb
-from tests.fixtures.paths import ROOT
 
 
 def test_sim_starts_the_graph_with_checked_parameters(tmp_path: Path) -> None:
@@ -184,13 +183,6 @@ def test_settings_of_all_nodes_reach_them(tmp_path: Path, name: str, parameter: 
     assert ARGUMENTS["robot"][name].default != value
     written = plan("robot", tmp_path, **{name: value}).parameters
     assert written[SHARED][parameter] == (value == "true" if value in ("true", "false") else value)
-
-
-def test_the_table_of_arguments_is_up_to_date() -> None:
-    """`python -m eqa_nodes.launching.arguments` prints it."""
-    text = (ROOT / "docs" / "robot.md").read_text()
-    for world in WORLDS:
-        assert f"### {world}.launch.py\n\n{table(world)}\n" in text, f"docs/robot.md: {world} is not as the code has it"
 
 
 def test_every_run_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
