@@ -37,7 +37,11 @@ class Navigator(Protocol):
 
 
 class Policy(Protocol):
-    """Chooses where to look next. Pure: the same arguments and the same seed give the same decision."""
+    """Chooses where to look next. Pure: the same arguments and the same seed give the same decision.
+
+    A policy may also have `options(situation)`, which returns the places worth going to (Option) before it decides, so
+    that a model can weigh them: `decide` then gets them back with the model's weights.
+    """
 
     def reset(self, seed: int) -> None:
         """Begin a new question."""
@@ -53,13 +57,6 @@ class Policy(Protocol):
 
         Asked again after each such drive, until it returns no goal or the answer no longer stands.
         """
-
-
-class AdvisedPolicy(Policy, Protocol):
-    """A policy that lists where it could go before it decides, so that a model can weigh that."""
-
-    def options(self, situation: Situation) -> Sequence[Option]:
-        """Return the places worth going to; `decide` then gets them back with the model's weights."""
 
 
 class Explorer(Protocol):

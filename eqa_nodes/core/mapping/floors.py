@@ -92,10 +92,6 @@ class MultiFloorMapper:
         """Return the frontiers of the present floor. Raises StaleData before the first frame."""
         return self._here.frontiers()
 
-    def explored_share(self) -> float:
-        """Return which part (0..1) of the present floor's free cells is explored; 0 before the first frame."""
-        return self._here.explored_share()
-
     def points(self) -> np.ndarray:
         """Return the centres of the occupied voxels of all floors, (n, 3) float32, map frame, metres."""
         return np.concatenate([floor.points() for floor in self._floors])

@@ -145,11 +145,6 @@ class Mapper:
             self._sheet = sheet_of(self._voxels, self._cells, layout.floor, voxel, self._body, aloft)
         return self._sheet
 
-    def explored_share(self) -> float:
-        """Return which part (0..1) of the known free floor is explored; 0 before the first frame."""
-        free = self._cells == 0
-        return float(np.count_nonzero(self._explored & free)) / max(1, int(np.count_nonzero(free)))
-
     def points(self) -> np.ndarray:
         """Return the centres of the occupied voxels, (n, 3) float32, map frame, metres. Cost grows with the map."""
         layout = self._require_layout()

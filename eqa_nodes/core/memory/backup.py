@@ -6,7 +6,6 @@ SQLite's online backup copies one moment of a database inside one transaction of
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -17,23 +16,13 @@ from typing import NamedTuple
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.memory.database import WAIT_S, check_ours, format_of, locked, reading, roll_back, true_path
 
-_BLOCK = 1 << 20
-_HEX = 64  # characters of a SHA-256
-
 
 class Backup(NamedTuple):
-    """A backup as it was written and checked. format: of the memory file."""
+    """A backup as it was written and checked."""
 
     path: Path
-    format: int
     keyframes: int
     bytes: int
-    sha256: str
-
-
-def checksum_file(backup: Path) -> Path:
-    """Return the file beside a backup that holds its checksum, as `sha256sum -c` reads it."""
-    return backup.with_name(f"{backup.name}.sha256")
 
 
 def back_up(path: Path, backup: Path) -> Backup:
@@ -44,7 +33,7 @@ def back_up(path: Path, backup: Path) -> Backup:
     with named(path, "backed up"):
         source = true_path(path)
         roll_back(source)
-        found = _known_format(source)
+        _check_memory(source)
         if backup.exists():
             raise StorageError(f"{backup} exists: name another file for the backup")
         backup.parent.mkdir(parents=True, exist_ok=True)
@@ -54,31 +43,18 @@ def back_up(path: Path, backup: Path) -> Backup:
             copy(source, part)
             _alone(part)
             keyframes = checked(part)
-            digest = _digest(part)
-            _write_whole(checksum_file(backup), f"{digest}  {backup.name}\n")
             os.replace(part, backup)
             _sync(backup.parent)
         finally:
             part.unlink(missing_ok=True)
-        return Backup(backup, found, keyframes, backup.stat().st_size, digest)
+        return Backup(backup, keyframes, backup.stat().st_size)
 
 
 def check_backup(backup: Path) -> Backup:
-    """Return what a backup holds. Raises StorageError for one that is missing, changed, damaged, or of another format.
-    """
+    """Return what a backup holds. Raises StorageError for one that is missing, damaged, or of another format."""
     with named(backup, "read"):
-        if not backup.is_file():
-            raise StorageError(f"no backup {backup}: name the file that eqa memory backup wrote")
-        beside = checksum_file(backup)
-        if not beside.is_file():
-            raise StorageError(f"backup {backup} has no checksum: {beside} is missing; copy both files")
-        expected, found = beside.read_text(errors="replace")[:_HEX], _digest(backup)
-        if expected != found:
-            raise StorageError(f"backup {backup} is not what was backed up: its SHA-256 is {found[:12]}..., "
-                               f"{beside.name} says {expected[:12]!r}...; copy it again, or restore another backup")
-        number = _known_format(backup)
-        check_ours(Path(os.path.realpath(backup)))
-        return Backup(backup, number, checked(backup), backup.stat().st_size, found)
+        _check_memory(backup)
+        return Backup(backup, checked(backup), backup.stat().st_size)
 
 
 def restore(backup: Path, path: Path, before: Path | None = None) -> Backup:
@@ -144,31 +120,17 @@ def _alone(path: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
-def _known_format(path: Path) -> int:
-    """Return the format of a memory, which may have several names: copies of a backup often do. Raises StorageError."""
+def _check_memory(path: Path) -> None:
+    """Check that a file is a memory of this format; it may have several names, as copies of a backup often have.
+
+    Raises StorageError.
+    """
     path = Path(os.path.realpath(path))
     if not path.is_file():
-        raise StorageError(f"no memory file {path}: name the file that the memory node wrote")
-    if not (found := format_of(path)):
+        raise StorageError(f"no memory file {path}: name the file that the memory node wrote, or a backup of it")
+    check_ours(path)
+    if not format_of(path):
         raise StorageError(f"memory {path} is empty: name the file that the memory node wrote")
-    return found
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _write_whole(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
 
 
 def _sync(folder: Path) -> None:

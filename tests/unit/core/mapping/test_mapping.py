@@ -251,12 +251,10 @@ def test_explored_is_near_and_central_and_clear() -> None:
 
 
 def test_explored_share_grows_to_one() -> None:
-    mapper = Mapper()
-    assert mapper.explored_share() == 0.0
-    shares = []
+    mapper, shares = Mapper(), []
     for frame in tour():
         mapper.integrate(frame)
-        shares.append(mapper.explored_share())
+        shares.append(mapper.grid().explored_share())
     assert shares[-1] > max(0.8, shares[0])
     assert all(0.0 < share <= 1.0 for share in shares)
 
