@@ -106,7 +106,7 @@ class CallRecorder:
         return self._answerer.spent()
 
     def why_unanswerable(self, question: Question) -> str:
-        """Return the answerer's objection, which costs nothing."""
+        """Return why the answerer can never answer; that costs nothing."""
         return self._answerer.why_unanswerable(question)
 
     @property

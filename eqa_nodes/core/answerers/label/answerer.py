@@ -49,7 +49,7 @@ class LabelAnswerer:
         return Receipt(privileged=() if self._shown == {True} else _PRIVILEGED)
 
     def why_unanswerable(self, question: Question) -> str:
-        """Return the objection that no rule understands the question, with examples that rules understand."""
+        """Return that no rule understands the question, with examples that rules understand; "" where one does."""
         return "" if parse(check_question(question.text)).form else _not_understood(question)
 
     def regions(self, question: Question) -> list[RankedRegion]:
