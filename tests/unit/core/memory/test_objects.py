@@ -170,15 +170,6 @@ def test_nothing_changed_is_said_too(store: MemoryStore) -> None:
     assert reply.evidence
 
 
-def test_a_state_that_changed(store: MemoryStore) -> None:
-    _look(store, 0, {3: (20, 10, 44, 40)})
-    store.reset("second", keep=True, map_name="home")
-    lit = {3: LABELS[3]._replace(attributes={"state": "on", "support": "desk", "relation": "on"})}
-    _look(store, DAY / SECOND, {3: (20, 10, 44, 40)}, labels=lit)
-    reply = store.recollect("What is different since this morning?")
-    assert reply is not None and "table lamp in the study, on the desk: off, now on" in reply.text
-
-
 def _ask(store: MemoryStore, question: str) -> Recollection:
     reply = store.recollect(question)
     assert reply is not None, question
