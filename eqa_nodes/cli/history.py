@@ -149,8 +149,7 @@ class RecordTour:
         """Plan the tour. Raises ConfigError for an unknown kind, SimulatorError where there is none."""
         from eqa_nodes.config.run import with_image
         from eqa_nodes.core.errors import ConfigError, unknown
-        from eqa_nodes.tours.survey_tour import plan_survey
-        from eqa_nodes.tours.tours import RECIPES, plan_tour
+        from eqa_nodes.tours.tours import RECIPES, plan_survey, plan_tour
         from sim_bridge.robots import DEFAULT, ROBOTS
 
         if self.kind == SURVEY:

@@ -53,8 +53,7 @@ class Scan:
         from eqa_nodes.core.reconstruction.config import ClosingConfig
         from eqa_nodes.core.reconstruction.volume import Reconstruction
         from eqa_nodes.recordings.episode_history import no_frame
-        from eqa_nodes.scanning.mesh_file import check_mesh_name, write_mesh
-        from eqa_nodes.scanning.semantic_files import write_semantics
+        from eqa_nodes.scanning.mesh_file import check_mesh_name, write_mesh, write_semantics
 
         check_mesh_name(self.out)
         closing = ClosingConfig(hole_m=self.holes, gap_m=self.gap, crumb_m=self.crumbs)

@@ -118,7 +118,7 @@ SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {
 
 _FORMATS = "eqa_nodes.recordings.formats"
 HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
-    "7scenes": f"{_FORMATS}.seven_scenes:SevenScenesFormat",
+    "7scenes": f"{_FORMATS}.rgbd_folder:SevenScenesFormat",
     "bag": "eqa_nodes.recordings.bags.history:BagFormat",
     "images": f"{_FORMATS}.pictures:ImagesFormat",
     "openeqa": f"{_FORMATS}.openeqa_folder:OpenEqaFormat",
@@ -129,7 +129,7 @@ HISTORIES = Registry("format of episode histories", "eqa_nodes.histories", {
     "scannet": f"{_FORMATS}.scannet:ScanNetFormat",
     "sens": f"{_FORMATS}.scannet:SensFormat",
     "stray": f"{_FORMATS}.stray_scanner:StrayFormat",
-    "tum": f"{_FORMATS}.tum:TumFormat",
+    "tum": f"{_FORMATS}.rgbd_folder:TumFormat",
     "video": f"{_FORMATS}.video_file:VideoFormat",
 }, HistoryTraits())
 

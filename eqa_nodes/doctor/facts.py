@@ -12,7 +12,7 @@ import numpy as np
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinition, MessageDefinitionFormat
 
 from eqa_nodes.recordings.bags.poses import BASES
-from eqa_nodes.recordings.bags.reader import Bag, Recorded
+from eqa_nodes.recordings.bags.reader import Bag, BagMessage
 from eqa_nodes.recordings.bags.roles import ROLES
 from eqa_nodes.wire import messages
 
@@ -96,7 +96,7 @@ class RobotFacts:
     clock: Clock = field(default_factory=Clock)
     grid: Grid | None = None
 
-    def take(self, recorded: Recorded) -> None:
+    def take(self, recorded: BagMessage) -> None:
         """Take in a message of a role of bags, or of ALSO."""
         key, received_ns, message = recorded
         if key in ("tf", "tf_static"):

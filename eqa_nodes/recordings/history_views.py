@@ -11,7 +11,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -19,25 +19,23 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from eqa_nodes.core.answerers.common import answer_of
-from eqa_nodes.core.camera.privacy import masked
+from eqa_nodes.core.camera.privacy import PrivacyConfig, hidden_shares, masked
 from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.memory import MemoryConfig, MemoryStore
 from eqa_nodes.core.memory.database import VERSION as MEMORY_FORMAT
 from eqa_nodes.core.memory.diversity import recall_diverse
-from eqa_nodes.core.memory.keyframes import evenly, jpeg_of, spread
+from eqa_nodes.core.memory.keyframes import evenly, jpeg_of, jpeg_of_pixels, spread
 from eqa_nodes.core.observing import EpisodicMemory
 from eqa_nodes.core.perception.instances import caption_of, region_of, sightings
 from eqa_nodes.core.perception.projection import geometry_of, places_of
 from eqa_nodes.core.storage.codec import decode, dumps, read_json, write_json
-from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 from eqa_nodes.core.types.questions import Answer, MemoryObject, Question, Recalled
 from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.core.version import __version__
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame
-from eqa_nodes.recordings.formats.pictures import ColourHistory
-from eqa_nodes.recordings.history_index import FramePosition, HistoryIndex
-from eqa_nodes.recordings.picture_views import picked
+from eqa_nodes.recordings.formats.pictures import ColourHistory, Picture
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
@@ -297,3 +295,79 @@ def _described(obj: MemoryObject) -> str:
     return (f"{obj.kind}{f' ({facts})' if facts else ''}{f' in the {obj.room}' if obj.room else ''} at "
             f"({x:.1f}, {y:.1f}, {z:.1f}) m, seen {obj.times} times")
 
+
+class FramePosition(NamedTuple):
+    """Where a keyframe stands in its recording; as in RecordedFrame."""
+
+    frame: int
+    offset_ns: int
+
+
+@dataclass(frozen=True)
+class HistoryIndex:
+    """What is kept of a history beside a memory. frames: how many could be used; dropped: others, by reason.
+
+    way: stamps and poses along it, empty where no pose is known; spots: of the keyframes, by id; views: K keyframes
+    evenly spaced, where wanted.
+    """
+
+    name: str
+    frames: int
+    dropped: Mapping[str, int]
+    way: tuple[tuple[int, Pose2], ...]
+    spots: Mapping[str, FramePosition]
+    views: tuple[Keyframe, ...] = ()
+
+
+NOWHERE = "the recording has no poses: x, y and heading are unknown and stand as 0"
+
+
+def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: MemoryConfig) -> HistoryIndex:
+    """Return the images that are chosen by their number; damaged ones are counted and others take their place.
+
+    The path has the poses of these images alone. Raises StorageError where none can be read, ConfigError where places
+    or kinds of things are to be hidden in them.
+    """
+    check_privacy(history, memory.privacy)
+    usable, dropped = list(history.pictures), Counter[str]()
+    read: dict[int, _Read] = {}
+    while True:
+        wanted = [usable[i] for i in choose(len(usable))]
+        damaged = [p for p in wanted if p.number not in read and not _take(p, memory, read, dropped)]
+        if not damaged:
+            break
+        usable = [p for p in usable if p not in damaged]
+    if not wanted:
+        raise StorageError(f"the history {history.name} has no usable image: {dict(dropped)}")
+    views = tuple(Keyframe(p.number + 1, p.stamp_ns, read[p.number].pose or Transform.identity(), read[p.number].jpeg)
+                  for p in wanted)
+    way = tuple((p.stamp_ns, pose2_of(pose)) for p in wanted if (pose := read[p.number].pose) is not None)
+    spots = {str(p.number + 1): FramePosition(p.number, -1) for p in wanted}
+    return HistoryIndex(history.name, len(usable), dropped, way, spots, views)
+
+
+def check_privacy(history: ColourHistory, privacy: PrivacyConfig) -> None:
+    """Raise ConfigError for masks that need to know where things are."""
+    if privacy.kinds or privacy.zones:
+        raise ConfigError("privacy.kinds and privacy.zones hide what lies somewhere, and "
+                          f"{history.lacking}; privacy.image works without")
+
+
+class _Read(NamedTuple):
+    """An image that was read."""
+
+    jpeg: bytes
+    pose: Transform | None
+
+
+def _take(picture: Picture, memory: MemoryConfig, read: dict[int, _Read], dropped: Counter[str]) -> bool:
+    """Read one image; False, and count it, where it is damaged."""
+    try:
+        rgb, pose = picture.rgb(), picture.map_from_base()
+    except BadFrame as error:
+        dropped[str(error)] += 1
+        return False
+    hidden = hidden_shares(rgb.shape[0], rgb.shape[1], memory.privacy.image)
+    shown = np.where(hidden[..., None], np.uint8(0), rgb)
+    read[picture.number] = _Read(jpeg_of_pixels(shown, memory.keyframes.jpeg_quality), pose)
+    return True

@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.node import Node
 
 from eqa_nodes.core.errors import StaleData
-from eqa_nodes.recordings.bags.reader import Recorded
+from eqa_nodes.recordings.bags.reader import BagMessage
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS
@@ -28,7 +28,7 @@ class LiveMessages:
 
     def __init__(self, keys: Sequence[str]) -> None:
         self.path, self._keys = Path("live"), tuple(keys)
-        self._kept: list[Recorded] = []
+        self._kept: list[BagMessage] = []
         self._changed = threading.Condition()
 
     def listen(self, node: Node) -> None:
@@ -56,7 +56,7 @@ class LiveMessages:
         """Return how many messages of a topic are kept."""
         return sum(r.key == key for r in self._copy())
 
-    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
         """Yield the kept messages of some topics in the order of arrival. from_ns: leave out what is older."""
         return (r for r in self._copy() if r.key in keys and (from_ns is None or r.log_ns >= from_ns))
 
@@ -68,7 +68,7 @@ class LiveMessages:
         """Return "": the topics of a graph are known."""
         return ""
 
-    def _copy(self) -> list[Recorded]:
+    def _copy(self) -> list[BagMessage]:
         with self._changed:
             return list(self._kept)
 
@@ -76,7 +76,7 @@ class LiveMessages:
         with self._changed:
             if key in NEWEST:
                 self._forget(key)
-            self._kept.append(Recorded(key, _stamp_of(message), message))
+            self._kept.append(BagMessage(key, _stamp_of(message), message))
             self._changed.notify_all()
 
     def _forget(self, key: str) -> None:

@@ -12,7 +12,6 @@ from rclpy.duration import Duration
 
 from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.camera.jumps import ClockJumpDetector, RelocalisationDetector
-from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.ros import convert
@@ -21,6 +20,7 @@ from eqa_nodes.ros.node import ConfigT, EqaNode
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.frame_assembler import PENDING, FrameAssembler
 from eqa_nodes.wire.graph import LABELS, SECOND, TOPICS
+from eqa_nodes.wire.pairing import FrameOrdering
 from eqa_nodes.wire.transforms import TfBuffer
 
 

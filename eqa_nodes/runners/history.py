@@ -30,16 +30,16 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.episode_history import EpisodeHistory
 from eqa_nodes.recordings.histories import clip_of, first_frames, open_history
-from eqa_nodes.recordings.history_index import HistoryIndex
 from eqa_nodes.recordings.history_views import (
     DEFAULT_K,
+    NOWHERE,
+    HistoryIndex,
     HistoryViews,
     RecalledViews,
     ViewSelection,
     check_selection,
     open_views,
 )
-from eqa_nodes.recordings.picture_views import NOWHERE
 from eqa_nodes.runners.answerers import answerer_of
 from eqa_nodes.tours.rendered import PosedPath, RenderedHistory
 from sim_bridge.registry import check_simulator, is_scan

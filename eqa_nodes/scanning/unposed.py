@@ -12,18 +12,19 @@ from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError, unknown
 from eqa_nodes.core.reconstruction.odometry import RgbdImage
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.bags.history import BagHistory, BagOptions
-from eqa_nodes.recordings.bags.reader import Bag, Recorded, is_bag
+from eqa_nodes.recordings.bags.reader import Bag, BagMessage, is_bag
 from eqa_nodes.recordings.formats.rgbd_folder import (
     COLOURS,
     DEPTH_FORMATS,
     DEPTHS,
     SECONDS,
+    camera_of,
     depth_format_of,
     holds_rgbd,
     images_in,
+    nearest,
     read_depth,
 )
-from eqa_nodes.recordings.formats.tum import camera_of, nearest
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.wire.image_files import read_rgb
 
@@ -124,7 +125,7 @@ class _NoPoses:
     def __init__(self) -> None:
         self.invalid: Counter[str] = Counter()
 
-    def take(self, recorded: Recorded) -> None:
+    def take(self, recorded: BagMessage) -> None:
         """Leave transforms out."""
 
     def map_from_base(self, stamp_ns: int, camera: str) -> Transform:

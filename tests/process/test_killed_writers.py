@@ -47,7 +47,7 @@ def test_a_killed_recorder_leaves_what_was_flushed(tmp_path: Path) -> None:
         with pytest.raises(McapError):
             found.extend(m.log_time for _, _, m in NonSeekingReader(stream).iter_messages(log_time_order=False))
     assert len(found) >= 41
-    with pytest.raises(StorageError, match=r"eqa_nodes\.recordings\.recover"):
+    with pytest.raises(StorageError, match=r"eqa_nodes\.recordings\.bags\.recover"):
         read_history(bag)
     assert recover(bag) == len(found)
     assert recover(bag) == -1

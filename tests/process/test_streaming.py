@@ -14,7 +14,7 @@ import pytest
 
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.bags.export import FrameMessages, write_bag
-from eqa_nodes.recordings.bags.reader import Bag, Recorded
+from eqa_nodes.recordings.bags.reader import Bag, BagMessage
 from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.wire import messages
@@ -31,7 +31,7 @@ READER = """
 import resource, sys
 from pathlib import Path
 from eqa_nodes.recordings.histories import open_history
-from eqa_nodes.recordings.bags.reader import Bag, Recorded
+from eqa_nodes.recordings.bags.reader import Bag, BagMessage
 history = open_history(Path(sys.argv[1]))
 next(iter(history))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -97,7 +97,7 @@ def test_opening_reads_the_beginning_only(tmp_path: Path, monkeypatch: pytest.Mo
     read: list[str] = []
     real = Bag.read
 
-    def counted(bag: Bag, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+    def counted(bag: Bag, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
         for recorded in real(bag, keys, from_ns):
             read.append(recorded.key)
             yield recorded

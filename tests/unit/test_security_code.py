@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.recordings.bags.definitions import definition
+from eqa_nodes.recordings.bags.writer import definition
 from tests.fixtures.paths import ROOT
 
 SOURCES = sorted([*(ROOT / "eqa_nodes").rglob("*.py"), *(ROOT / "sim_bridge").rglob("*.py"),

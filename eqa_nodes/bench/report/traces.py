@@ -145,7 +145,7 @@ def trace_in(path: Path, name: str = "", namespace: str = "") -> tuple[str, Epis
     that name, or several and no name.
     """
     if not (path / PREDICTIONS).is_file():
-        from eqa_nodes.recordings.trace import trace_of
+        from eqa_nodes.recordings.bags.trace import trace_of
 
         return path.resolve().name, trace_of(path, namespace)
     kept = {p.id: p.trace for p in read_predictions(path).predictions.values() if p.trace}

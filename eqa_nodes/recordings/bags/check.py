@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,8 @@ from eqa_nodes.core.findings import Finding, failed
 from eqa_nodes.doctor.floor import TURN, judge_measured
 from eqa_nodes.recordings.bags.history import BagOptions, read_history
 from eqa_nodes.recordings.bags.measure import STAMPED, Measured, measure
-from eqa_nodes.recordings.bags.reader import Bag, Recorded, open_bag
+from eqa_nodes.recordings.bags.reader import Bag, BagMessage, open_bag
 from eqa_nodes.recordings.bags.roles import ROLES
-from eqa_nodes.recordings.bags.streams import compared
 
 _FEW = 0.05  # a share of images without a pose, partner or place in time that does no harm
 _HALF = 0.5
@@ -53,7 +52,7 @@ class BagReport(NamedTuple):
 
 
 def check_bag(path: Path, options: BagOptions | None = None,
-              watch: Callable[[Recorded], None] | None = None, also: tuple[str, ...] = ()) -> BagReport:
+              watch: Callable[[BagMessage], None] | None = None, also: tuple[str, ...] = ()) -> BagReport:
     """Check a bag: its streams in one pass, then about ten frames with the reader; watch and also: as of `measure`.
 
     Raises StorageError when it cannot be opened, ConfigError for an unknown role.
@@ -212,3 +211,46 @@ def _frames(path: Path, options: BagOptions, images: int) -> Finding:
         k = frames[0].intrinsics
         return Finding("frames", "ok", f"{found}: {k.width}x{k.height}, fx {k.fx:.1f}, fy {k.fy:.1f}")
     return Finding("frames", "warning" if len(frames) >= _HALF * len(only) else "error", f"{found}: {reasons}", remedy)
+
+
+_ENOUGH = 10  # messages from which on numbers are compared
+_SAME = 0.95  # share of the larger number that is as many
+_ONCE = 0.05  # as few camera_info messages as this were sent once for many images
+_EVEN = 0.9  # share of the steps of a stream with a rate of its own that are near their median
+_NEAR = 0.5  # of the median
+
+
+def compared(stamps_ns: Mapping[str, Sequence[int]]) -> Iterator[Finding]:
+    """Compare the numbers of messages. stamps_ns: by role (color, depth, camera_info), as they were recorded."""
+    color, depth, info = (stamps_ns[role] for role in ("color", "depth", "camera_info"))
+    if color and depth:
+        few, many = sorted((("color", color), ("depth", depth)), key=lambda stream: len(stream[1]))
+        yield from _pair("counts of images", few, many)
+    images = max(("color", color), ("depth", depth), key=lambda stream: len(stream[1]))
+    if info and len(info) > _ONCE * len(images[1]):
+        yield from _pair("counts of camera_info", ("camera_info", info), images)
+
+
+def _pair(name: str, few: tuple[str, Sequence[int]], many: tuple[str, Sequence[int]]) -> Iterator[Finding]:
+    share = len(few[1]) / max(len(many[1]), 1)
+    if len(many[1]) < _ENOUGH:
+        return
+    found = f"{len(few[1])} of {few[0]}, {len(many[1])} of {many[0]}"
+    if share >= _SAME:
+        yield Finding(name, "ok", found)
+    elif _even(few[1], many[1]):
+        yield Finding(name, "ok", f"{found}: {few[0]} has a lower rate")
+    else:
+        yield Finding(name, "warning" if share >= _HALF else "error", f"{found}, in no even steps: {few[0]} was lost",
+                      "look at what the recorder says it lost (its log, /diagnostics), at its disk and the network; a "
+                      "rate that is meant to be lower keeps even steps")
+
+
+def _even(few: Sequence[int], many: Sequence[int]) -> bool:
+    """Return whether a stream goes on at a rate of its own for as long as the other."""
+    stamps, others = np.unique(np.array(few, np.int64)), np.array(many, np.int64)
+    steps = np.diff(stamps)
+    if len(stamps) < 3 or np.ptp(stamps) < _HALF * np.ptp(others):
+        return False
+    period = float(np.median(steps))
+    return bool((abs(steps - period) <= _NEAR * period).mean() >= _EVEN)

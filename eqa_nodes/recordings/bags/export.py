@@ -17,8 +17,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics, Label
-from eqa_nodes.recordings.bags.definitions import definition
-from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter
+from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter, definition
 from eqa_nodes.recordings.episode_history import no_frame
 from eqa_nodes.wire.graph import TOPICS
 

@@ -15,7 +15,7 @@ from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.recordings.bags import poses
 from eqa_nodes.recordings.bags.history import KEEP_NS, BagOptions
 from eqa_nodes.recordings.bags.poses import Poses
-from eqa_nodes.recordings.bags.reader import Bag, Recorded
+from eqa_nodes.recordings.bags.reader import Bag, BagMessage
 from eqa_nodes.wire import images, messages
 from eqa_nodes.wire.camera_input import apart
 from eqa_nodes.wire.pairing import HOLD_NS
@@ -70,7 +70,7 @@ class Measured:
     broken: str = ""
 
 
-def measure(bag: Bag, options: BagOptions, watch: Callable[[Recorded], None] | None = None,
+def measure(bag: Bag, options: BagOptions, watch: Callable[[BagMessage], None] | None = None,
             also: tuple[str, ...] = ()) -> Measured:
     """Read the bag once, in recorded order; damage ends the reading and is reported.
 
@@ -91,7 +91,7 @@ class _Measuring:
         except StorageError as error:
             self._result.no_poses = str(error)
 
-    def run(self, watch: Callable[[Recorded], None] | None, also: tuple[str, ...]) -> Measured:
+    def run(self, watch: Callable[[BagMessage], None] | None, also: tuple[str, ...]) -> Measured:
         where = self._result.where
         try:
             for recorded in self._bag.read([key for key in (*STAMPED, *poses.KEYS, *also) if key in self._bag.keys]):
@@ -108,7 +108,7 @@ class _Measuring:
         self._result.invalid = where.invalid if where is not None else Counter()
         return self._result
 
-    def _take(self, recorded: Recorded) -> None:
+    def _take(self, recorded: BagMessage) -> None:
         key, message = recorded.key, recorded.message
         stamps = self._result.stamps_ns[key]
         if key == "camera_info":

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.types.geometry import Pose2, Transform, compose, inverse
-from eqa_nodes.recordings.bags.reader import Messages, Recorded
+from eqa_nodes.recordings.bags.reader import BagMessage, Messages
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.transforms import NoTransform, TfBuffer
 
@@ -47,7 +47,7 @@ class Poses:
             self.take(recorded)
         self.invalid.clear()  # they come again when the bag is read
 
-    def take(self, recorded: Recorded) -> None:
+    def take(self, recorded: BagMessage) -> None:
         """Take in a message of one of KEYS; odometry only where no transform moves the base."""
         if recorded.key == "odom" and not self._by_odometry:
             return
@@ -130,7 +130,7 @@ class Poses:
             found.append(frame)
         return found
 
-    def _links(self, recorded: Recorded) -> list[tuple[Any, str, Transform]]:
+    def _links(self, recorded: BagMessage) -> list[tuple[Any, str, Transform]]:
         """Return header, child frame and transform of each link in a message."""
         message = recorded.message
         if recorded.key == "odom":
@@ -152,7 +152,7 @@ class Poses:
             self.stamps_ns.append(stamp_ns)
 
 
-def _first_minute(bag: Messages) -> Iterator[Recorded]:
+def _first_minute(bag: Messages) -> Iterator[BagMessage]:
     """Yield transforms and odometry of the first minute."""
     begin_ns = None
     for recorded in bag.read(("tf", "odom")):

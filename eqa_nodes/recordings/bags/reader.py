@@ -27,7 +27,7 @@ from eqa_nodes.wire.graph import TOPICS
 _LAST_NS = 1_000_000_000  # how far before its end a bag is searched first for a topic's last message
 
 
-class Recorded(NamedTuple):
+class BagMessage(NamedTuple):
     """A message of a bag: the graph's key of its topic, when it was recorded, and its fields."""
 
     key: str
@@ -46,7 +46,7 @@ class Messages(Protocol):
     def count(self, key: str) -> int:
         """Return how many messages of a topic there are."""
 
-    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
         """Yield the messages of some topics in their order."""
 
     def last(self, key: str) -> Any | None:
@@ -142,7 +142,7 @@ class Bag:
                     f"{' or '.join(types_of(key))}: record or convert it to that")
         return ""
 
-    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[Recorded]:
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
         """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage.
 
         from_ns: leave out what was recorded before. Raises StorageError for a key whose topic is not clear, other than
@@ -157,7 +157,7 @@ class Bag:
         with _readable(self.path):
             for connection, log_ns, data in self._reader.messages(wanted, from_ns):
                 data = unpack_message(data) if self._packed else data
-                yield Recorded(key_of[connection.topic], log_ns, self._decode(connection, data))
+                yield BagMessage(key_of[connection.topic], log_ns, self._decode(connection, data))
 
     def last(self, key: str) -> Any | None:
         """Return the last message of a topic, None where there is none: only the end of the bag is unpacked."""

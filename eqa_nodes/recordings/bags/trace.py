@@ -1,27 +1,34 @@
-"""Builds the trace of an episode from its bag, for reports."""
+"""Builds the trace of an episode from its bag, for reports.
+
+Several nodes publish, so a map may be recorded a little after the decision that was made on it. Stamps decide which map
+and image were newest when the robot decided.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from eqa_nodes.core.errors import BadFrame, StorageError
-from eqa_nodes.core.memory.keyframes import jpeg_of_pixels
+from eqa_nodes.core.mapping.map_picture import picture_of
+from eqa_nodes.core.memory.keyframes import jpeg_of_pixels, small_jpeg
 from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.floor import Frontier
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
-from eqa_nodes.recordings.bags.moments import PARTS, Moments
+from eqa_nodes.core.types.trace import EpisodeTrace, Moment, TraceDecision
 from eqa_nodes.recordings.bags.poses import Poses, all_poses
 from eqa_nodes.recordings.bags.reader import Messages, open_bag
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.images import rgb_of
 
 T = TypeVar("T")
+PARTS = ("map", "explored", "color")
+_LATE = 3  # moments that a message may still belong to which is recorded after them
 KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", *PARTS)
 
 
@@ -117,3 +124,53 @@ def parsed(text: str, bag: Path) -> Any:
         return loads(text)
     except ValueError as error:
         raise StorageError(f"bag {bag} has a message that is not JSON ({error}): {text[:200]!r}") from error
+
+
+class _Open(NamedTuple):
+    """A moment in the making. looked: its image is wanted, because no keyframe shows it."""
+
+    stamp_ns: int
+    looked: bool
+    held: dict[str, Any]
+
+
+class Moments:
+    """Collects moments. Hear every message of PARTS, and note each decision and keyframe, in the recorded order."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Any] = {}
+        self._open: deque[_Open] = deque()
+        self._done: list[Moment] = []
+
+    def hear(self, key: str, message: Any) -> None:
+        """Take in a message of PARTS."""
+        self._last[key] = message
+        for moment in self._open:
+            if messages.stamp_of(message) <= moment.stamp_ns:
+                moment.held[key] = message
+
+    def note(self, stamp_ns: int, looked: bool) -> None:
+        """Note a decision (looked) or a keyframe, which has an image of its own."""
+        known = next((moment for moment in self._open if moment.stamp_ns == stamp_ns), None)
+        if known is None:
+            self._open.append(_Open(stamp_ns, looked, dict(self._last)))
+        elif not looked:
+            self._open[self._open.index(known)] = known._replace(looked=False)
+        while len(self._open) > _LATE:
+            self._done.append(_closed(self._open.popleft()))
+
+    def all(self) -> list[Moment]:
+        """Return the moments, oldest first; nothing is heard after that."""
+        while self._open:
+            self._done.append(_closed(self._open.popleft()))
+        return sorted(self._done, key=lambda moment: moment.stamp_ns)
+
+
+def _closed(moment: _Open) -> Moment:
+    held: Mapping[str, Any] = moment.held
+    seen = picture_of(messages.grid_of(held["map"], held.get("explored"))) if "map" in held else None
+    view = b""
+    if moment.looked and "color" in held:
+        with suppress(BadFrame):  # an image that nobody can read is no view
+            view = small_jpeg(rgb_of(held["color"]))
+    return Moment(moment.stamp_ns, view, seen)

@@ -24,8 +24,8 @@ from eqa_nodes.recordings.formats.cameras import (
     onto_color,
     rigid,
 )
+from eqa_nodes.recordings.formats.export_files import ExportFiles
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
-from eqa_nodes.recordings.formats.tree import Tree
 from eqa_nodes.wire.image_files import decode_image, raw_depth
 
 FAR_M = 5.0  # LiDAR of phones measures no farther
@@ -141,7 +141,7 @@ def turned_left(k: Intrinsics) -> Intrinsics:
     return Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
 
 
-def sure_depth(tree: Tree, depths: Mapping[str, str], sure: Mapping[str, str], stem: str) -> np.ndarray:
+def sure_depth(tree: ExportFiles, depths: Mapping[str, str], sure: Mapping[str, str], stem: str) -> np.ndarray:
     """Return (h, w) float32 metres of an image of 16 bits, millimetres, without what the device is not sure of.
 
     depths, sure: stem -> name of the images of depth and of confidence. Raises BadFrame where there is none.

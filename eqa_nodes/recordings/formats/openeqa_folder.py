@@ -31,8 +31,8 @@ from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.formats.cameras import GL_FROM_OPTICAL, MAP_FROM_GL, base_below, mount, pinhole, rigid
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
 from eqa_nodes.recordings.formats.pictures import colour_alone, read_pictures
-from eqa_nodes.recordings.formats.scannet import RATE_HZ, numbered, read_cameras
-from eqa_nodes.wire.image_files import read_bounded, read_matrix, read_raw_depth, read_rgb, text_of
+from eqa_nodes.recordings.formats.scannet import RATE_HZ, numbered, read_cameras, read_stored
+from eqa_nodes.wire.image_files import read_bounded, read_rgb, text_of
 
 DEPTH_RANGE_M = 10.0
 CAMERA_HEIGHT_M = 1.0
@@ -107,11 +107,7 @@ class OpenEqaFolder:
         return Frame(row.stamp_ns, rgb, depth_m, k, row.map_from_base, mount(row.map_from_base, map_from_camera))
 
     def _stored(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the depth image and the pose as they are stored. Raises BadFrame."""
-        number = self.numbers[index]
-        if number not in self._depths or number not in self._poses:
-            raise BadFrame("no depth image" if number in self._poses else "no pose")
-        return read_raw_depth(self._depths[number]), rigid(read_matrix(self._poses[number]), self._poses[number])
+        return read_stored(self.numbers[index], self._depths, self._poses)
 
     def _depth_view(self, index: int) -> DepthView:
         return self._cameras.depth_view(*self._stored(index))

@@ -20,8 +20,8 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.formats.cameras import pinhole
+from eqa_nodes.recordings.formats.export_files import ExportFiles, holds
 from eqa_nodes.recordings.formats.hand_held import HandHeldRecording, from_arkit, sure_depth
-from eqa_nodes.recordings.formats.tree import Tree, holds
 from eqa_nodes.wire.image_files import rgb_pixels
 
 ROOT = "keyframes"
@@ -59,7 +59,7 @@ class PolycamExport(HandHeldRecording):
 
     def __init__(self, path: Path) -> None:
         """Raises StorageError when a keyframe's camera cannot be read, or none has image, camera and depth."""
-        self._tree = Tree(path, f"{ROOT}/")
+        self._tree = ExportFiles(path, f"{ROOT}/")
         self._depths, self._sure = (self._tree.names(f"{ROOT}/{kind}", ".png") for kind in ("depth", "confidence"))
         kinds = [(self._tree.names(f"{ROOT}/{images}", ".jpg"), self._tree.names(f"{ROOT}/{cameras}", ".json"))
                  for images, cameras in _KINDS]

@@ -19,8 +19,8 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.formats.cameras import camera_pose, pinhole
+from eqa_nodes.recordings.formats.export_files import ExportFiles
 from eqa_nodes.recordings.formats.hand_held import HandHeldRecording, from_arkit, unsure_left_out
-from eqa_nodes.recordings.formats.tree import Tree
 from eqa_nodes.wire.image_files import MAX_PIXELS, rgb_pixels
 
 SUFFIX = ".r3d"
@@ -66,7 +66,7 @@ class Record3dFile(HandHeldRecording):
         except ImportError as error:
             raise MissingExtra("lzfse", EXTRA) from error
         self._unpack, self._broken = lzfse.decompress, lzfse.error
-        self._tree = Tree(path, "metadata")
+        self._tree = ExportFiles(path, "metadata")
         self._images, self._depths, self._sure = (self._tree.names("rgbd", end) for end in (".jpg", ".depth", ".conf"))
         numbers = sorted(int(stem) for stem in self._images if stem.isascii() and stem.isdecimal())
         if not self._images.keys() & self._depths.keys() or numbers[-1:] != [len(numbers) - 1]:

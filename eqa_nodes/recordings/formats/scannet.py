@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -226,11 +226,7 @@ class ScanNetFolder:
                                    self._map_from_world @ world_from_camera)
 
     def _stored(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the depth image as it is stored, and the pose. Raises BadFrame."""
-        number = self.numbers[index]
-        if number not in self._depths or number not in self._poses:
-            raise BadFrame("no depth image" if number in self._poses else "no pose")
-        return read_raw_depth(self._depths[number]), rigid(read_matrix(self._poses[number]), self._poses[number])
+        return read_stored(self.numbers[index], self._depths, self._poses)
 
     def _depth_view(self, index: int) -> DepthView:
         return self._cameras.depth_view(*self._stored(index))
@@ -242,6 +238,13 @@ def read_cameras(folder: Path) -> Cameras:
         return Cameras(read_matrix(folder / "intrinsic_color.txt"), read_matrix(folder / "intrinsic_depth.txt"))
     except BadFrame as error:
         raise StorageError(str(error)) from error
+
+
+def read_stored(number: int, depths: Mapping[int, Path], poses: Mapping[int, Path]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the depth image and the pose of a frame as they are stored. Raises BadFrame."""
+    if number not in depths or number not in poses:
+        raise BadFrame("no depth image" if number in poses else "no pose")
+    return read_raw_depth(depths[number]), rigid(read_matrix(poses[number]), poses[number])
 
 
 def numbered(folder: Path, ending: str = "", beginning: str = "") -> dict[int, Path]:

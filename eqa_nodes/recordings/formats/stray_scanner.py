@@ -20,8 +20,8 @@ from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedHistory
 from eqa_nodes.recordings.formats.cameras import MAP_FROM_GL, camera_pose, pinhole
+from eqa_nodes.recordings.formats.export_files import ExportFiles, holds
 from eqa_nodes.recordings.formats.hand_held import HandHeldRecording, sure_depth
-from eqa_nodes.recordings.formats.tree import Tree, holds
 from eqa_nodes.recordings.formats.video_file import VideoImages
 from eqa_nodes.wire.image_files import text_of
 
@@ -60,7 +60,7 @@ class StrayRecording(HandHeldRecording):
 
     def __init__(self, path: Path) -> None:
         """Raises StorageError naming the file that cannot be read, MissingExtra without PyAV."""
-        self._tree = Tree(path, VIDEO)
+        self._tree = ExportFiles(path, VIDEO)
         self._video = VideoImages(f"{path}/{VIDEO}", lambda: self._tree.opened(VIDEO), remedy=_AGAIN)
         self._depths, self._sure = (self._tree.names(kind, ".png") for kind in ("depth", "confidence"))
         if not self._depths:

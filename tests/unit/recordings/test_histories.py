@@ -16,10 +16,9 @@ from eqa_nodes.core.components import HISTORIES
 from eqa_nodes.core.errors import BadPose, ConfigError, StorageError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, check_frame
-from eqa_nodes.recordings.bags.definitions import definition, type_hash
 from eqa_nodes.recordings.bags.export import FrameMessages, write_bag
 from eqa_nodes.recordings.bags.history import BagOptions
-from eqa_nodes.recordings.bags.writer import BagWriter
+from eqa_nodes.recordings.bags.writer import BagWriter, definition, type_hash
 from eqa_nodes.recordings.episode_history import RecordedHistory, survey
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.recordings.histories import open_history

@@ -9,8 +9,7 @@ import pytest
 
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.types.views import Label, Mesh
-from eqa_nodes.scanning.mesh_file import write_mesh
-from eqa_nodes.scanning.semantic_files import write_semantics
+from eqa_nodes.scanning.mesh_file import write_mesh, write_semantics
 from sim_bridge.mesh.load import TriangleScene, load_mesh
 from sim_bridge.scans import find_scan
 

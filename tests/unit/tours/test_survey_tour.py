@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from eqa_nodes.core.types.floor import Action
-from eqa_nodes.tours.survey_tour import plan_survey
-from eqa_nodes.tours.tours import spread_points
+from eqa_nodes.tours.tours import plan_survey, spread_points
 from sim_bridge.registry import open_simulator
 from sim_bridge.robots import DEFAULT, ROBOTS
 from sim_bridge.simulator import EpisodeSetup

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.core.camera.ordering import FrameOrdering
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.wire.pairing import LivePairing
+from eqa_nodes.wire.pairing import FrameOrdering, LivePairing
 from tests.fixtures.frames import frame
 
 MS = 1_000_000

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.recordings.bags.check import USES, check_bag
-from eqa_nodes.recordings.bags.streams import compared
+from eqa_nodes.recordings.bags.check import USES, check_bag, compared
 from tests.fixtures.foreign_bags import INFO, Row, Scene, StandardCdr
 
 MS = 1_000_000

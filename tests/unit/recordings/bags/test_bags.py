@@ -16,11 +16,10 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.recordings.bags.definitions import definition, type_hash
 from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.trace import trace_of
-from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter, Qos
+from eqa_nodes.recordings.bags.writer import BagTopic, BagWriter, Qos, definition, type_hash
 from tests.fixtures.bags import SECOND, TYPES, Cdr, needs_messages, noise_of, topics_of
 from tests.fixtures.disk import room_for
 

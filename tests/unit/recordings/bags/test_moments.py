@@ -11,7 +11,7 @@ from PIL import Image
 
 from eqa_nodes.core.mapping.map_picture import grid_of
 from eqa_nodes.core.types.trace import VIEW_PX
-from eqa_nodes.recordings.bags.moments import Moments
+from eqa_nodes.recordings.bags.trace import Moments
 
 SECOND = 1_000_000_000
 

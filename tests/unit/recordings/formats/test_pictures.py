@@ -22,8 +22,7 @@ from eqa_nodes.models.scripted import ScriptedBackend
 from eqa_nodes.recordings.episode_history import RecordedHistory
 from eqa_nodes.recordings.formats.pictures import ColourHistory
 from eqa_nodes.recordings.histories import first_frames, open_history
-from eqa_nodes.recordings.history_views import ViewSelection, check_history, open_views
-from eqa_nodes.recordings.picture_views import NOWHERE
+from eqa_nodes.recordings.history_views import NOWHERE, ViewSelection, check_history, open_views
 from eqa_nodes.runners import answerers
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.sources import history_path, source_finder

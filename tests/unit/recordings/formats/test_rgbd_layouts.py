@@ -12,7 +12,7 @@ from PIL import Image
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.recordings.formats.openeqa_folder import OpenEqaFolder
-from eqa_nodes.recordings.formats.tum import nearest
+from eqa_nodes.recordings.formats.rgbd_folder import nearest
 from eqa_nodes.recordings.histories import format_of, open_history
 from eqa_nodes.scanning.unposed import open_unposed
 from tests.fixtures.histories import write_redwood

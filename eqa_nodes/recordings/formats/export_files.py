@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 27  # of one image or table
 _MAX_FILES = 1 << 20
 
 
-class Tree:
+class ExportFiles:
     """Files by their names below a root, with / between folders."""
 
     def __init__(self, path: Path, marker: str) -> None:
