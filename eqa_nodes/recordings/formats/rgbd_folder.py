@@ -225,7 +225,7 @@ def holds_rgbd(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in COLOURS) and any((folder / name).is_dir() for name in DEPTHS)
 
 
-COLOURS, DEPTHS, POSES = "rgb.txt", "depth.txt", "groundtruth.txt"
+TUM_COLOURS, TUM_DEPTHS, POSES = "rgb.txt", "depth.txt", "groundtruth.txt"
 _TOGETHER_S = 0.02  # at most between the stamps of one moment, as in the benchmark's associate.py
 _LENSES = {"freiburg1": (517.3, 516.5, 318.6, 255.3), "freiburg2": (520.9, 521.0, 325.1, 249.7),
            "freiburg3": (535.4, 539.2, 320.1, 247.6)}  # fx, fy, cx, cy from the centre of the first pixel
@@ -234,12 +234,12 @@ _LENSES = {"freiburg1": (517.3, 516.5, 318.6, 255.3), "freiburg2": (520.9, 521.0
 class TumFormat:
     """The benchmark's sequences."""
 
-    traits = HistoryTraits(looks_like=f"a folder with {COLOURS}, {DEPTHS} and {POSES}")
+    traits = HistoryTraits(looks_like=f"a folder with {TUM_COLOURS}, {TUM_DEPTHS} and {POSES}")
 
     @staticmethod
     def fits(path: Path) -> bool:
         """Return whether a path is such a folder; the ground truth may be missing."""
-        return (path / COLOURS).is_file() and (path / DEPTHS).is_file()
+        return (path / TUM_COLOURS).is_file() and (path / TUM_DEPTHS).is_file()
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
@@ -252,7 +252,7 @@ def read_tum(folder: Path) -> RgbdFolder:
     if not (folder / POSES).is_file():
         raise StorageError(f"{folder} has no {POSES}, which says where the camera was: `eqa history localise {folder} "
                            "--depth-format tum --out DIR` finds its poses")
-    colors, depths, poses = (list(_lines(folder / name)) for name in (COLOURS, DEPTHS, POSES))
+    colors, depths, poses = (list(_lines(folder / name)) for name in (TUM_COLOURS, TUM_DEPTHS, POSES))
     stamps = [stamp for stamp, _ in colors]
     at_depth, at_pose = (nearest(stamps, [stamp for stamp, _ in found]) for found in (depths, poses))
     moments = [RgbdFiles(round(stamp * 1e9), inside(folder, words[0]),
