@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.wire.pairing import FrameOrdering, LivePairing
+from eqa_nodes.wire.pairing import HOLD_NS, FrameOrdering, LivePairing, RecordedPairing
 from tests.fixtures.frames import frame
 
 MS = 1_000_000
@@ -119,3 +123,67 @@ def test_two_frames_of_one_stamp_are_a_nanosecond_apart(first: int) -> None:
         row.put(1 - first, stamp)
     assert row.stamps == [100, 100 + 1 / MS, 200, 200 + 1 / MS] and not row.refused
     assert np.array_equal(row.frames[0].depth_m, row.frames[1].depth_m)
+
+
+def recorded(stamp_ns: int, frame_id: str = "camera") -> Any:
+    stamp = SimpleNamespace(sec=stamp_ns // 10**9, nanosec=stamp_ns % 10**9)
+    return SimpleNamespace(header=SimpleNamespace(stamp=stamp, frame_id=frame_id), data=b"12345678")
+
+
+class Recording:
+    """A recording of color, depth and camera_info whose poses are known up to a stamp."""
+
+    def __init__(self, each: bool = False, only: set[int] | None = None, known_ns: int = 1 << 62) -> None:
+        self.dropped = Counter[str]()
+        self.pairing = RecordedPairing(("depth",), ("camera_info",), each, 20 * MS,
+                                       lambda stamp_ns, camera: stamp_ns <= known_ns, self.dropped, only)
+        self.pairing.put("camera_info", 0, recorded(0))
+
+    def put(self, *rows: tuple[str, int], now_ns: int = 0) -> list[tuple[int, dict[str, int]]]:
+        """Put in messages by part and stamp, as recorded at their stamps; return index and stamps of the moments."""
+        for part, stamp_ns in rows:
+            self.pairing.put(part, stamp_ns, recorded(stamp_ns))
+        return [(color.index, {part: m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for part, m in parts.items()})
+                for color, parts in self.pairing.complete(now_ns or max(stamp for _, stamp in rows))]
+
+
+@pytest.mark.parametrize(("late_ns", "paired"), [(20 * MS, True), (-20 * MS, True), (20 * MS + 1, False),
+                                                 (-20 * MS - 1, False)])
+def test_a_recorded_depth_image_is_near_enough_up_to_the_tolerance(late_ns: int, paired: bool) -> None:
+    recording = Recording()
+    found = recording.put(("color", 100 * MS), ("depth", 100 * MS + late_ns), ("color", 200 * MS), ("depth", 200 * MS))
+    assert found[:1] == [(0, {"color": 100 * MS, "depth": 100 * MS + late_ns, "camera_info": 0})] if paired else (
+        recording.dropped == {"no depth": 1})
+
+
+def test_a_recorded_image_waits_two_seconds_for_its_pose_and_no_longer() -> None:
+    recording = Recording(known_ns=0)
+    assert not recording.put(("color", 100 * MS), ("depth", 100 * MS), now_ns=100 * MS + HOLD_NS)
+    assert len(recording.put(now_ns=100 * MS + HOLD_NS + 1)) == 1 and HOLD_NS == 2_000_000_000
+
+
+def test_a_recorded_depth_image_serves_the_colour_image_that_is_nearest() -> None:
+    recording = Recording()
+    assert not recording.put(("color", 90 * MS), ("depth", 100 * MS))  # a later colour image may be nearer
+    assert [index for index, _ in recording.put(("color", 104 * MS), ("depth", 200 * MS))] == [1]
+    assert recording.dropped == {"no depth": 1}
+
+
+def test_an_image_waits_for_the_camera_info_that_is_sent_with_each() -> None:
+    recording = Recording(each=True)
+    assert not recording.put(("color", 100 * MS), ("depth", 100 * MS))
+    assert recording.put(("camera_info", 130 * MS)) == [
+        (0, {"color": 100 * MS, "depth": 100 * MS, "camera_info": 130 * MS})]
+
+
+def test_images_that_nobody_wants_are_paired_and_not_counted() -> None:
+    recording = Recording(only={1})
+    found = recording.put(("color", 100 * MS), ("color", 200 * MS), ("depth", 200 * MS), ("color", 300 * MS),
+                          ("depth", 300 * MS), now_ns=10 * HOLD_NS)
+    assert [index for index, _ in found] == [1] and not recording.dropped
+
+
+def test_depth_images_without_colour_are_counted_when_they_are_too_old() -> None:
+    recording = Recording()
+    assert not recording.put(("depth", 100 * MS), now_ns=100 * MS + HOLD_NS) and not recording.dropped
+    assert not recording.put(now_ns=100 * MS + HOLD_NS + 1) and recording.dropped == {"no color": 1}
