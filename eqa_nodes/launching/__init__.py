@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 PROGRAMS = ("graph", "ready")  # modules here with a main(), which launch starts beside the nodes
+NOT_READY = 1  # exit codes of the program `ready`
+EPISODE_FAILED = 3  # after it was ready
+INTERRUPTED = 130  # by Ctrl-C, as of a shell

@@ -26,8 +26,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, SetRemap
 
 from eqa_nodes.core.errors import EqaError, NodeLost
+from eqa_nodes.launching import EPISODE_FAILED, INTERRUPTED
 from eqa_nodes.launching.arguments import ARGUMENTS, Argument
-from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED
 from eqa_nodes.launching.plans import ALL_UP, WAIT_FOR_ROBOT, LaunchPlan, planned
 from eqa_nodes.ros.environment import END_S, launch_variables
 from eqa_nodes.ros.run import run_variables

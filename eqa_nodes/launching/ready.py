@@ -18,7 +18,7 @@ from typing import Any
 from std_msgs.msg import Header
 
 from eqa_nodes.core.errors import EqaError, NodeLost
-from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
+from eqa_nodes.launching import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.ros.client import RESET_S, GraphClient
 from eqa_nodes.ros.episodes import EPISODE
 from eqa_nodes.ros.interfaces import interface, qos

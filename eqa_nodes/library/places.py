@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from eqa_nodes.config.run import PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.errors import BadQuestion, StorageError
+from eqa_nodes.core.errors import BadQuestion, EqaError, StorageError
 from eqa_nodes.core.memory import MemoryStore, open_file
 from eqa_nodes.core.memory.windows import unclear_time
 from eqa_nodes.core.types.geometry import Pose2
+from eqa_nodes.core.types.inquiries import NO_REPLY, Inquiry
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits, MemoryObject, Question, RecallQuery
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Frame
-from eqa_nodes.library.replying import Reply, replying
 from eqa_nodes.library.shown import Asked, View
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.bags.history import BagOptions
@@ -261,3 +262,23 @@ def robot(namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}), 
 def ask(place: Place, question: str) -> Asked:
     """Ask a question in a scene, about a recording or a memory file, or of a robot. Raises EqaError."""
     return place.ask(question)
+
+
+Reply = Callable[[Inquiry], int]  # the number of an option, from 1; 0 = no reply
+
+
+def replying(reply: Reply | None, hand_in: Callable[[str, int], None]) -> Callable[[Inquiry], None]:
+    """Return what hears inquiries, and replies to the open ones in a thread each. A reply that comes too late warns."""
+    def asked(inquiry: Inquiry) -> None:
+        if reply is None or (option := reply(inquiry)) == NO_REPLY:
+            return
+        try:
+            hand_in(inquiry.id, option)
+        except EqaError as error:
+            warnings.warn(f"the reply to {inquiry.text!r} did not count: {error}", stacklevel=2)
+
+    def heard(inquiry: Inquiry) -> None:
+        if inquiry.open:
+            threading.Thread(target=asked, args=(inquiry,), name="reply", daemon=True).start()
+
+    return heard

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import EqaError, NodeLost
+from eqa_nodes.launching import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.launching.arguments import ARGUMENTS
-from eqa_nodes.launching.exits import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.ros import environment
 from eqa_nodes.ros.run import LAUNCH, RUN

@@ -13,8 +13,7 @@ from eqa_nodes.config.graph import SHARED, read_file
 from eqa_nodes.config.nodes import BridgeSettings
 from eqa_nodes.core.errors import ConfigError, StorageError
 from eqa_nodes.launching.arguments import ARGUMENTS, FRAMES
-from eqa_nodes.launching.nav2_parameters import fitted
-from eqa_nodes.launching.plans import planned
+from eqa_nodes.launching.plans import fitted, planned
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.wire.graph import TOPICS, nodes_of
 from tests.fixtures.histories import walk

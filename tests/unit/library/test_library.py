@@ -15,8 +15,7 @@ from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.inquiries import MAY_I_DRIVE, Inquiry
 from eqa_nodes.core.types.questions import Limits
-from eqa_nodes.library.places import Scene
-from eqa_nodes.library.replying import replying
+from eqa_nodes.library.places import Scene, replying
 from eqa_nodes.library.shown import Asked
 from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.testing.waiting import WAIT_S, until

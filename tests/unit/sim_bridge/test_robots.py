@@ -17,7 +17,7 @@ from eqa_nodes.config.run import RunConfig
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.mapping.config import MapperConfig, blind_m
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
-from eqa_nodes.launching.nav2_parameters import fitted
+from eqa_nodes.launching.plans import fitted
 from sim_bridge.robots import ROBOTS, robot_of
 from tests.fixtures.paths import ROOT
 

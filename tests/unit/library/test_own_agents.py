@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.api import Action, Environment, HistoryArrays, LimitReached, active_agent, arrays_of, em_agent
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.manifest import read_manifest
@@ -26,6 +25,15 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.samples import EM, Sample
 from eqa_nodes.core.types.views import Label
+from eqa_nodes.library.own_agents import (
+    Action,
+    Environment,
+    HistoryArrays,
+    LimitReached,
+    active_agent,
+    arrays_of,
+    em_agent,
+)
 from eqa_nodes.recordings.arrays import ArraysHistory
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
 from eqa_nodes.runners import answerers
