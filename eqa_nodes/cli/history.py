@@ -273,7 +273,7 @@ class LocaliseHistory:
     depth_format: str = option("", "depth images of a folder: mm, tum, sun, nyu (default: tum for names as in that "
                               "benchmark, else mm)",
                                complete=lambda: ("mm", "tum", "sun", "nyu"))
-    rate: float = option(30.0, "frames a second of a folder whose names are no stamps", metavar="HZ")
+    rate: float = option(30.0, "frames per second of a folder whose file names are not time stamps", metavar="HZ")
     range: float = option(5.0, "maximum depth that is used, metres", metavar="M")
     loops: int = option(4, "maximum number of earlier keyframes with which each keyframe is compared", metavar="N")
     bag: BagReading = group(BagReading)

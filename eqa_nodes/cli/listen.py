@@ -67,7 +67,7 @@ class Listen(Asking):
             return read_wav(self.file.read_bytes())
         check_microphone()
         if not sys.stdin.isatty():
-            raise ConfigError("nobody can press Enter here to end the recording: name a WAV file with --file")
+            raise ConfigError("this is not a terminal, where Enter ends the recording: name a WAV file with --file")
         console.print(f"listening: ask your question and press Enter ({MOST_S:.0f} s at most)")
         return record(self.microphone, _entered)
 

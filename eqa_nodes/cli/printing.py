@@ -195,7 +195,7 @@ class TerminalPerson:
         for number, option in enumerate(inquiry.options, start=1):
             self._console.print(f"  {number} {shown(option)}", soft_wrap=True)
         if not self._source.isatty():
-            self._console.print("  nobody can type here: reply in the console or by the service reply", style="dim")
+            self._console.print("  this is not a terminal: reply in the console or by the service reply", style="dim")
             return
         self._console.print(f"  type the number within {inquiry.deadline_s:.0f} s: ", end="")
         end = time.monotonic() + inquiry.deadline_s
@@ -204,7 +204,7 @@ class TerminalPerson:
                 return
 
     def _handed_in(self, inquiry: Inquiry) -> bool:
-        """Hand in the typed line; False where it is no option."""
+        """Hand in the typed line; False if it is not the number of an option."""
         typed = self._source.readline().strip()
         if not typed.isdecimal() or not 1 <= int(typed) <= len(inquiry.options):
             self._console.print(f"  type a number from 1 to {len(inquiry.options)}: ", end="")

@@ -141,7 +141,7 @@ def _add_verbs(parent: argparse.ArgumentParser, verbs: Sequence[Verb], words: Se
 
 
 def _named(words: Sequence[str] | None) -> tuple[str | None, Sequence[str] | None]:
-    """Return the first word that is no option, "" for none, and the words after it; None where all verbs are wanted."""
+    """Return the first word that is not an option, "" if there is none, and the words after it; None for all verbs."""
     if words is None:
         return None, None
     place = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))

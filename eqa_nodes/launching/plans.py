@@ -197,7 +197,7 @@ def _scans(chosen: Chosen) -> dict[str, str]:
     found: dict[str, str] = {}
     if chosen["scenes"]:
         if not (folder := Path(chosen["scenes"]).expanduser().resolve()).is_dir():
-            raise ConfigError(f"scenes is {chosen['scenes']!r}: there is no such folder")
+            raise ConfigError(f"scenes is {chosen['scenes']!r}: the folder does not exist")
         found[SCENES_VARIABLE] = str(folder)
     if name := chosen["habitat_python"]:
         found[HABITAT_VARIABLE] = name if "/" not in name else str(Path(name).expanduser().absolute())
@@ -240,7 +240,7 @@ def _nav2_params(chosen: Chosen) -> Path | None:
     if not chosen["nav2_params_file"]:
         return None
     if not (path := Path(chosen["nav2_params_file"]).resolve()).is_file():
-        raise ConfigError(f"nav2_params_file is {chosen['nav2_params_file']!r}: there is no such file")
+        raise ConfigError(f"nav2_params_file is {chosen['nav2_params_file']!r}: the file does not exist")
     return path
 
 

@@ -121,7 +121,7 @@ def await_all(roll: Roll, deadline_s: float) -> None:
     end = time.monotonic() + deadline_s
     while missing := roll.missing():
         if time.monotonic() > end:
-            raise NodeLost(f"not ready within {deadline_s:g} s: no word of {', '.join(missing)}")
+            raise NodeLost(f"timed out after {deadline_s:g} s: no message from {', '.join(missing)}; see their logs")
         time.sleep(POLL_S)
 
 
