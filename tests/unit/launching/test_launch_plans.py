@@ -80,7 +80,7 @@ def test_the_parameters_of_nav2_fit_the_robot_as_it_is() -> None:
 @pytest.mark.parametrize(("wrong", "complaint"), [
     ({"params_file": "absent.yaml"}, "absent.yaml"), ({"image": "large"}, "large"), ({"seed": "-1"}, "seed is '-1'"),
     ({"ready_s": "soon"}, "'soon'"), ({"ready_s": "0"}, "more than 0"),
-    ({"nav2": "bringup"}, "navigator:=nav2 and a scene"), ({"nav2_params_file": "absent"}, "no such file"),
+    ({"nav2": "bringup"}, "navigator:=nav2 and a scene"), ({"nav2_params_file": "absent"}, "does not exist"),
     ({"nav2": "bringup", "navigator": "nav2"}, "a scene"), ({"scenes": "absent"}, "scenes is 'absent'")])
 def test_sim_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
@@ -152,7 +152,7 @@ def test_robot_records_detects_and_drives_as_it_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("wrong", "complaint"), [
     ({"answerer": "label"}, "'label' reads labels, and a robot has none"),
     ({"agent": "socratic-graph", "answerer": ""}, "'socratic-graph' reads labels"),
-    ({"composed": "true", "enclave": "/eqa"}, "one enclave"), ({"nav2_params_file": "absent"}, "no such file")])
+    ({"composed": "true", "enclave": "/eqa"}, "one enclave"), ({"nav2_params_file": "absent"}, "does not exist")])
 def test_robot_starts_nothing_with_wrong_arguments(tmp_path: Path, wrong: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         plan("robot", tmp_path / "run", **wrong)
