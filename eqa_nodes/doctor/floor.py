@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.camera.depth import scaled
-from eqa_nodes.core.camera.rectify import calibration_of
-from eqa_nodes.core.camera.upright import quarter_turns, turned_camera, turned_image
+from eqa_nodes.core.camera.image_geometry import calibration_of, quarter_turns, scaled, turned_camera, turned_image
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.mapping.config import MapperConfig

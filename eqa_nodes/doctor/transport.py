@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.camera.config import DISTORTED, PINHOLE, RECTIFIED, CameraConfig
-from eqa_nodes.core.camera.depth import same_view
-from eqa_nodes.core.camera.rectify import calibration_of, distortion_of
+from eqa_nodes.core.camera.image_geometry import calibration_of, distortion_of, same_view
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.recordings.bags.measure import Measured

@@ -12,10 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eqa_nodes.core.camera.config import PINHOLE, RECTIFIED, CameraConfig
-from eqa_nodes.core.camera.depth import fitted
-from eqa_nodes.core.camera.rectify import Lens, Rectifier, calibration_of
-from eqa_nodes.core.camera.registration import register
-from eqa_nodes.core.camera.upright import quarter_turns, turned_frame
+from eqa_nodes.core.camera.image_geometry import (
+    Lens,
+    Rectifier,
+    calibration_of,
+    fitted,
+    quarter_turns,
+    register,
+    turned_frame,
+)
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Frame, Intrinsics

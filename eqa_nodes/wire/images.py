@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.camera.depth import metres
+from eqa_nodes.core.camera.image_geometry import metres
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.image_files import raw_depth, rgb_pixels

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eqa_nodes.core.camera.depth import metres
-from eqa_nodes.core.camera.rectify import calibration_of
+from eqa_nodes.core.camera.image_geometry import calibration_of, metres
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
 from eqa_nodes.core.ledger import limit_in
 from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote

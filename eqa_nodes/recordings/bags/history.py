@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.camera.config import DISTORTED, CameraConfig
-from eqa_nodes.core.camera.rectify import distortion_of
+from eqa_nodes.core.camera.image_geometry import distortion_of
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Label, check_frame, clean_depth

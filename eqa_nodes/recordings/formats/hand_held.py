@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eqa_nodes.core.camera.depth import metres, scaled
+from eqa_nodes.core.camera.image_geometry import metres, scaled
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.types.views import Frame, Intrinsics, clean_depth
 from eqa_nodes.recordings.formats.cameras import (

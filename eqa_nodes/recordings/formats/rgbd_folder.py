@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
-from eqa_nodes.core.camera.depth import returned
+from eqa_nodes.core.camera.image_geometry import returned
 from eqa_nodes.core.errors import BadFrame, BadPose, StorageError
 from eqa_nodes.core.storage.text import by_number, inside
 from eqa_nodes.core.traits import HistoryTraits

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.camera.depth import metres
+from eqa_nodes.core.camera.image_geometry import metres
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.storage.sqlite_files import check_tables
 from eqa_nodes.core.traits import HistoryTraits

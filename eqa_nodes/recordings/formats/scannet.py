@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from eqa_nodes.core.camera.depth import returned
+from eqa_nodes.core.camera.image_geometry import returned
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.traits import HistoryTraits
 from eqa_nodes.core.types.views import Frame

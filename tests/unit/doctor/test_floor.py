@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqa_nodes.core.camera.upright import turned_camera
+from eqa_nodes.core.camera.image_geometry import turned_camera
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqa_nodes.core.camera.rectify import Distortion, Rectifier
+from eqa_nodes.core.camera.image_geometry import Distortion, Rectifier
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.wire import images

@@ -1,14 +1,22 @@
-"""Rectifies images: removes lens distortion and keeps the camera matrix."""
+"""Makes pictures what the core expects of them: rectified, upright, with depth in metres that fits to colour.
+
+Depth: units, sizes, and registration to the viewpoint of another camera. Lenses: distortion is removed, the camera
+matrix stays. Cameras on their side or upside down: images are turned by quarter turns.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eqa_nodes.core.errors import BadFrame
-from eqa_nodes.core.types.views import Intrinsics
+from eqa_nodes.core.kernels import njit
+from eqa_nodes.core.types.geometry import Transform, compose
+from eqa_nodes.core.types.views import Frame, Intrinsics
 
 Matrix = tuple[float, float, float, float]
 _BROWN = ("plumb_bob", "rational_polynomial")
@@ -162,3 +170,139 @@ def _fisheye(x: np.ndarray, y: np.ndarray, coefficients: tuple[float, ...]) -> t
     t2 = np.square(np.arctan(r))
     scale = np.sqrt(t2) * (1 + t2 * (k1 + t2 * (k2 + t2 * (k3 + t2 * k4)))) / r
     return x * scale, y * scale
+
+
+_NO_RETURN = 65535  # of 16 bits, beside 0: as Kinect, OAK and 7-Scenes write it
+_MILLIMETRE = 0.001
+_FINER = 16  # times as many columns at most
+
+
+def returned(raw: np.ndarray) -> np.ndarray:
+    """Return raw integers of 16 bits with 0 wherever they mean that there is no return."""
+    return np.where(raw == _NO_RETURN, raw.dtype.type(0), raw)
+
+
+def metres(raw: np.ndarray, unit_m: float = 0.0) -> np.ndarray:
+    """Return (H, W) float32 metres, 0 = no return, of raw values.
+
+    unit_m: metres of one unit; 0: integers are millimetres and floats are metres (REP 118).
+    """
+    if raw.dtype.kind == "f":
+        return raw.astype(np.float32, copy=False) * np.float32(unit_m) if unit_m else raw.astype(np.float32, copy=False)
+    return returned(raw).astype(np.float32) * np.float32(unit_m or _MILLIMETRE)
+
+
+def scaled(k: Intrinsics, shape: tuple[int, ...]) -> Intrinsics:
+    """Return the intrinsics of the same camera for an image of another size; shape: height and width first."""
+    height, width = shape[:2]
+    x, y = width / k.width, height / k.height
+    return Intrinsics(width, height, k.fx * x, k.fy * y, k.cx * x, k.cy * y)
+
+
+def same_view(size: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Return whether images of two sizes (width, height) may show one view: their sides have one ratio.
+
+    But for rounding. No colour image is much finer than its depth; a wrong camera_info may claim any size.
+    """
+    (width, height), (wide, high) = size, other
+    return min(*size, *other) > 0 and abs(width - height * wide / high) < 1 and wide <= _FINER * width
+
+
+def fitted(depth_m: np.ndarray, k: Intrinsics) -> np.ndarray:
+    """Return registered depth in the size of the colour image with these intrinsics, which shows the same view.
+
+    Each pixel gets the measurement that lies nearest; none is made up between them. Raises BadFrame for another view.
+    """
+    height, width = depth_m.shape[:2]
+    if (width, height) == (k.width, k.height):
+        return depth_m
+    if not same_view((width, height), (k.width, k.height)):
+        raise BadFrame(f"depth is {width}x{height}, the camera_info of colour {k.width}x{k.height}: one is no scaled "
+                       "picture of the other; publish depth that is registered to the whole colour image")
+    rows, columns = ((2 * np.arange(n) + 1) * size // (2 * n) for n, size in ((k.height, height), (k.width, width)))
+    return depth_m.take(rows, axis=0).take(columns, axis=1)
+
+
+_LEVEL = 0.5  # of the vertical, in the plane of the image: a camera that looks steeper up or down has no upright image
+_QUARTER = Transform((0.0, 0.0, 0.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))  # about the optical axis
+
+
+def quarter_turns(base_from_camera: Transform) -> int:
+    """Return how many quarter turns counter-clockwise, 0..3, put what is above at the top of the image."""
+    right, down, _ = (float(part) for part in base_from_camera.matrix()[2, :3])  # upwards, in the camera's axes
+    if math.hypot(right, down) < _LEVEL:
+        return 0
+    return round(math.atan2(right, -down) / (math.pi / 2)) % 4
+
+
+def turned_image(image: np.ndarray, turns: int) -> np.ndarray:
+    """Return an (H, W, ...) image after quarter turns counter-clockwise."""
+    return np.ascontiguousarray(np.rot90(image, turns)) if turns else image
+
+
+def turned_camera(k: Intrinsics, base_from_camera: Transform, turns: int) -> tuple[Intrinsics, Transform]:
+    """Return intrinsics and pose on the base of the camera that takes the turned image."""
+    for _ in range(turns):
+        k = Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
+        base_from_camera = compose(base_from_camera, _QUARTER)
+    return k, base_from_camera
+
+
+def turned_frame(frame: Frame, turns: int) -> Frame:
+    """Return a frame after quarter turns counter-clockwise; its labels are of what turned its images so already."""
+    if not turns:
+        return frame
+    k, mount = turned_camera(frame.intrinsics, frame.base_from_camera, turns)
+    return replace(frame, rgb=turned_image(frame.rgb, turns), depth_m=turned_image(frame.depth_m, turns), intrinsics=k,
+                   base_from_camera=mount)
+
+
+_NEAR_M = 0.05  # nothing nearer to either lens is projected
+_WIDEST = 16  # pixels; how far one measurement may be spread where the other image is finer
+
+
+def register(depth_m: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics, color_from_depth: Transform) -> np.ndarray:
+    """Return (H, W) float32 depth of the colour camera, metres along its axis, 0 where no measurement falls.
+
+    depth_m: (h, w) float32, of the depth camera, rectified; what is not finite and positive is no measurement. Each
+    measurement covers what its pixel covers, so that a finer colour image has no holes; the nearest one wins. Raises
+    BadFrame when the image is not of the size that its intrinsics say, BadPose when the transform is none.
+    """
+    if depth_m.shape != (depth_k.height, depth_k.width) or min(color_k.width, color_k.height) < 1:
+        raise BadFrame(f"depth image of {depth_m.shape[::-1]} pixels, its camera_info is of "
+                       f"{depth_k.width}x{depth_k.height}, the colour camera's of {color_k.width}x{color_k.height}")
+    m = color_from_depth.matrix()
+    out = np.zeros((color_k.height, color_k.width), np.float32)
+    _splat(np.require(depth_m, np.float32, ("C",)), depth_k.fx, depth_k.fy, depth_k.cx, depth_k.cy,
+           np.ascontiguousarray(m[:3, :3]), np.ascontiguousarray(m[:3, 3]),
+           color_k.fx, color_k.fy, color_k.cx, color_k.cy, out)
+    return out
+
+
+@njit()
+def _splat(depth_m: np.ndarray, fx: float, fy: float, cx: float, cy: float, rotation: np.ndarray, shift: np.ndarray,
+           gx: float, gy: float, hx: float, hy: float, out: np.ndarray) -> None:
+    """Cover with each measurement the pixels of `out` whose centres lie between its pixel's projected corners."""
+    rows, columns = out.shape
+    for v in range(depth_m.shape[0]):
+        for u in range(depth_m.shape[1]):
+            z = np.float64(depth_m[v, u])
+            if not (_NEAR_M < z < np.inf):  # false for NaN
+                continue
+            x, y = (u + 0.5 - cx) / fx * z, (v + 0.5 - cy) / fy * z
+            far = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z + shift[2]
+            if far <= _NEAR_M:
+                continue
+            a = gx * (rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z + shift[0]) / far + hx
+            b = gy * (rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z + shift[1]) / far + hy
+            half_u, half_v = 0.5 * gx / fx * z / far, 0.5 * gy / fy * z / far
+            left, top = max(0.0, math.ceil(a - half_u - 0.5)), max(0.0, math.ceil(b - half_v - 0.5))
+            right = min(float(columns), math.ceil(a + half_u - 0.5), left + _WIDEST)
+            bottom = min(float(rows), math.ceil(b + half_v - 0.5), top + _WIDEST)
+            if not (left < right and top < bottom):
+                continue
+            depth = np.float32(far)
+            for row in range(int(top), int(bottom)):
+                for column in range(int(left), int(right)):
+                    if out[row, column] == 0 or depth < out[row, column]:
+                        out[row, column] = depth
