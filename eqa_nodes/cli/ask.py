@@ -166,8 +166,7 @@ class Asking:
     def _about_history(self, text: str, say: Callable[[str], None]) -> EpisodeResult:
         from eqa_nodes.core.storage.paths import check_folder
         from eqa_nodes.core.types.samples import Sample
-        from eqa_nodes.runners.opening import open_history_runner
-        from eqa_nodes.runners.ready import check_answerer
+        from eqa_nodes.runners.opening import check_answerer, open_history_runner
         from eqa_nodes.runners.sources import cache_folder
 
         source = self.recording.source(self.recording.bag.chosen())
@@ -183,8 +182,7 @@ class Asking:
                    say: Callable[[str, str], None]) -> EpisodeResult:
         from eqa_nodes.core.agent.person import Replies
         from eqa_nodes.core.types.samples import Sample
-        from eqa_nodes.runners.opening import open_runner
-        from eqa_nodes.runners.ready import check_chain
+        from eqa_nodes.runners.opening import check_chain, open_runner
 
         scene = self.scene or SCENE
         check_chain(self.config, scene)

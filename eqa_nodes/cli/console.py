@@ -145,7 +145,7 @@ class ServeConsole:
         if self.recording.history is None:
             self.robot.check(self.config)
             return
-        from eqa_nodes.runners.ready import check_answerer
+        from eqa_nodes.runners.opening import check_answerer
 
         if self.robot.attach or self.robot.scene or self.area or self.reconstruct or self.drive:
             raise ConfigError("a recording drives nothing: leave out --attach, --scene, --area, --reconstruct and "

@@ -176,7 +176,7 @@ def _players(options: Generate, kind: Benchmark) -> Iterator[Players]:
     from eqa_nodes.core.model import Usage
     from eqa_nodes.models import open_model
     from eqa_nodes.models.config import ModelConfig
-    from eqa_nodes.runners.ready import check_model
+    from eqa_nodes.runners.opening import check_model
 
     if options.labels:
         from eqa_nodes.generate.house_roles import PRIVILEGED, HouseRoles

@@ -64,7 +64,7 @@ class Replay:
         from eqa_nodes.config.named_agents import refuse_function
         from eqa_nodes.core.answerers.common import check_question
         from eqa_nodes.recordings.histories import open_history
-        from eqa_nodes.runners.ready import check_asks
+        from eqa_nodes.runners.opening import check_asks
 
         for question in self.ask:
             check_question(question)

@@ -38,7 +38,7 @@ class WatchedOptions:
         from eqa_nodes.config.run import PROCESS
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.ros.environment import ensure_ros
-        from eqa_nodes.runners.ready import check_answerer, check_scene
+        from eqa_nodes.runners.opening import check_answerer, check_scene
 
         if self.keep_memory and not self.attach:
             raise ConfigError("--keep-memory is for a graph that runs already: a graph of its own has remembered "

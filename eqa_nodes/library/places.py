@@ -32,8 +32,7 @@ from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.runners.function import Environment
 from eqa_nodes.runners.history import HistorySource, file_source
-from eqa_nodes.runners.opening import open_history_runner, open_runner
-from eqa_nodes.runners.ready import check_answerer, check_chain
+from eqa_nodes.runners.opening import check_answerer, check_chain, open_history_runner, open_runner
 from eqa_nodes.runners.sources import cache_folder
 from sim_bridge.registry import SimulatorPool
 from sim_bridge.simulator import EpisodeSetup

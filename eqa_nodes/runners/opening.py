@@ -1,4 +1,4 @@
-"""From a run's configuration to what carries its episodes out: the graph, this process, a function, or a history."""
+"""Opens what runs the episodes of a configuration, and checks what it needs before anything starts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,80 @@ from functools import cache
 from pathlib import Path
 
 from eqa_nodes.config.named_agents import is_function
-from eqa_nodes.config.nodes import PerceptionSettings
+from eqa_nodes.config.nodes import AnswererSettings, PerceptionSettings
 from eqa_nodes.config.run import ATTACHED, ISOLATED, PROCESS, RunConfig
 from eqa_nodes.core.agent.person import Replies
+from eqa_nodes.core.components import ANSWERERS, BACKENDS
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import encode
+from eqa_nodes.core.storage.paths import check_file
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.samples import EpisodeRunner, Sample
+from eqa_nodes.models.cassette import recorded_calls
+from eqa_nodes.models.config import ModelConfig
+from eqa_nodes.models.roles import role_configs
 from eqa_nodes.perception import open_perceiver
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.history_views import ViewSelection
 from eqa_nodes.runners.answerers import answerer_of
 from eqa_nodes.runners.history import HistorySource
 from eqa_nodes.runners.navqa import NavqaRunner
+from sim_bridge.registry import check_simulator, is_scan, open_simulator
+
+
+def check_chain(config: RunConfig, scene: str) -> None:
+    """Raise EqaError for what would end an episode of this configuration before its first step."""
+    check_scene(config, scene)  # first: it takes least, and a slip in its name is the most frequent mistake
+    if config.through != PROCESS:
+        from eqa_nodes.ros.environment import ensure_ros
+
+        ensure_ros()
+    check_answerer(config)
+
+
+def check_scene(config: RunConfig, scene: str) -> None:
+    """Raise EqaError for a scene that is not there, or lacks the labels that are to be read.
+
+    Only the files of a scan are looked at: to load one takes long.
+    """
+    if is_scan(scene):
+        from eqa_nodes.runners.sources import ScenePreflight
+
+        if (error := ScenePreflight(config.settings.memory.reads_simulator).state(scene).error) is not None:
+            raise error
+        return
+    check_simulator(scene)
+    open_simulator(scene).close()
+
+
+def check_answerer(config: RunConfig) -> None:
+    """Raise EqaError where the answerer of a run cannot ask its model."""
+    check_asks(config.settings.answerer)
+
+
+def check_asks(own: AnswererSettings) -> None:
+    """Raise EqaError where the answerer of a node's settings cannot ask its model, or that of a role."""
+    if ANSWERERS.traits(own.answerer).asks_model:
+        check_model(own.model)
+        for role in role_configs(own.model, own.model_for).values():
+            if role.model is not None:
+                check_model(role.model)
+
+
+def check_model(config: ModelConfig) -> None:
+    """Raise EqaError for a model that could not be asked; one on this machine is not loaded for it.
+
+    A cassette that holds replies may need no model: then nobody is asked.
+    """
+    if config.cassette:
+        path = Path(config.cassette)
+        if config.cassette_mode != "replay":
+            check_file(path)
+        if config.cassette_mode == "replay" or (config.cassette_mode == "auto" and recorded_calls(path)):
+            return
+    check = getattr(BACKENDS[config.backend], "check", None)
+    if check is not None:
+        check(config)
 
 
 def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda progress: None,
@@ -44,7 +105,7 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
         return InProcessRunner(config.parameters, limits, config.force_guess, listener, show=config.show,
                                replies=replies)
     if config.through == ATTACHED:
-        from eqa_nodes.runners.attached import AttachedRunner
+        from eqa_nodes.runners.in_graph import AttachedRunner
 
         return AttachedRunner(config.namespace, limits, config.force_guess, listener, config.show)
     from eqa_nodes.runners.in_graph import GraphRunner

@@ -9,7 +9,7 @@ from eqa_nodes.core.components import SIMULATORS
 from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.core.types.inquiries import GO
 from eqa_nodes.core.types.samples import ACTIVE, Sample, history_of
-from eqa_nodes.runners.scene_files import Problem
+from eqa_nodes.runners.sources import Problem
 from sim_bridge.registry import has_simulator, simulator_of
 
 Check = Callable[[], object]  # raises EqaError

@@ -43,10 +43,8 @@ from eqa_nodes.core.types.progress import Progress as Searching
 from eqa_nodes.core.types.samples import ACTIVE, EM, EpisodeRunner, Sample
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.runners.history import HistorySource
-from eqa_nodes.runners.opening import open_history_runner, open_runner
-from eqa_nodes.runners.ready import check_asks
-from eqa_nodes.runners.scene_files import Problem, ScenePreflight
-from eqa_nodes.runners.sources import benchmark_sources, cache_folder
+from eqa_nodes.runners.opening import check_asks, open_history_runner, open_runner
+from eqa_nodes.runners.sources import Problem, ScenePreflight, benchmark_sources, cache_folder
 from sim_bridge.registry import check_simulator, open_simulator
 
 SourceOf = Callable[[Sample], HistorySource]
@@ -108,7 +106,7 @@ class Preparation:
         if words := self.selection.words:
             self.console.print(f"{self.run.config.dataset}: {words}", soft_wrap=True, markup=False, highlight=False)
         if self.run.config.through == ATTACHED:
-            from eqa_nodes.runners.attached import other_robot
+            from eqa_nodes.runners.in_graph import other_robot
 
             if words := other_robot(self.run.config):
                 self.console.print(f"another robot than the data set's: {words}. Launch with "

@@ -64,7 +64,7 @@ class Human:
         from eqa_nodes.bench.samples import opened_by
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console import check_server
-        from eqa_nodes.runners.scene_files import ScenePreflight
+        from eqa_nodes.runners.sources import ScenePreflight
 
         check_server()
         from eqa_nodes.console.human.desk import Desk

@@ -55,7 +55,7 @@ class AttachOptions:
         from eqa_nodes.ros.environment import ensure_ros
 
         ensure_ros()
-        from eqa_nodes.runners.attached import attached_config
+        from eqa_nodes.runners.in_graph import attached_config
 
         return attached_config(replace(config, namespace=namespace))
 

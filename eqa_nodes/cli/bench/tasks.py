@@ -94,7 +94,7 @@ class Tasks:
 
     def _carry_out(self, console: Console, selection: Selection) -> int:
         from eqa_nodes.cli.options import run_folder
-        from eqa_nodes.runners.ready import check_model
+        from eqa_nodes.runners.opening import check_model
 
         out = run_folder(self.out)
         if self.agent == MODEL:
@@ -118,7 +118,7 @@ class Tasks:
         from eqa_nodes.cli.printing import shown
         from eqa_nodes.core.types.samples import TASKS
         from eqa_nodes.models.config import named_model
-        from eqa_nodes.runners.scene_files import ScenePreflight
+        from eqa_nodes.runners.sources import ScenePreflight
 
         samples, model, scenes = selection.samples, self.model.config(), ScenePreflight()
         agent, world = make_agent(self.agent, model), SimulatedWorld()

@@ -29,8 +29,8 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.ros.environment import free_domain, ros_environment
 from eqa_nodes.ros.runner import RunningGraph
-from eqa_nodes.runners import attached
-from eqa_nodes.runners.attached import AttachedRunner, attached_config
+from eqa_nodes.runners import in_graph
+from eqa_nodes.runners.in_graph import AttachedRunner, attached_config
 from eqa_nodes.runners.opening import open_runner
 from eqa_nodes.wire.graph import OBSERVERS, TOPICS, nodes_of, own_world
 
@@ -113,7 +113,7 @@ def test_a_run_notes_the_parameters_of_the_graph(graph: Path, tmp_path: Path) ->
     config = attached_config(RunConfig(limits=LIMITS, folder=tmp_path))
     assert config.named.policy == "frontier" and config.named.answerer == "label"
     assert config.settings.bridge.robot.camera.width == 160 and config.settings.memory.labels
-    assert "camera.width is 160" in attached.other_robot(replace(config, dataset="house"))
+    assert "camera.width is 160" in in_graph.other_robot(replace(config, dataset="house"))
     with closing(open_runner(config)) as runner:
         summary = run_benchmark(SAMPLES[:1], runner, tmp_path / "run", config={"nodes": dict(config.parameters)})
     assert summary.asked == 1 and not summary.failed
@@ -131,7 +131,7 @@ def test_what_the_launch_decides_is_refused_here(capsys: pytest.CaptureFixture[s
 
 
 def test_without_a_graph_the_error_says_how_to_start_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attached, "FOUND_S", 1.0)
+    monkeypatch.setattr(in_graph, "FOUND_S", 1.0)
     with free_domain() as domain:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
         with pytest.raises(NodeLost, match="ros2 launch eqa_nodes sim.launch.py"):

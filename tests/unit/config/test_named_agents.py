@@ -25,7 +25,7 @@ from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.recordings.bags.export import write_bag
 from eqa_nodes.recordings.histories import open_history
 from eqa_nodes.recordings.history_views import POLICIES, ViewSelection
-from eqa_nodes.runners import answerers, ready
+from eqa_nodes.runners import answerers, opening
 from eqa_nodes.runners.history import HistoryRunner, file_source
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.talkative import prompts, talkative
@@ -61,7 +61,7 @@ def test_every_agent_answers_about_a_history(name: str, tour: Path, tmp_path: Pa
                                              capsys: pytest.CaptureFixture[str]) -> None:
     backend = talkative()
     monkeypatch.setattr(answerers, "open_model", lambda config: backend)
-    monkeypatch.setattr(ready, "check_model", lambda config: None)
+    monkeypatch.setattr(opening, "check_model", lambda config: None)
     monkeypatch.setenv("EQA_CACHE", str(tmp_path))
     out = ("--out", str(tmp_path / "run"))
     question = f"Is there a {seen_on(open_history(tour))}?"

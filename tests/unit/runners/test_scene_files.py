@@ -21,7 +21,7 @@ from eqa_nodes.core.errors import ConfigError, ErrorCode, UnknownScene
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import ACTIVE, EpisodeResult, Sample
-from eqa_nodes.runners.scene_files import ScenePreflight
+from eqa_nodes.runners.sources import ScenePreflight
 from sim_bridge import registry
 from sim_bridge.registry import Truth
 from sim_bridge.robots import DEFAULT, ROBOTS
