@@ -65,10 +65,6 @@ class RayScene:
         embree.hits(self._tree.scene, flags, *_floats(origins, directions), face, u, v, far, normal)
         return {"primID": face, "u": u, "v": v, "tfar": far, "Ng": normal}
 
-    def first_hit(self, origins: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """Return the triangle that each ray hits first, (n,) int32, -1 = none."""
-        return self.hits(origins, directions)["primID"]
-
     def blocked(self, origins: np.ndarray, directions: np.ndarray, length: np.ndarray) -> np.ndarray:
         """Return (n,) bool: something lies on the ray before `length` times its direction."""
         out = np.empty(len(origins), bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
@@ -83,13 +83,6 @@ def _one_of_each(source: _Source, order: Sequence[str], used: dict[str, Counter[
         question = source.next(category, used[category])
         if question is not None:
             yield question
-
-
-def to_openeqa(questions: Iterable[HouseQuestion]) -> list[dict[str, object]]:
-    """Return records of OpenEQA's question file: scene as episode history, alternatives as extra_answers."""
-    return [{"question": q.question, "answer": q.answer, "category": q.category, "question_id": q.id,
-             "episode_history": f"house-v0/{q.scene.replace(':', '-')}",
-             **({"extra_answers": list(q.alternatives)} if q.alternatives else {})} for q in questions]
 
 
 class _Source:

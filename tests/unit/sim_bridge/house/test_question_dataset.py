@@ -16,7 +16,7 @@ from eqa_nodes.core.language.english import plural
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.core.types.samples import Sample
 from sim_bridge.house.questions import CATEGORIES
-from sim_bridge.house.questions.dataset import SPLITS, HouseQuestion, house_questions, to_openeqa
+from sim_bridge.house.questions.dataset import SPLITS, HouseQuestion, house_questions
 from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
 from sim_bridge.house.world import world
 from tests.fixtures.small_home import most_seen, pixels
@@ -103,13 +103,6 @@ def test_seen_targets_are_marked() -> None:
     seen = list(house_questions("test", 7, include_seen=True))
     assert not all(q.needs_exploration for q in seen)
     assert {q.start for q in seen} == {world(int(seen[0].scene[6:])).house.start}
-
-
-def test_openeqa_records() -> None:
-    keys = {"question", "answer", "category", "question_id", "episode_history"}
-    records = to_openeqa(sample())
-    assert all(keys <= set(record) <= keys | {"extra_answers"} for record in records)
-    assert [record["question_id"] for record in records] == [q.id for q in sample()]
 
 
 @lru_cache(maxsize=1)
