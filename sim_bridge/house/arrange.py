@@ -47,14 +47,6 @@ def is_obstacle(obj: HouseObject) -> bool:
     return obj.solid and obj.position[2] < BODY_Z[1] and obj.position[2] + obj.size[2] > BODY_Z[0]
 
 
-def extents(obj: HouseObject) -> tuple[float, float, float, float]:
-    """Return x0, y0, x1, y1 of the object's footprint, its yaw taken into account."""
-    c, s = abs(math.cos(obj.yaw)), abs(math.sin(obj.yaw))
-    dx, dy = (obj.size[0] * c + obj.size[1] * s) / 2, (obj.size[0] * s + obj.size[1] * c) / 2
-    x, y, _ = obj.position
-    return x - dx, y - dy, x + dx, y + dy
-
-
 def floor_of(house: House) -> WalkableFloor:
     """Return the free floor of a house."""
     margin = house.wall_thickness_m + CELL_M
@@ -92,7 +84,7 @@ def floor_of(house: House) -> WalkableFloor:
     free = room != -1
     for obj in house.objects:
         if is_obstacle(obj) and obj.relation not in ("on", "in"):
-            free[window(*extents(obj), CELL_M / 2)] = False
+            free[window(*obj.extents(), CELL_M / 2)] = False
     return WalkableFloor(room, ndimage.distance_transform_edt(free) * CELL_M - CELL_M / 2, origin)
 
 
@@ -185,7 +177,7 @@ def out_of_reach(furnisher: RoomFurnisher, floor: WalkableFloor, reached: np.nda
     count = 0
     for obj in furnisher.objects:
         if obj.relation == "floor" and is_obstacle(obj):
-            x0, y0, x1, y1 = extents(obj)
+            x0, y0, x1, y1 = obj.extents()
             (r0, c0), (r1, c1) = floor.cell(x0, y0), floor.cell(x1, y1)
             count += float(distance[max(r0, 0) : r1 + 1, max(c0, 0) : c1 + 1].min(initial=math.inf)) > ARM_M
     return count

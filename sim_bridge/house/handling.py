@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.house.arrange import extents
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.kinds import Look, Surface
 from sim_bridge.house.meshes import placed_at
 from sim_bridge.house.scene import House, HouseObject, Opening, Room
-from sim_bridge.house.space import YAW, Block
+from sim_bridge.house.space import YAW, block_of
 
 REACH_M, REACH_UP_M = 1.2, 1.9  # robot's middle to the object's nearest side; highest lower edge
 LIFT_M = 0.5  # longest side of an object that can be picked up
@@ -85,10 +84,7 @@ class Manipulator:
 
     def distance(self, obj: HouseObject) -> float:
         """Return the horizontal distance from the robot to the object's nearest side, metres; 0 in its footprint."""
-        dx, dy = self._pose.x - obj.position[0], self._pose.y - obj.position[1]
-        c, s = math.cos(obj.yaw), math.sin(obj.yaw)
-        u, v = abs(c * dx + s * dy) - obj.size[0] / 2, abs(c * dy - s * dx) - obj.size[1] / 2
-        return math.hypot(max(u, 0.0), max(v, 0.0))
+        return obj.distance(self._pose.x, self._pose.y)
 
     def _pick(self, obj: HouseObject) -> HandledHouse | HandlingRefused:
         if self._held is not None:
@@ -120,7 +116,7 @@ class Manipulator:
         width, depth = surface.x1 - surface.x0 - 2 * inset_x, surface.y1 - surface.y0 - 2 * inset_y
         if width < 0 or depth < 0 or held.size[2] > surface.clear:
             return []
-        occupied = [_block(t) for t in self._house.objects if t.support == support.id]
+        occupied = [block_of(t) for t in self._house.objects if t.support == support.id]
         found = []
         for i in range(int(width / STEP_M) + 1):
             for j in range(int(depth / STEP_M) + 1):
@@ -128,7 +124,7 @@ class Manipulator:
                 x, y, z = (round(float(v), 4) for v in placed_at(support, at))
                 obj = replace(held, position=(x, y, z), yaw=support.yaw, room=support.room, support=support.id,
                               relation=surface.relation)
-                if self.distance(obj) <= REACH_M and not any(_block(obj).meets(block) for block in occupied):
+                if self.distance(obj) <= REACH_M and not any(block_of(obj).meets(block) for block in occupied):
                     found.append(obj)
         return found
 
@@ -158,8 +154,8 @@ class Manipulator:
 
     def _meets(self, old: HouseObject, new: HouseObject) -> bool:
         """Return whether the new form would overlap an object that the old form did not."""
-        before, after = _block(old), _block(new)
-        others = [_block(t) for t in self._house.objects
+        before, after = block_of(old), block_of(new)
+        others = [block_of(t) for t in self._house.objects
                   if t is not old and t.support != old.id and t.size[2] > FLAT_M and (t.solid or t.relation == "floor")]
         return any(after.meets(block) and not before.meets(block) for block in others)
 
@@ -224,10 +220,3 @@ def _wall(opening: Opening, room: Room, house: House) -> tuple[str, float, float
         side = "south" if abs(opening.y0 - room.y0) < house.wall_thickness_m else "north"
         return side, opening.x0, opening.x1
     return "west" if abs(opening.x0 - room.x0) < house.wall_thickness_m else "east", opening.y0, opening.y1
-
-
-def _block(obj: HouseObject) -> Block:
-    """Return the box that the object occupies, in the house frame."""
-    x0, y0, x1, y1 = extents(obj)
-    z = obj.position[2]
-    return Block(x0, y0, z, x1, y1, z + obj.size[2], obj.id)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import RobotModel
-from sim_bridge.house.arrange import extents, floor_of
+from sim_bridge.house.arrange import floor_of
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import shut_off
 from sim_bridge.house.handling import FLAT_M, HandledHouse, Manipulator, liftable, surfaces_of
 from sim_bridge.house.scene import House, HouseObject
-from sim_bridge.house.space import Block
+from sim_bridge.house.space import block_of
 
 # What is connected to water, gas or the wall, or built in.
 FIXED = ("bathtub", "toilet", "shower", "bathroom sink", "kitchen counter", "kitchen sink", "kitchen island", "oven",
@@ -124,15 +124,9 @@ def _fits(house: House, load: set[int], base: int) -> bool:
     """Return whether what was moved lies in its room and shares no space with anything else."""
     obj = house.object_by_id(base)
     room = next(r for r in house.rooms if r.id == obj.room)
-    x0, y0, x1, y1 = extents(obj)
+    x0, y0, x1, y1 = obj.extents()
     if x0 < room.x0 or y0 < room.y0 or x1 > room.x1 or y1 > room.y1:
         return False
-    mine = [_block(o) for o in house.objects if o.id in load]
-    others = [_block(o) for o in house.objects if o.id not in load and o.size[2] > FLAT_M and o.relation != "ceiling"]
+    mine = [block_of(o) for o in house.objects if o.id in load]
+    others = [block_of(o) for o in house.objects if o.id not in load and o.size[2] > FLAT_M and o.relation != "ceiling"]
     return not any(a.meets(b) for a in mine for b in others)
-
-
-def _block(obj: HouseObject) -> Block:
-    x0, y0, x1, y1 = extents(obj)
-    z = obj.position[2]
-    return Block(x0, y0, z, x1, y1, z + obj.size[2], obj.id)

@@ -81,6 +81,20 @@ class HouseObject:
     tall_m: float = 0.0  # height it was built to where what stands up or folds makes size[2] another; 0 = size[2]
     text: str = ""  # what is written on it
 
+    def extents(self) -> tuple[float, float, float, float]:
+        """Return x0, y0, x1, y1 of the footprint along the house's axes, the yaw taken into account."""
+        c, s = abs(math.cos(self.yaw)), abs(math.sin(self.yaw))
+        dx, dy = (self.size[0] * c + self.size[1] * s) / 2, (self.size[0] * s + self.size[1] * c) / 2
+        x, y, _ = self.position
+        return x - dx, y - dy, x + dx, y + dy
+
+    def distance(self, x: float, y: float) -> float:
+        """Return how far a point lies from the footprint, metres; 0 in it."""
+        dx, dy = x - self.position[0], y - self.position[1]
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        u, v = abs(c * dx + s * dy) - self.size[0] / 2, abs(c * dy - s * dx) - self.size[1] / 2
+        return math.hypot(max(u, 0.0), max(v, 0.0))
+
 
 class Opening(NamedTuple):
     """A hole in a wall from (x0, y0) to (x1, y1) along the wall's centre line, from z0 to z1.

@@ -43,6 +43,13 @@ class Block(NamedTuple):
         )
 
 
+def block_of(obj: HouseObject) -> Block:
+    """Return the box that an object takes."""
+    x0, y0, x1, y1 = obj.extents()
+    z = obj.position[2]
+    return Block(x0, y0, z, x1, y1, z + obj.size[2], obj.id)
+
+
 class UnplacedObject(NamedTuple):
     """An object whose look is decided but that is not placed yet."""
 

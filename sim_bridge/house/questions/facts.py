@@ -231,7 +231,7 @@ class HouseFacts:
 
     def gap(self, a: HouseObject, b: HouseObject) -> float:
         """Return the distance of two footprints in metres, 0 where they overlap."""
-        corners = [_to_rectangle(p, b) for p in _corners(a)] + [_to_rectangle(p, a) for p in _corners(b)]
+        corners = [b.distance(*p) for p in _corners(a)] + [a.distance(*p) for p in _corners(b)]
         return min(corners)
 
     def beside(self, base: HouseObject, left: bool) -> HouseObject | None:
@@ -270,10 +270,3 @@ def _corners(t: HouseObject) -> list[tuple[float, float]]:
     c, s, dx, dy = math.cos(t.yaw), math.sin(t.yaw), t.size[0] / 2, t.size[1] / 2
     x, y = t.position[:2]
     return [(x + c * u - s * v, y + s * u + c * v) for u, v in ((dx, dy), (dx, -dy), (-dx, dy), (-dx, -dy), (0.0, 0.0))]
-
-
-def _to_rectangle(point: tuple[float, float], t: HouseObject) -> float:
-    dx, dy = point[0] - t.position[0], point[1] - t.position[1]
-    c, s = math.cos(t.yaw), math.sin(t.yaw)
-    u, v = abs(c * dx + s * dy) - t.size[0] / 2, abs(c * dy - s * dx) - t.size[1] / 2
-    return math.hypot(max(u, 0.0), max(v, 0.0))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from sim_bridge.house.arrange import CELL_M, extents, floor_of, is_obstacle
+from sim_bridge.house.arrange import CELL_M, floor_of, is_obstacle
 from sim_bridge.house.catalogue import KINDS
 from sim_bridge.house.dice import Dice
 from sim_bridge.house.generate import generate_house
@@ -62,7 +62,7 @@ def overlap_m(a: HouseObject, b: HouseObject) -> float:
 
 def spans(opening: Opening, obj: HouseObject) -> bool:
     """Whether a thing stands before the opening's hole, nearer than 0.25 m to the wall's centre line."""
-    x0, y0, x1, y1 = extents(obj)
+    x0, y0, x1, y1 = obj.extents()
     along, across = ((x0, x1), (y0, y1)) if opening.y0 == opening.y1 else ((y0, y1), (x0, x1))
     low, high, at = (
         (opening.x0, opening.x1, opening.y0) if opening.y0 == opening.y1 else (opening.y0, opening.y1, opening.x0)
@@ -113,7 +113,7 @@ def test_robot_comes_near_nearly_everything_on_the_floor(houses: list[House]) ->
         distance = ndimage.distance_transform_edt(labels != labels[floor.cell(house.start.x, house.start.y)]) * CELL_M
         for obj in house.objects:
             if obj.relation == "floor" and is_obstacle(obj):
-                x0, y0, x1, y1 = extents(obj)
+                x0, y0, x1, y1 = obj.extents()
                 (r0, c0), (r1, c1) = floor.cell(x0, y0), floor.cell(x1, y1)
                 total += 1
                 far += distance[r0 : r1 + 1, c0 : c1 + 1].min() > 0.8
@@ -191,7 +191,7 @@ def test_things_lie_in_their_room(houses: list[House]) -> None:
         for t in house.objects:
             if t.kind in ("window", "door", "front door"):
                 continue
-            room, (x0, y0, x1, y1) = house.rooms[t.room], extents(t)
+            room, (x0, y0, x1, y1) = house.rooms[t.room], t.extents()
             inside = (x0 - room.x0, y0 - room.y0, room.x1 - x1, room.y1 - y1)
             assert min(inside) >= -0.01, f"seed {house.seed}: {t.kind} leaves the {room.name}"
             assert t.position[2] + t.size[2] <= house.wall_height_m + 0.01
@@ -201,7 +201,7 @@ def test_no_two_things_share_space(houses: list[House]) -> None:
     for house in houses:
         for room in house.rooms:
             objects = [t for t in house.objects if t.room == room.id and t.size[2] > 0.03]
-            boxes = np.array([(*extents(t), t.position[2], t.position[2] + t.size[2]) for t in objects])
+            boxes = np.array([(*t.extents(), t.position[2], t.position[2] + t.size[2]) for t in objects])
             low, high = boxes[:, [0, 1, 4]], boxes[:, [2, 3, 5]]
             near = (np.minimum(high[:, None], high) - np.maximum(low[:, None], low) > 0.02).all(axis=2)
             for i, j in np.argwhere(np.triu(near, 1)):
@@ -225,8 +225,8 @@ def test_supported_things_rest_on_a_surface_of_their_support(houses: list[House]
                 if abs(s.z - rise) < 0.035 and s.relation == t.relation and t.size[2] <= s.clear
             ]
             assert fits, f"{t.kind} {t.relation} {support.kind} at {rise:.3f}"
-            x0, y0, x1, y1 = extents(t)
-            sx0, sy0, sx1, sy1 = extents(support)
+            x0, y0, x1, y1 = t.extents()
+            sx0, sy0, sx1, sy1 = support.extents()
             assert x0 >= sx0 - 0.02
             assert y0 >= sy0 - 0.02
             assert x1 <= sx1 + 0.02
