@@ -109,12 +109,17 @@ class Parser(argparse.ArgumentParser):
         return known, left
 
 
+def list_all(parser: argparse.ArgumentParser) -> None:
+    """Let the help of a parser list the rare options too."""
+    for action in parser._actions:
+        action.help = getattr(action, "full_help", action.help)
+
+
 class _HelpAll(argparse.Action):
     """Prints the help with the rare options too, and ends the program."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        for action in parser._actions:
-            action.help = getattr(action, "full_help", action.help)
+        list_all(parser)
         parser.print_help()
         parser.exit()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from eqa_nodes.cli.options import Command, Parser, add_options, typed, usage_of
+from eqa_nodes.cli.options import Command, Parser, add_options, list_all, typed, usage_of
 from eqa_nodes.core.errors import unknown
 from eqa_nodes.core.version import __version__
 
@@ -104,7 +104,9 @@ exit codes: 0 done, 1 the program failed or a check did not pass, 2 wrong use or
 
 
 def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. words: only the verbs that they name get options; None: all do."""
+    """Return the parser of the command line. words: only the verbs that they name get options; None: all do, and their
+    help lists the rare ones too.
+    """
     top = Parser(prog="eqa", description=DESCRIPTION, epilog=EXAMPLES,
                  formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--version", action="version", version=f"eqa {__version__}")
@@ -138,6 +140,8 @@ def _add_verbs(parent: argparse.ArgumentParser, verbs: Sequence[Verb], words: Se
             own.set_defaults(command=verb.command)
             add_options(own, _loaded(verb.command))
             own.usage = usage_of(own)
+            if words is None:
+                list_all(own)
 
 
 def _named(words: Sequence[str] | None) -> tuple[str | None, Sequence[str] | None]:

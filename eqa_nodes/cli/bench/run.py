@@ -20,11 +20,11 @@ class WorkerOptions:
     workers: int = option(1, "questions asked in parallel, each with its own robot and agent", type=whole, metavar="N")
     dry_run: bool = flag("ask nothing: report what is missing and estimate calls, tokens and time")
     json: Path | None = option(None, "with --dry-run: output file that lists the scene files of each question "
-                               "(default: not written)", metavar="FILE", writes=FILE)
+                               "(default: not written)", metavar="FILE", writes=FILE, rare=True)
     like: Path | None = option(None, "with --dry-run: run whose costs the estimate uses (default: documented costs)",
-                               metavar="RUN")
+                               metavar="RUN", rare=True)
     seconds_per_call: float = option(3.0, "with --dry-run and without --like: assumed time of a model's reply, seconds",
-                                     metavar="S")
+                                     metavar="S", rare=True)
 
 
 @dataclass(frozen=True, kw_only=True)

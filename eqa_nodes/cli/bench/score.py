@@ -23,17 +23,20 @@ class JudgeSettings:
     """How a judge marks, beside its name."""
 
     judging: str = option("own", "own: this project's prompts and parser; official: messages, parser and settings of "
-                          "the published scorer, whose checkout --prompts names", choices=("own", "official"))
+                          "the published scorer, whose checkout --prompts names", choices=("own", "official"),
+                          rare=True)
     prompts: Path | None = option(None, "with --judging official: checkout of open-eqa (llm-match) or EXPRESS-Bench "
-                                  "(eac)", metavar="DIR")
+                                  "(eac)", metavar="DIR", rare=True)
     judge_prompt: Path | None = option(
         None, "prompt in place of the built-in one, with {question}, {answer}, {prediction} and, where it shows them, "
-        "{extra_answers} (default: built-in)", metavar="FILE")
+        "{extra_answers} (default: built-in)", metavar="FILE", rare=True)
     judge_prompt_extra: Path | None = option(
         None, "with --judge-prompt: another prompt for questions with further accepted answers (default: the same)",
-        metavar="FILE")
-    extra_answers: bool = flag("do not show the model further accepted answers", "--no-extra-answers", default=True)
-    until_last_full_stop: bool = flag("drop the text after an answer's last full stop, as OpenEQA's scorer does")
+        metavar="FILE", rare=True)
+    extra_answers: bool = flag("do not show the model further accepted answers", "--no-extra-answers", default=True,
+                               rare=True)
+    until_last_full_stop: bool = flag("drop the text after an answer's last full stop, as OpenEQA's scorer does",
+                                      rare=True)
     judge_threads: int = option(8, "parallel calls", type=whole, metavar="N")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from eqa_nodes.cli.options import FOLDER, Parser, add_options, argument, flag, group, option, typed, written_paths
 from eqa_nodes.cli.verbs import VERBS, Verb, command_of
+from eqa_nodes.cli.verbs import parser as whole_parser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,9 @@ def test_the_help_of_a_question_fits_a_screen(capsys: pytest.CaptureFixture[str]
             command_of(["ask", word])
         lines[word] = capsys.readouterr().out.count("\n")
     assert lines["--help"] <= 80 < lines["--help-all"]
+    found = whole_parser()._subparsers
+    assert found is not None
+    assert "--cassette-mode" in found._group_actions[0].choices["ask"].format_help()  # type: ignore[index]
 
 
 @pytest.mark.parametrize(("words", "said"), [
