@@ -1,7 +1,7 @@
 """Fits the simulated model to recorded replies: on every other question, with the agreement on the rest.
 
     EQA_REQUESTS=requests eqa ask "..." --scene house:7 --answerer vlm \
-        --backend eqa_nodes.models.simulated.recording:RecordingChat
+        --backend eqa_nodes.models.simulated.backend:RecordingChat
     python -m benchmarks.fit_simulated requests --tries 400 --out limits.json
 """
 
@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from eqa_nodes.core.storage.codec import write_json
+from eqa_nodes.models.simulated.backend import read_requests
 from eqa_nodes.models.simulated.fitting import agreement, fit, halves
-from eqa_nodes.models.simulated.limits import SightLimits
-from eqa_nodes.models.simulated.recording import read_requests
+from eqa_nodes.models.simulated.sight import SightLimits
 
 
 def main() -> None:

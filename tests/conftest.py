@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, settings
 
 from eqa_nodes.core.memory import MemoryStore
 from eqa_nodes.models import make_backend
-from eqa_nodes.models.dialect import forget_all
+from eqa_nodes.models.quirks import forget_all
 from tests.fixtures.durations import DurationWriter, function_of, read_durations
 from tests.fixtures.foreign_bags import Scene, StandardCdr
 from tests.fixtures.one_fork_server import one_fork_server

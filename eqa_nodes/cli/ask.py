@@ -198,11 +198,11 @@ class Asking:
 
         ensure_ros()
         from eqa_nodes.ros.client import GraphClient
-        from eqa_nodes.runners.in_graph import progress_of, told_to
+        from eqa_nodes.runners.in_graph import progress_of, subscribe_progress
 
         question = Question(text, may_explore=self.explore, limits=self.config.limits,
                             force_guess=self.config.force_guess, show=self.show)
-        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, told_to(show),
+        with GraphClient({"ROS_DOMAIN_ID": os.environ.get("ROS_DOMAIN_ID", "0")}, subscribe_progress(show),
                          namespace=self.recording.bag.namespace,
                          remap=remapping(self.recording.bag.remap)) as client:
             person.reply = client.reply

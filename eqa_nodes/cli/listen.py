@@ -14,7 +14,7 @@ from eqa_nodes.cli.options import flag, listed, option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.voice.sound import Sound
+    from eqa_nodes.voice.recogniser import Sound
 
 SEND = "Send? Enter = yes, n = no, or type the right question: "
 
@@ -36,9 +36,8 @@ class Listen(Asking):
         """Listen, ask, speak; 1 when nothing was sent or the question ends in an error."""
         from rich.console import Console
 
-        from eqa_nodes.voice.recogniser import open_recogniser, words_of
-        from eqa_nodes.voice.sound import BadSound
-        from eqa_nodes.voice.speaker import check_speaker, speak, spoken
+        from eqa_nodes.voice.audio import check_speaker, speak, spoken
+        from eqa_nodes.voice.recogniser import BadSound, open_recogniser, words_of
 
         self.check()
         if not self.silent:
@@ -60,8 +59,8 @@ class Listen(Asking):
     def _sound(self, console: Console) -> Sound:
         """Return the question's sound. Raises EqaError where there is none."""
         from eqa_nodes.core.errors import ConfigError
-        from eqa_nodes.voice.microphone import check_microphone, record
-        from eqa_nodes.voice.sound import MOST_S, read_wav
+        from eqa_nodes.voice.audio import check_microphone, record
+        from eqa_nodes.voice.recogniser import MOST_S, read_wav
 
         if self.file is not None:
             return read_wav(self.file.read_bytes())

@@ -61,9 +61,8 @@ class ServeAssistant:
         from eqa_nodes.assistant.tools import RobotTools
         from eqa_nodes.bench.running.kept import KeptRun
         from eqa_nodes.cli.options import run_folder
-        from eqa_nodes.console.feed import Feed
-        from eqa_nodes.console.kept import keeping
-        from eqa_nodes.console.questions import Options, Questions
+        from eqa_nodes.console.live import Feed
+        from eqa_nodes.console.questions import Options, Questions, keeping
         from eqa_nodes.console.server import listening
         from eqa_nodes.core.types.questions import Question
 
@@ -85,7 +84,7 @@ class ServeAssistant:
             self._over_http(stack, server, listener)
 
     def _over_http(self, stack: ExitStack, server: RobotServer, listener: socket.socket) -> None:
-        from eqa_nodes.assistant.http import PATH, AssistantPage
+        from eqa_nodes.assistant.server import PATH, AssistantPage
         from eqa_nodes.console.server import ConsoleServer, rules_for
 
         page = AssistantPage(server.mcp, rules_for(self.host, True))

@@ -14,7 +14,7 @@ from eqa_nodes.cli.options import flag, group, option
 
 if TYPE_CHECKING:
     from eqa_nodes.config.run import RunConfig
-    from eqa_nodes.console.feed import Feed
+    from eqa_nodes.console.live import Feed
     from eqa_nodes.console.values import WatchedRobot
 
 SCENE = "house:3"

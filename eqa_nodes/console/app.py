@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import base64
+import binascii
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from starlette.applications import Starlette
@@ -12,42 +18,120 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from eqa_nodes.console.feed import Feed, Rendered
-from eqa_nodes.console.gate import Gate
-from eqa_nodes.console.guard import AccessRules
+from eqa_nodes.console.live import READERS, Feed, Rendered
 from eqa_nodes.console.past import Past
-from eqa_nodes.console.pictures import call_picture, map_picture
-from eqa_nodes.console.place import cloud_bytes, shown_place
+from eqa_nodes.console.pictures import call_picture, cloud_bytes, map_picture, shown_place
 from eqa_nodes.console.questions import Questions
-from eqa_nodes.console.replies import Json, to_json
 from eqa_nodes.console.shown import shown_entry, shown_live
-from eqa_nodes.console.spoken import Spoken
-from eqa_nodes.console.stopping import PAUSE, STOP, DeadMan, Stopper
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
-from eqa_nodes.console.web import application, page, picture
-from eqa_nodes.voice.recogniser import DEFAULT
+from eqa_nodes.console.web import AccessRules, Json, application, page, picture, to_json
+from eqa_nodes.core.errors import ConfigError, EqaError
+from eqa_nodes.voice.recogniser import DEFAULT, MOST_S, Recogniser, open_recogniser, read_wav, words_of
 from sim_bridge.registry import sample_questions
 
 _EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
 _BEAT = {"beat": "1"}
 _BEAT_S = 1.0  # a line at least so often: either side notices that the other left
+RECORDINGS = 4  # spoken questions at once, including the one that is being recognised
+LEAST_SILENCE_S, MOST_SILENCE_S = 2.0, 3600.0  # limits of --dead-man
+_CHECKS = 4  # checks for an open page within that time
+
+
+class PageWatch:
+    """Stops the robot if no page has sent a sign of life for limit_s while a question waits or runs; 0 = never.
+
+    Use `close` at the end. trouble: what pages show about it, "" = a page is open.
+    """
+
+    def __init__(self, limit_s: float, busy: Callable[[], bool], stop: Callable[[], None],
+                 now: Callable[[], float] = monotonic) -> None:
+        """Raises ConfigError for a limit outside LEAST_SILENCE_S to MOST_SILENCE_S."""
+        if limit_s and not LEAST_SILENCE_S <= limit_s <= MOST_SILENCE_S:
+            raise ConfigError(f"--dead-man is {limit_s:g}: it must be 0 (off) or {LEAST_SILENCE_S:g} to "
+                              f"{MOST_SILENCE_S:g} seconds")
+        self.limit_s, self.trouble = limit_s, ""
+        self._busy, self._stop, self._now = busy, stop, now
+        self._last = now()
+        self._ended = threading.Event()
+
+    def begin(self) -> None:
+        """Start watching in a thread."""
+        if self.limit_s:
+            threading.Thread(target=self._watch, name="page watch", daemon=True).start()
+
+    def alive(self) -> None:
+        """Note that a page is open."""
+        self._last, self.trouble = self._now(), ""
+
+    def check(self) -> None:
+        """Stop the robot if all pages are silent; a stop that fails is repeated at the next check."""
+        if not self._busy() or self._now() - self._last <= self.limit_s:
+            return
+        silent = f"no page was open for {self.limit_s:g} s"
+        try:
+            self._stop()
+            self.trouble = f"{silent}: the robot was stopped"
+        except EqaError as error:
+            self.trouble = f"{silent}, and the robot could not be stopped: {error}"
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self.limit_s / _CHECKS):
+            self.check()
+
+
+class SpokenQuestions:
+    """A recogniser that is loaded when a page first wants it. Used from the server's threads."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._recogniser: Recogniser | None = None
+        self._one, self._places = threading.Lock(), threading.BoundedSemaphore(RECORDINGS)
+
+    def ready(self) -> float:
+        """Load the recogniser, and return the seconds that a recording may take. Raises EqaError with the remedy."""
+        with self._turn():
+            return MOST_S
+
+    def words(self, wav: object) -> str:
+        """Return the words of a recording. wav: a WAV file in base64. Raises EqaError."""
+        if not isinstance(wav, str):
+            raise RequestRefused("a recording is a WAV file in base64", 400)
+        try:
+            sound = read_wav(base64.b64decode(wav, validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise RequestRefused("a recording is a WAV file in base64", 400) from error
+        except EqaError as error:
+            raise RequestRefused(str(error), 400) from error
+        with self._turn() as recogniser:
+            return words_of(recogniser, sound)
+
+    @contextmanager
+    def _turn(self) -> Iterator[Recogniser]:
+        if not self._places.acquire(blocking=False):
+            raise RequestRefused("other recordings are being recognised: try again in a few seconds", 503)
+        try:
+            with self._one:
+                self._recogniser = self._recogniser or open_recogniser(self._name)
+                yield self._recogniser
+        finally:
+            self._places.release()
 
 
 class Console:
     """The page of a robot. `robot` is None while its graph starts."""
 
     def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules,
-                 dead_man_s: float = 0.0, page_lost: str = STOP, recogniser: str = DEFAULT) -> None:
-        """dead_man_s: of silence of all pages, until what page_lost says is done; 0 = never. recogniser: the
-        name of what recognises spoken questions. Raises ConfigError.
-        """
+                 dead_man_s: float = 0.0, recogniser: str = DEFAULT) -> None:
+        """dead_man_s: seconds without an open page until the robot is stopped, 0 = never. Raises ConfigError."""
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None
-        self.gate = Gate()
-        self._spoken = Spoken(recogniser)
-        self.dead_man = DeadMan(dead_man_s, questions.busy, {
-            PAUSE: questions.pause, STOP: self._stop_all, "back": questions.resume}, page_lost)
-        self._stopper = Stopper(self._stop_all)
+        self._spoken = SpokenQuestions(recogniser)
+        self.watch = PageWatch(dead_man_s, questions.busy, self._stop_all)
+        self._stop_thread = ThreadPoolExecutor(1, "stop")  # requests that hang must not keep a stop waiting
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
         self._cloud: Rendered[bytes] | None = None
@@ -60,7 +144,7 @@ class Console:
         self._cloud = Rendered(lambda: robot.clouds, lambda: cloud_bytes(robot.surfaces()), _CLOUD_S)
         self.robot = robot
         self.questions.begin(robot)
-        self.dead_man.begin()
+        self.watch.begin()
         self.feed.ring()
 
     def app(self) -> Starlette:
@@ -85,14 +169,14 @@ class Console:
         post: dict[str, Callable[[Request, Mapping[str, Any]], Response]] = {
             "/questions": self._put, "/questions/{id:number}/cancel": self._cancel, "/speech": self._speech,
             "/inquiries/{id}": self._reply}
-        return application(self.rules, self.gate, get, post, (
+        return application(self.rules, get, post, (
             Route("/events", self._events, methods=["GET"]), Route("/stop", self._stop, methods=["POST"]),
             Route("/alive", self._alive, methods=["POST"])), sounds=("/speech",))
 
     def close(self) -> None:
         """End the streams of events; a second call does nothing."""
         self.feed.close()
-        self.dead_man.close()
+        self.watch.close()
 
     def _picture(self, made: Rendered[bytes] | None) -> bytes:
         if made is None:
@@ -118,12 +202,12 @@ class Console:
         text, explore, show = body.get("text"), body.get("explore", True), body.get("show", False)
         if not isinstance(text, str) or not isinstance(explore, bool) or not isinstance(show, bool):
             raise RequestRefused("a question is a text, and explore and show are true or false", 400)
-        self.dead_man.alive()
+        self.watch.alive()
         return Json({"id": self.questions.put(text, explore, show).id})
 
     def _speech(self, request: Request, body: Mapping[str, Any]) -> Response:
         """Return the words of a recording. Nothing is asked: the page shows them first."""
-        self.dead_man.alive()
+        self.watch.alive()
         return Json({"text": self._spoken.words(body.get("wav"))})
 
     def _cancel(self, request: Request, body: Mapping[str, Any]) -> Response:
@@ -141,19 +225,19 @@ class Console:
         return Json({})
 
     async def _stop(self, _: Request) -> Response:
-        """Stop the robot. Nothing is read, rendered or waited for before."""
-        await self._stopper.stop()
+        await asyncio.get_running_loop().run_in_executor(self._stop_thread, self._stop_all)
         return Json({})
 
     async def _alive(self, request: Request) -> Response:
-        self.dead_man.alive()
+        self.watch.alive()
         return Json({})
 
     def _stop_all(self) -> None:
         self.questions.stop(self.robot)
 
     async def _events(self, request: Request) -> Response:
-        self.feed.admit()
+        if self.feed.readers >= READERS:
+            raise RequestRefused(f"{READERS} pages are open already: close one", 503)
         return StreamingResponse(self._stream(), media_type="text/event-stream")
 
     async def _stream(self) -> AsyncIterator[str]:
@@ -173,8 +257,8 @@ class Console:
                     continue
 
     def _state(self) -> dict[str, object]:
-        troubles = [self.dead_man.trouble] if self.dead_man.trouble else []
-        return {"live": {**shown_live(self.robot), "heartbeat_s": self.dead_man.limit_s / 4, "troubles": troubles},
+        troubles = [self.watch.trouble] if self.watch.trouble else []
+        return {"live": {**shown_live(self.robot), "heartbeat_s": self.watch.limit_s / 4, "troubles": troubles},
                 "questions": [shown_entry(e) for e in self.questions.entries()]}
 
 

@@ -1,12 +1,17 @@
-"""Collects the events since the newest question from the received messages, with bounded memory."""
+"""What happened since the newest question, kept from received messages with bounded memory, and who is told of changes.
+
+Each reader reads the newest state when it is ready: nothing is queued.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
-import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Generic, TypeVar
 
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.geometry import Pose2
@@ -15,9 +20,71 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 
+READERS = 24  # pages that may watch at once
 POSES, DECISIONS, VIEWS, CALLS = 4000, 400, 200, 100  # are kept of a question; more are thinned out
 _STEP_M, _STEP_RAD = 0.04, math.radians(8)  # less is no new pose
 T = TypeVar("T")
+
+
+class Feed:
+    """Rings for all who listen; any thread may ring."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._lock = threading.Lock()
+        self._readers: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    @property
+    def readers(self) -> int:
+        """How many listen."""
+        return len(self._readers)
+
+    def ring(self) -> None:
+        """Say that something is new."""
+        with self._lock:
+            for loop, news in self._readers:
+                if not news.is_set():
+                    loop.call_soon_threadsafe(news.set)
+
+    def close(self) -> None:
+        """Let all readers end."""
+        self.closed = True
+        self.ring()
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """Give an event of the running loop that is set when something is new."""
+        reader = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            self._readers.append(reader)
+        try:
+            yield reader[1]
+        finally:
+            with self._lock:
+                self._readers.remove(reader)
+
+
+class Rendered(Generic[T]):
+    """What is made of the newest state when somebody asks: once for all who ask, and not too often."""
+
+    def __init__(self, version: Callable[[], object], make: Callable[[], T], every_s: float,
+                 pause: Callable[[float], None] = sleep) -> None:
+        """version: changes when `make` would give something else; every_s: the least time between two makings."""
+        self._version, self._make, self._every_s, self._pause = version, make, every_s, pause
+        self._lock = threading.Lock()
+        self._made: tuple[object, float, T] | None = None
+
+    def get(self) -> T:
+        """Return it as of now (any thread); who asks too soon waits until it may be made again, all of them once."""
+        asked = monotonic()
+        with self._lock:
+            if self._made is not None and (self._made[0] == self._version() or self._made[1] > asked):
+                return self._made[2]
+            if self._made is not None:
+                self._pause(max(self._made[1] + self._every_s - monotonic(), 0.0))
+            version = self._version()
+            self._made = version, monotonic(), self._make()
+            return self._made[2]
 
 
 class Live:
@@ -66,13 +133,13 @@ class Live:
     def asks(self, inquiry: Inquiry) -> None:
         """Take in what a person is asked, or that this has ended."""
         with self._lock:
-            self._inquiry = (inquiry, time.monotonic() + inquiry.deadline_s) if inquiry.open else None
+            self._inquiry = (inquiry, monotonic() + inquiry.deadline_s) if inquiry.open else None
         self._ring()
 
     def inquiry(self) -> tuple[Inquiry, float] | None:
         """Return what a person is asked now, and how many seconds are left to reply; None where nothing is."""
         with self._lock:
-            left_s = self._inquiry[1] - time.monotonic() if self._inquiry else 0.0
+            left_s = self._inquiry[1] - monotonic() if self._inquiry else 0.0
             return (self._inquiry[0], left_s) if self._inquiry and left_s > 0 else None
 
     def saw(self, keyframe: Keyframe) -> None:

@@ -7,13 +7,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
+from urllib.parse import quote
 
 from eqa_nodes.bench.report.outlines import outlines
 from eqa_nodes.bench.report.proof import proof_picture
-from eqa_nodes.console.feed import Feed
+from eqa_nodes.bench.running.kept import KeptRun
+from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.console.live import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.answerers.common import check_question
-from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode
+from eqa_nodes.core.errors import BadQuestion, EqaError, ErrorCode, StorageError
+from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
@@ -96,7 +100,6 @@ class Questions:
         """Take a waiting question back, or call a running one off; one that has ended stays as it is."""
         entry = self.entry(number)
         with self._turn:
-            entry.paused = False
             if entry.state == WAITING and not entry.given:
                 entry.state = ENDED
                 entry.answer = Answer(abstained=True, error=ErrorCode.CANCELED, message="taken back before it began")
@@ -114,26 +117,8 @@ class Questions:
             robot.stop()
 
     def busy(self) -> bool:
-        """Return whether a question waits or runs; those that are paused do not count."""
-        return any(entry.state != ENDED and not entry.paused for entry in self.entries())
-
-    def pause(self) -> None:
-        """Call the questions off, and ask them again after `resume`; the robot stands still for them."""
-        with self._turn:
-            for entry in self._entries.values():
-                if entry.state != ENDED and not entry.stopping:
-                    entry.paused = True
-                    if entry.given:
-                        entry.cancel.set()
-        self._feed.ring()
-
-    def resume(self) -> None:
-        """Ask the paused questions again, in their order."""
-        with self._turn:
-            for entry in self._entries.values():
-                entry.paused = False
-            self._turn.notify_all()
-        self._feed.ring()
+        """Return whether a question waits or runs."""
+        return any(entry.state != ENDED for entry in self.entries())
 
     def _start(self, work: Callable[..., None], *args: object) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
@@ -153,7 +138,7 @@ class Questions:
         with self._turn:
             while not self._closing:
                 for entry in self._entries.values():
-                    if entry.state == WAITING and not entry.given and not entry.paused:
+                    if entry.state == WAITING and not entry.given:
                         entry.given = True
                         return entry
                 self._turn.wait()
@@ -162,8 +147,6 @@ class Questions:
     def _follow(self, robot: WatchedRobot, entry: Entry) -> None:
         """Follow one question from the robot's queue to its end, which comes whatever fails on the way."""
         answer = self._answer(robot, entry)
-        if answer.error is ErrorCode.CANCELED and self._put_back(entry):
-            return
         try:
             self._keep(robot, entry, answer)
         except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
@@ -175,16 +158,6 @@ class Questions:
                 entry.state, entry.answer, entry.stopping = ENDED, answer, False
                 self._turn.notify_all()
             self._feed.ring()
-
-    def _put_back(self, entry: Entry) -> bool:
-        """Let a question that was paused wait to be asked again; return whether it was paused, and not called off."""
-        with self._turn:
-            again = entry.cancel.is_set() and not entry.stopping and not self._closing
-            if again:
-                entry.state, entry.given, entry.progress, entry.cancel = WAITING, False, None, threading.Event()
-            self._turn.notify_all()
-        self._feed.ring()
-        return again
 
     def _keep(self, robot: WatchedRobot, entry: Entry, answer: Answer) -> None:
         """Collect what proves the answer, and write the episode down unless it was taken back before it began."""
@@ -239,3 +212,17 @@ def _trace(robot: WatchedRobot, entry: Entry, answer: Answer) -> EpisodeTrace:
                 continue  # the entry's proof says why
     trace.keyframes.sort(key=lambda view: view.stamp_ns)
     return trace
+
+
+def keeping(run: KeptRun) -> Callable[[Entry, EpisodeTrace], None]:
+    """Return what writes an entry that has ended into a run directory, and says in it where it can be replayed.
+
+    It raises StorageError and OSError.
+    """
+    def keep(entry: Entry, trace: EpisodeTrace) -> None:
+        if trace.answer is None:
+            raise StorageError(f"question {entry.id} has no answer yet")
+        last = trace.poses[-1][1] if trace.poses else None
+        at = run.keep(entry.question.text, entry.place, EpisodeResult("", trace.answer, last, trace))
+        entry.replay = f"{quote(shown_name(run.out.resolve()))}/{at}"
+    return keep

@@ -51,8 +51,7 @@ def shown_entry(entry: Entry) -> Plain:
                 "place": p.place} if p else None
     answer = shown_answer(entry.answer) if entry.answer else {}
     return {"id": entry.id, "question": entry.question.text, "explore": entry.question.may_explore,
-            "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "paused": entry.paused,
-            "progress": progress,
+            "asked": entry.asked, "state": entry.state, "stopping": entry.stopping, "progress": progress,
             "trouble": entry.trouble, "replay": entry.replay, **answer, "proofs": list(map(_proof, entry.proofs))}
 
 

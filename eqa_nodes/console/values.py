@@ -94,5 +94,4 @@ class Entry:
     place: str = ""
     replay: str = ""
     stopping: bool = False  # it was called off, and its end is awaited
-    paused: bool = False  # it waits until a page is open, and is asked again then
     cancel: threading.Event = field(default_factory=threading.Event)

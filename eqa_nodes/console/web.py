@@ -1,25 +1,33 @@
-"""What all pages of the console share: files and pictures, replies, and an application that guards every address."""
+"""What all pages of the console share: access rules, JSON replies, files, and an application that guards each address.
+
+A page of another site that the same browser shows must neither read nor act. Its requests are recognised by a foreign
+Origin, a foreign Host (DNS rebinding), or Sec-Fetch-Site.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import math
+import secrets
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.requests import Request, cookie_parser
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from eqa_nodes.console.gate import Admission, Gate
-from eqa_nodes.console.guard import AccessRules, Guard, cookie_of
-from eqa_nodes.console.replies import Json
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.viewer.files import viewer_files
@@ -30,6 +38,131 @@ _PAGES = "eqa_nodes.console"  # the package whose folder `page` holds the files 
 _MIMES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
           "svg": "image/svg+xml"}
 _PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
+# What a browser needs to hand in its token.
+OPEN_PATHS = ("/enter", "/page/enter.js", "/page/console.css", "/page/icon.svg")
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+                               "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Frame-Options": "DENY", "Permissions-Policy": "camera=(), microphone=(self), geolocation=()"}
+
+
+def to_json(value: object) -> str:
+    """Return ASCII JSON: half of a surrogate pair is escaped, and a number that is not finite becomes null."""
+    return json.dumps(_finite(value), allow_nan=False)
+
+
+class Json(JSONResponse):
+    """A reply in JSON. Starlette's own cannot hold half of a surrogate pair or a NaN, and the reply would be lost."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        return to_json(content).encode()
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True)
+class AccessRules:
+    """Who may use a server. token: 192 random bits; "" = no token is required.
+
+    names: host names of the page, beside IP addresses. addresses: whether Host may be any IP address (rebinding needs a
+    name); False: only those of this machine.
+    """
+
+    token: str
+    names: Collection[str]
+    addresses: bool
+
+    def knows(self, host: str) -> bool:
+        """Return whether a Host header is one of ours."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return name in self.names
+        return self.addresses or address.is_loopback
+
+    def opens(self, token: str) -> bool:
+        """Return whether a token is right, in a time that does not depend on how much of it is."""
+        return not self.token or secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+
+
+class Guard:
+    """ASGI middleware: refuses what the rules do not allow, and sets the headers of every reply."""
+
+    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
+        self._app, self._rules = app, rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        reply: ASGIApp = self._app if refusal is None else Json({"error": refusal[1]}, refusal[0])
+        if refusal is not None and refusal[0] == 401 and scope["path"] == "/":
+            reply = RedirectResponse("/enter", 303)  # a person: they are asked for the token
+        await reply(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers, path = Headers(scope=scope), scope["path"]
+        host = headers.get("host", "")
+        if not self._rules.knows(host):
+            return 421, "this host name is not the console's: open the address that the terminal shows"
+        landing = scope["method"] == "GET" and path in ("/", "/enter") and headers.get("sec-fetch-mode") == "navigate"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not landing:
+            return 403, "another site asked for this: open the console's own page"
+        if scope["method"] not in ("GET", "HEAD") and (fault := _foreign(headers, host)):
+            return 403, fault
+        if path not in OPEN_PATHS and not self._rules.opens(cookie_in(headers, host)):
+            return 401, "open the whole link that the terminal shows: it ends with the token"
+        return None
+
+
+def _foreign(headers: Headers, host: str) -> str:
+    """Return why a request that acts is not one of our own page, "" where it is."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != host:
+        return "another site asked for this: open the console's own page"
+    if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        return "a request that acts is sent as application/json"  # which no other site's form can
+    return ""
+
+
+def cookie_of(host: str) -> str:
+    """Return the name of the cookie for a Host header: a browser sends the cookies of all ports of a host to each.
+
+    The port is the one that the browser sees, so that consoles behind tunnels have their own, too.
+    """
+    port = host.rpartition(":")[2]
+    return f"eqa_console_{port if port.isdecimal() else 80}"
+
+
+def cookie_in(headers: Headers, host: str) -> str:
+    """Return the token that a browser sends; what else it sends of the same host may be malformed."""
+    return cookie_parser(headers.get("cookie", "")).get(cookie_of(host), "")
+
 
 class _Number(IntegerConvertor):
     """Numbers in addresses; one of more digits is found nowhere (Python refuses to read 5,000 of them)."""
@@ -46,7 +179,6 @@ class Page(Protocol):
     """What a server serves (console/server.py)."""
 
     rules: AccessRules
-    gate: Gate
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
@@ -55,12 +187,11 @@ class Page(Protocol):
         """End what keeps connections open; a second call does nothing."""
 
 
-def application(rules: AccessRules, gate: Gate, get: Mapping[str, Get], post: Mapping[str, Post],
+def application(rules: AccessRules, get: Mapping[str, Get], post: Mapping[str, Post],
                 more: tuple[Route, ...] = (), sounds: Collection[str] = ()) -> Starlette:
-    """Return an application: addresses that are read, addresses that act, and the entrance where a token is asked for.
+    """Return an application with the addresses for GET, those for POST, and the page that asks for the token.
 
-    sounds: those that are sent a recording. Handlers run in threads. An EqaError that they raise is the reply, in
-    words.
+    sounds: addresses whose body is a recording. Handlers run in threads; an EqaError that they raise becomes the reply.
     """
     get = {"/enter": lambda _: page("enter.html"), "/page/{file}": lambda r: page(r.path_params["file"]),
            "/viewer/{file}": lambda r: _file(viewer_files(), r.path_params["file"]), **get}
@@ -68,9 +199,8 @@ def application(rules: AccessRules, gate: Gate, get: Mapping[str, Get], post: Ma
     routes = [*more, *(Route(path, partial(_get, do), methods=["GET"]) for path, do in get.items()),
               *(Route(path, partial(_post, do, SOUND_BODY if path in sounds else BODY), methods=["POST"])
                 for path, do in post.items())]
-    guards = [Middleware(Admission, gate=gate), Middleware(Guard, rules=rules)]
-    return Starlette(routes=routes, middleware=guards,
-                     exception_handlers={EqaError: _refused, OSError: _refused, HTTPException: _not_found})
+    return Starlette(routes=routes, middleware=[Middleware(Guard, rules=rules)], exception_handlers={
+        EqaError: _refused, OSError: _refused, HTTPException: _not_found, Exception: _failed})
 
 
 def page(file: str) -> Response:
@@ -118,6 +248,10 @@ async def _refused(_: Request, error: Exception) -> Response:
     return Json({"error": str(error)}, error.status if isinstance(error, RequestRefused) else 409)
 
 
+async def _failed(_: Request, error: Exception) -> Response:
+    return Json({"error": f"the console failed: {error!r}"}, 500)
+
+
 async def _not_found(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     return Json({"error": "there is nothing here"}, status)
@@ -129,5 +263,5 @@ def _enter(rules: AccessRules, request: Request, body: Mapping[str, Any]) -> Res
         raise RequestRefused("this token is not the console's: open the whole link that the terminal shows", 403)
     response = Json({})
     response.set_cookie(cookie_of(request.headers["host"]), token, httponly=True, samesite="strict", path="/",
-                        secure=rules.over_tls(request.headers))
+                        secure=request.headers.get("x-forwarded-proto") == "https")
     return response

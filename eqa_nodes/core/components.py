@@ -106,7 +106,7 @@ BACKENDS = Registry("model backend", "eqa_nodes.backends", {
 }, Traits())
 
 RECOGNISERS = Registry("speech recogniser", "eqa_nodes.recognisers", {
-    "moonshine": "eqa_nodes.voice.moonshine:Moonshine",
+    "moonshine": "eqa_nodes.voice.recogniser:Moonshine",
 }, Traits())
 
 SIMULATORS = Registry("simulator", "eqa_nodes.simulators", {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from eqa_nodes.ros.process import run, until_signal
-from eqa_nodes.ros.runner import node_class
+from eqa_nodes.ros.process import node_class, run, until_signal
 
 
 def main() -> int:

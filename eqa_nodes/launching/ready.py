@@ -20,11 +20,11 @@ from std_msgs.msg import Header
 from eqa_nodes.core.errors import EqaError, NodeLost
 from eqa_nodes.launching import EPISODE_FAILED, INTERRUPTED, NOT_READY
 from eqa_nodes.ros.client import RESET_S, GraphClient
+from eqa_nodes.ros.environment import READY
 from eqa_nodes.ros.episodes import EPISODE
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.rates import OK, UNHEARD
 from eqa_nodes.ros.run import end_with_launch, signature, signature_in
-from eqa_nodes.ros.runner import READY
 from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, NODES, SERVICES, TOPICS
 
 POLL_S = 0.1

@@ -103,10 +103,10 @@ class RateLimit:
             now = self._now()
             start = max(now, self._after_calls(), self._after_tokens(now))
             if start - now > longest_s:
-                raise ModelError(f"rate limit: the own limit of {self._calls or 'any'} calls and "
-                                 f"{self._tokens or 'any'} tokens a minute lets the next call begin in "
-                                 f"{start - now:.0f} s, past its deadline of {longest_s:g} s: raise "
-                                 "model.rate_calls, model.rate_tokens or model.deadline_s")
+                limits = [f"{n} {what}/min" for n, what in ((self._calls, "calls"), (self._tokens, "tokens")) if n]
+                raise ModelError(f"rate limit ({', '.join(limits)}): the next call could start in {start - now:.0f} s, "
+                                 f"after its deadline of {longest_s:g} s: raise model.rate_calls, model.rate_tokens or "
+                                 "model.deadline_s")
             if self._calls:
                 self._starts.append(start)
             return start - now

@@ -28,15 +28,10 @@ from eqa_nodes.core.model import (
     letter_menu,
 )
 from eqa_nodes.core.traits import Traits
-from eqa_nodes.models.attempts import Attempts
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.dialect import TOKENS, memory_of
-from eqa_nodes.models.endpoint import EndpointPolicy
-from eqa_nodes.models.guarded import guarded_client
-from eqa_nodes.models.keys import check_url, checked_key, hidden, usual_url
 from eqa_nodes.models.meter import RateLimit, UsageMeter
-from eqa_nodes.models.openai_request import Ask, body_of
-from eqa_nodes.models.openai_wire import (
+from eqa_nodes.models.quirks import LOADING, REMEDIES, TOKENS, Refusal, is_final, quirks_of, read_refusal
+from eqa_nodes.models.reply import (
     END_OF_STREAM,
     SERVER_SAID,
     cached_tokens,
@@ -50,7 +45,8 @@ from eqa_nodes.models.openai_wire import (
     parse,
     tokens_of,
 )
-from eqa_nodes.models.refusals import LOADING, REMEDIES, Refusal, is_final, read_refusal
+from eqa_nodes.models.request import Attempts, ModelRequest, body_of
+from eqa_nodes.models.transport import EndpointPolicy, check_url, checked_key, guarded_client, hidden, usual_url
 
 log = logging.getLogger(__name__)
 _GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
@@ -81,7 +77,7 @@ class OpenAIChat:
     Empty base_url, model and api_key come from EQA_VLM_BASE_URL, EQA_VLM_MODEL and EQA_VLM_API_KEY; OPENAI_BASE_URL and
     OPENAI_API_KEY are read where the first and the last are not set. The library asks again after 408, 409, 429, 5xx
     and lost connections; deadline_s holds for all of it, however slowly the server writes. What a server refuses
-    (a field, a form, so many pictures, so large ones) is left out, asked once more, and remembered (dialect.py).
+    (a field, a form, so many pictures, so large ones) is left out, asked once more, and remembered (quirks.py).
     """
 
     traits = Traits(library="openai", extra="vlm")
@@ -101,7 +97,7 @@ class OpenAIChat:
         self._policy = EndpointPolicy(config, self._url, environ)
         self._meter, self._rate = UsageMeter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
-        self._memory = memory_of(self._url, self.model)
+        self._quirks = quirks_of(self._url, self.model)
         # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="openai-chat", daemon=True)
@@ -146,7 +142,7 @@ class OpenAIChat:
 
         schema: is sent as `response_format` in the best form that the server takes.
         """
-        return self._complete(Ask(messages, max_tokens, seed, schema))[0]
+        return self._complete(ModelRequest(messages, max_tokens, seed, schema))[0]
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
         """Return the options' probabilities: of the first token where the server gives logprobs, else stated ones."""
@@ -187,10 +183,10 @@ class OpenAIChat:
         self._loop.close()
 
     def _choose_by_logprobs(self, messages: Sequence[Message], letters: str, seed: int) -> Choice | None:
-        if "logprobs" in self._memory.dialect.refused:
+        if "logprobs" in self._quirks.dialect.refused:
             return None
         try:
-            _, choice = self._complete(Ask(messages, 1, seed, logprobs=True))
+            _, choice = self._complete(ModelRequest(messages, 1, seed, logprobs=True))
         except ModelError as error:
             refusal = self._refusal(error, 0)
             if refusal is None or refusal.kind() or not (refusal.status in (400, 422) or refusal.names("logprobs")):
@@ -204,12 +200,12 @@ class OpenAIChat:
         total = sum(weights)
         return Choice(tuple(weight / total for weight in weights), "logprobs") if total > 0.0 else None
 
-    def _complete(self, ask: Ask) -> tuple[Completion, dict[str, Any]]:
+    def _complete(self, ask: ModelRequest) -> tuple[Completion, dict[str, Any]]:
         """Return the reply with its choice; what the server refuses is left out and asked once more."""
-        attempts, pictures = Attempts(self._memory, ask), images_in(ask.messages)
+        attempts, pictures = Attempts(self._quirks, ask), images_in(ask.messages)
         expected = tokens_read(ask.messages)
         while True:
-            dialect = self._memory.dialect
+            dialect = self._quirks.dialect
             most = attempts.max_tokens(dialect, self.usage)
             body = body_of(ask, self.model, self._config, dialect, most)
             try:
@@ -241,7 +237,7 @@ class OpenAIChat:
         if streams and not reason:
             raise ModelError(f"cut off: the stream of {self.model} ended before it was whole: {text[-80:]!r}")
         if "response_format" in body:
-            self._memory.form_was_taken()
+            self._quirks.form_was_taken()
         return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
 
     def _refusal(self, error: ModelError, pictures: int) -> Refusal | None:

@@ -57,7 +57,7 @@ class VelocityDrive:
         node.out("points")
         node.subscribe("episode", self._on_episode)
         kind = TOPICS["cmd_vel"].type if self._config.stamped else UNSTAMPED
-        node.follow(TOPICS["cmd_vel"]._replace(type=kind), self._on_command)
+        node.subscribe_any_type(TOPICS["cmd_vel"]._replace(type=kind), self._on_command)
 
     @property
     def _config(self) -> Any:

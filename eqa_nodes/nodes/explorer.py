@@ -11,10 +11,10 @@ from eqa_nodes.core.policies.floor_policy import FloorPolicy
 from eqa_nodes.core.types.floor import Decision
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.markers import decision_markers, semantic_map
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.ros.subscriptions import LatestMessages
 from eqa_nodes.wire import messages
 
 

@@ -41,9 +41,9 @@ class MapperNode(ObserverNode[MapperSettings]):
             self.count("observations with depth pixels that are NaN, infinite, negative or out of reach")
         if self.mapper.between > between:
             self.count("observations between two floors, which are in no map")
-        self.again()
+        self.republish()
 
-    def again(self) -> None:
+    def republish(self) -> None:
         grid = self.mapper.grid()
         self.send("map", convert.grid_msg(grid.cells, grid))
         self.send("explored", convert.explored_msg(grid))

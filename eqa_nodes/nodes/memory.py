@@ -143,7 +143,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         forgotten = memory.store.forget(within(selection, request.when, memory.store.now_ns))
         response.keyframes, response.objects = forgotten
         if response.keyframes:
-            self.renew("keyframes")  # or late subscribers would be given what is forgotten
+            self.recreate_publisher("keyframes")  # or late subscribers would be given what is forgotten
         return response
 
     @staticmethod

@@ -14,9 +14,9 @@ from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.latest import LatestMessages
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
+from eqa_nodes.ros.subscriptions import LatestMessages
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS
 

@@ -71,7 +71,7 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
             self._next = (frame, labels)
             self._changed.notify()
 
-    def again(self) -> None:
+    def republish(self) -> None:
         if self._last is not None:
             self._report(self._last)
 

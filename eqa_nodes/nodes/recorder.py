@@ -17,11 +17,10 @@ from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.recordings.bags.recording import BagRecording
 from eqa_nodes.recordings.bags.writer import BagTopic, free_name
 from eqa_nodes.ros.diagnostics import StatusReport
-from eqa_nodes.ros.masking import IMAGES, PARTS, Masking
 from eqa_nodes.ros.observer import EpisodeNode
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.ros.rates import OK, WARN, FlowStatus
-from eqa_nodes.ros.recorded import MessageCounts, WriteTracker
+from eqa_nodes.ros.recorded import IMAGES, PARTS, Masking, MessageCounts, WriteTracker
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.camera_input import CameraInput
 from eqa_nodes.wire.cdr import IMAGE
@@ -203,7 +202,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
     def _mask(self, masking: Masking, key: str, stamp: int, data: bytes) -> None:
         if stamp < masking.done_ns:
             self.count("observation from the past")
-        elif stamp > masking.done_ns or not self._progress.again(stamp):
+        elif stamp > masking.done_ns or not self._progress.acknowledge_again(stamp):
             masking.put(key, stamp, data)
 
     def _keep(self, key: str, stamp: int, data: bytes) -> None:

@@ -1,9 +1,13 @@
-"""Loads local models through transformers, by folder or hub name. Code that comes with a model is never executed."""
+"""Local models through transformers, by folder or hub name: loading, segmentation of boxes, embeddings of pictures.
+
+Code that comes with a model is never executed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,3 +67,75 @@ def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
                           "folder that save_pretrained wrote, or a model that is in the cache or can be "
                           "fetched") from error
     return LoadedModel(torch, placed(torch, model, device, f"the model {name}", "detector"), processor)
+
+
+class BoxSegmenter:
+    """One mask a box. Raises ConfigError and MissingExtra when it is made, ModelError when it is used."""
+
+    def __init__(self, config: DetectorConfig) -> None:
+        self._batch = config.batch
+        self._model = load("AutoModelForMaskGeneration", config.segmenter, config)
+
+    def masks(self, rgb: np.ndarray, boxes: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        """Return the (H, W) bool mask of each box, which does not leave it. rgb: (H, W, 3) uint8."""
+        found: list[np.ndarray] = []
+        for begin in range(0, len(boxes), self._batch):
+            found += self._pass(rgb, boxes[begin:begin + self._batch])
+        return found
+
+    def _pass(self, rgb: np.ndarray, boxes: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        m = self._model
+        with m.named_failures(), m.torch.inference_mode():
+            inputs = m.inputs([rgb], input_boxes=[[[float(edge) for edge in box] for box in boxes]])
+            inputs["input_boxes"] = inputs["input_boxes"].to(m.model.dtype)
+            out = m.model(**{k: v for k, v in inputs.items() if k not in ("original_sizes", "reshaped_input_sizes")},
+                          multimask_output=False)
+            sizes = [inputs["original_sizes"].cpu()]
+            sizes += [inputs["reshaped_input_sizes"].cpu()] if "reshaped_input_sizes" in inputs else []  # not SAM 2
+            whole = m.processor.post_process_masks(out.pred_masks.float(), *sizes)[0][:, 0].cpu().numpy()
+        masks = []
+        for (left, top, right, bottom), mask in zip(boxes, whole.astype(bool), strict=True):
+            within = np.zeros(rgb.shape[:2], bool)
+            within[top:bottom, left:right] = mask[top:bottom, left:right]
+            masks.append(within)
+        return masks
+
+
+class PictureEmbedder:
+    """Unit vectors; similar images and matching texts have similar ones.
+
+    Raises ConfigError and MissingExtra when it is made, ModelError when it is used.
+    """
+
+    def __init__(self, config: DetectorConfig) -> None:
+        self._batch = config.batch
+        self._model = load("AutoModel", config.embedder, config)
+
+    def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
+        """Return (n, D) float32. crops: n of (H, W, 3) uint8, each of any size."""
+        return self._vectors("get_image_features", [{"pictures": part} for part in _parts(crops, self._batch)])
+
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Return (n, D) float32."""
+        padding = "max_length" if self._model.kind.startswith("siglip") else True  # SigLIP was trained on full lines
+        return self._vectors("get_text_features", [{"text": part, "padding": padding, "truncation": True}
+                                                   for part in _parts(texts, self._batch)])
+
+    def _vectors(self, features: str, batches: list[dict[str, Any]]) -> np.ndarray:
+        found = []
+        with self._model.named_failures(), self._model.torch.inference_mode():
+            for batch in batches:
+                out = getattr(self._model.model, features)(**self._model.inputs(**batch))
+                tensor = out if self._model.torch.is_tensor(out) else out.pooler_output
+                found.append(tensor.float().cpu().numpy())
+        if not found:
+            return np.zeros((0, 0), np.float32)
+        raw = np.concatenate(found).astype(np.float64)
+        length = np.sqrt((raw * raw).sum(axis=1, keepdims=True))
+        return (raw / np.where(length > 0, length, 1.0)).astype(np.float32)
+
+
+def _parts(items: Sequence[Any], size: int) -> Iterator[list[Any]]:
+    rest = iter(items)
+    while part := list(islice(rest, size)):
+        yield part

@@ -1,11 +1,13 @@
-"""A detector that reads the simulator's labels, with configurable faults: privileged, for tests."""
+"""Detectors for tests: one reads the simulator's labels (privileged) with configurable faults, one plays a script.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.core.perception.instances import NoiseConfig, PerceptionConfig, sightings
 from eqa_nodes.core.traits import DetectorTraits
@@ -31,3 +33,20 @@ class LabelDetector:
         image = frame.labels if frame.labels is not None else np.zeros(frame.depth_m.shape, np.uint16)
         return [Detection(s.label.kind, 1.0, s.bbox, image == s.label.instance if self._masks else None)
                 for s in sightings(frame, labels, self._config)]
+
+
+class ScriptedDetector:
+    """Returns the detections of a script, one entry a frame. Raises ModelError when the script has ended."""
+
+    privileged = False
+
+    def __init__(self, script: Iterable[Sequence[Detection]]) -> None:
+        self._script = iter(script)
+        self.frames: list[Frame] = []
+
+    def detect(self, frame: Frame, labels: Mapping[int, Label]) -> Sequence[Detection]:
+        """Return the next entry; `frames` keeps what was shown."""
+        self.frames.append(frame)
+        for found in self._script:
+            return found
+        raise ModelError(f"the script of detections ended before frame {len(self.frames)}: give it more entries")

@@ -15,9 +15,7 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.perception.embedder import PictureEmbedder
-from eqa_nodes.perception.loading import LoadedModel, load
-from eqa_nodes.perception.segmenter import BoxSegmenter
+from eqa_nodes.perception.loading import BoxSegmenter, LoadedModel, PictureEmbedder, load
 
 
 class Raw(NamedTuple):

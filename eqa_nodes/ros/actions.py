@@ -1,31 +1,90 @@
-"""Action clients, action servers and services that lose nothing when many goals start, end or are cancelled at once.
+"""Action clients, action servers and services that lose no request or answer on a busy machine.
 
-Plain rclpy loses goals. A client may receive a reply before it has registered its own request (ros2/rclpy issue 1123;
-in rclpy 9.1 a goal is registered twice, and the second registration is never answered). Services keep ten requests. A
-server forgets a result after ten seconds. A request to cancel all goals skips the goal after one that has just ended.
-And an answer to a client that the server has not fully discovered is given up after 100 ms: a service drops it with a
-warning, and an action also forgets to execute the goal that it has accepted.
+A client whose requests arrive may be discovered in full only seconds later. Answers that the middleware gave up are
+sent again in a thread of their own, so that an executor does not wait for one client.
 """
 
 from __future__ import annotations
 
 import threading
+import time
+import traceback
 import warnings
+from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import rclpy.logging
-from rclpy._rclpy_pybind11 import RCLError
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import GoalEvent, default_handle_accepted_callback
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from eqa_nodes.ros.late_answers import ANSWER_S, LATE
-
+ANSWER_S = 10.0  # how long an answer is tried: so long a client waits to hear that its goal is accepted
+PAUSE_S = 0.1  # after an attempt that failed, for others to send: the attempt itself has waited as long
 _UNANSWERED = "failed to send response (timeout)"  # how rclpy's warning begins
 _WARNING = threading.Lock()  # what Python records of warnings is the same for all threads
 DEPTH = 256  # requests, replies or feedback that may wait to be taken
+
+
+class Unsent(NamedTuple):
+    """An answer that was given up.
+
+    send: tries once and returns whether the middleware took the answer; ended: is told whether it ever did; end:
+    deadline by the monotonic clock.
+    """
+
+    send: Callable[[], bool]
+    ended: Callable[[bool], None]
+    end: float
+
+
+class LateAnswers:
+    """Sends answers in turn until each is taken or its deadline has passed."""
+
+    def __init__(self) -> None:
+        self._lock, self._working = threading.Lock(), False
+        self._waiting: deque[Unsent] = deque()
+
+    def put(self, send: Callable[[], bool], ended: Callable[[bool], None]) -> None:
+        """Add an answer, as of `Unsent`; return at once."""
+        with self._lock:
+            self._waiting.append(Unsent(send, ended, time.monotonic() + ANSWER_S))
+            if self._working:
+                return
+            self._working = True
+        threading.Thread(target=self._work, name="late answers", daemon=True).start()
+
+    def _work(self) -> None:
+        """Send until nothing is left. After an answer that was taken, the next one follows at once."""
+        while (answer := self._next()) is not None:
+            try:
+                if not self._ended(answer):
+                    time.sleep(PAUSE_S)
+            except Exception:  # of whoever hears of the end: other answers are not theirs
+                traceback.print_exc()
+
+    def _next(self) -> Unsent | None:
+        with self._lock:
+            self._working = bool(self._waiting)
+            return self._waiting.popleft() if self._waiting else None
+
+    def _ended(self, answer: Unsent) -> bool:
+        """Try once; return whether that was the last attempt. An answer that is tried again is last in the line."""
+        try:
+            sent, over = answer.send(), time.monotonic() > answer.end
+        except InvalidHandle:  # its server is gone
+            sent, over = False, True
+        if not (sent or over):
+            with self._lock:
+                self._waiting.append(answer)
+            return False
+        answer.ended(sent)
+        return True
+
+
+LATE = LateAnswers()  # of this process
 
 
 def service_qos() -> QoSProfile:

@@ -122,7 +122,7 @@ class AskServer:
             node, interface(port.type), port.name, self._execute, goal_callback=self._offered,
             handle_accepted_callback=self._accepted, cancel_callback=self._cancel, callback_group=node.call_group,
             result_timeout=RESULT_S)
-        node.drilled("ask", self._server)
+        node.inject_faults("ask", self._server)
         node.create_timer(TELL_S, queue.tell, callback_group=node.call_group,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 

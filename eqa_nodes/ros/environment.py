@@ -31,6 +31,9 @@ LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
 IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_",
           "MALLOC_ARENA_MAX")
 WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
+READY, CLOSED = "eqa: ready", "eqa: closed"  # what a process of nodes prints when they work, and when they have ended
+STOP_DEADLINE_S = 5.0  # for all processes of a graph to end together; one that writes a bag has END_S
+POLL_S = 0.02
 END_S = 20.0  # for a process of nodes to end: a recorder may have a bag to write to a slow disk
 IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
 

@@ -207,7 +207,7 @@ def _send_number(pipe: int, number: int) -> None:
 
 def main() -> int:
     """Serve the socket whose descriptor the command line names."""
-    from eqa_nodes.ros.runner import prepare, run_nodes
+    from eqa_nodes.ros.process import prepare, run_nodes
 
     with socket.socket(fileno=int(sys.argv[1])) as control:
         serve(control, prepare, run_nodes)

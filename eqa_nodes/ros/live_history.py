@@ -1,17 +1,20 @@
-"""What a running graph or robot sees, as an episode history: frames come as they are published."""
+"""A running graph's messages as a history: the frames of a camera, and what a trace is made from if there is no bag.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import queue
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
 from typing import Any
@@ -21,9 +24,11 @@ from rclpy.context import Context
 from rclpy.node import Node
 
 from eqa_nodes.core.camera.config import TfConfig
-from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StorageError, unknown
+from eqa_nodes.core.errors import BadFrame, BadPose, ConfigError, StaleData, StorageError, unknown
 from eqa_nodes.core.types.views import Frame, Label, check_frame, clean_depth
+from eqa_nodes.recordings.bags.reader import BagMessage
 from eqa_nodes.recordings.episode_history import FramesAlone, RecordedFrame
+from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.spinning import OneThread, spin
 from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, message_alone
 from eqa_nodes.wire import messages
@@ -31,9 +36,87 @@ from eqa_nodes.wire.frame_assembler import FrameAssembler
 from eqa_nodes.wire.graph import SELDOM, TOPICS, TRANSFORMS
 from eqa_nodes.wire.transforms import TfBuffer
 
+# Large messages: of these the last one is of use, and the last one before each message that was made on it.
+NEWEST = {"map": ("decision", "keyframes"), "explored": ("decision", "keyframes"), "color": ("decision",)}
 IMAGES = ("color", "depth", "camera_info")
 WAITING = 30  # frames that may wait for whoever reads; later ones are dropped and counted
 QUIET_S = 10.0  # a camera that shows nothing for as long is taken for switched off
+
+
+class LiveMessages:
+    """What a graph publishes on some topics since `begin`, in the order of arrival. Implements recordings.Messages.
+
+    Of topics in NEWEST only a few messages are kept. Static transforms stay from one episode to the next.
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.path, self._keys = Path("live"), tuple(keys)
+        self._kept: list[BagMessage] = []
+        self._changed = threading.Condition()
+
+    def listen(self, node: Node) -> None:
+        """Subscribe with this node."""
+        for key in self._keys:
+            topic = TOPICS[key]
+            node.create_subscription(interface(topic.type), topic.name, partial(self._take, key), qos(topic.qos))
+
+    def begin(self, stamp_ns: int) -> None:
+        """Drop what is older than an episode's first observation, and what has no stamp, such as answers."""
+        with self._changed:
+            self._kept = [r for r in self._kept if r.key == "tf_static" or r.log_ns >= stamp_ns]
+
+    def await_message(self, key: str, stamp_ns: int, deadline_s: float) -> None:
+        """Wait until a message of a topic with this stamp or a later one is here. Raises StaleData at the deadline."""
+        def there() -> bool:
+            return any(r.key == key and r.log_ns >= stamp_ns for r in self._kept)
+
+        with self._changed:
+            if not self._changed.wait_for(there, deadline_s):
+                raise StaleData(f"the graph's topic {TOPICS[key].name} has not shown the end of the episode within "
+                                f"{deadline_s:g} s: does this machine receive it?")
+
+    def count(self, key: str) -> int:
+        """Return how many messages of a topic are kept."""
+        return sum(r.key == key for r in self._copy())
+
+    def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
+        """Yield the kept messages of some topics in the order of arrival. from_ns: leave out what is older."""
+        return (r for r in self._copy() if r.key in keys and (from_ns is None or r.log_ns >= from_ns))
+
+    def last(self, key: str) -> Any | None:
+        """Return the last message of a topic, None where there is none."""
+        return next((r.message for r in reversed(self._copy()) if r.key == key), None)
+
+    def missing(self, key: str) -> str:
+        """Return "": the topics of a graph are known."""
+        return ""
+
+    def _copy(self) -> list[BagMessage]:
+        with self._changed:
+            return list(self._kept)
+
+    def _take(self, key: str, message: Any) -> None:
+        with self._changed:
+            if key in NEWEST:
+                self._forget(key)
+            self._kept.append(BagMessage(key, _stamp_of(message), message))
+            self._changed.notify_all()
+
+    def _forget(self, key: str) -> None:
+        """Drop the last message of a topic where nothing was made on it."""
+        for index in range(len(self._kept) - 1, -1, -1):
+            if self._kept[index].key == key:
+                del self._kept[index]
+                return
+            if self._kept[index].key in NEWEST[key]:
+                return
+
+
+def _stamp_of(message: Any) -> int:
+    """Return a message's stamp, ns; of transforms the newest one, -1 where a message has none."""
+    if hasattr(message, "transforms"):
+        return max((messages.stamp_of(t) for t in message.transforms), default=-1)
+    return messages.stamp_of(message) if hasattr(message, "header") else -1
 
 
 class LiveHistory(FramesAlone):
@@ -95,7 +178,7 @@ class LiveHistory(FramesAlone):
         rclpy.init(context=context, domain_id=domain)
         node = Node("eqa_live_history", context=context, enable_rosout=False, start_parameter_services=False)
         arrived: queue.Queue[Frame] = queue.Queue(WAITING)
-        _Ears(node, self, self._parts, self._topics, arrived)
+        _HistorySubscriber(node, self, self._parts, self._topics, arrived)
         executor = OneThread(context=context)
         executor.add_node(node)
         thread = Thread(target=spin, args=(executor,), daemon=True)
@@ -115,7 +198,7 @@ def _next(arrived: queue.Queue[Frame], patience_s: float) -> Frame | None:
         return None
 
 
-class _Ears:
+class _HistorySubscriber:
     """Subscriptions whose messages become frames in a queue."""
 
     def __init__(self, node: Node, history: LiveHistory, parts: tuple[str, ...], topics: Mapping[str, str],

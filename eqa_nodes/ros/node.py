@@ -1,6 +1,7 @@
-"""The base of every node: parameters from its config, wiring from its row of the graph, counters, a clean end.
+"""The base of every node: lifecycle, parameters, wiring from its row of the graph, counters, a clean end.
 
-An inactive node hears what is latched, takes in nothing else, and refuses requests by name.
+Nodes configure and activate themselves when they start, or a lifecycle manager asks them to. An inactive node receives
+latched messages only, and refuses requests by name.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ import os
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import rclpy
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
-from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import default_handle_accepted_callback
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Header
 
 from eqa_nodes.config.nodes import Settings
@@ -28,24 +29,122 @@ from eqa_nodes.core.clocks import boot_ns
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.actions import ConcurrentActionServer, answer_patiently, service_qos
-from eqa_nodes.ros.clock_alarm import ClockAlarm
 from eqa_nodes.ros.diagnostics import INFORMS, Diagnostics
 from eqa_nodes.ros.interfaces import QUIET_PUBLISHER, QUIET_SUBSCRIPTION, interface, qos
-from eqa_nodes.ros.listener import ListenerNode
-from eqa_nodes.ros.managed import ManagedNode
 from eqa_nodes.ros.parameters import declare
+from eqa_nodes.ros.rates import ClockAlarm
 from eqa_nodes.ros.remote import Remotes
 from eqa_nodes.ros.run import HeldName, announcement
-from eqa_nodes.ros.spinning import OneThread, Threads
-from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, Take, message_alone
+from eqa_nodes.ros.spinning import OneThread, Threads, taking_back
+from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, ListenerNode, Take, message_alone
 from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 
 FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
 ACKED_S = 1.0  # for subscribers to have received what was published, before its publisher goes
 REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
-
-
 ConfigT = TypeVar("ConfigT", bound=Settings)
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node with four hooks: configure, activate, deactivate, release."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self.configured = self.active = False
+        self._failure: Exception | None = None
+        self._lasting: set[Any] = set()  # what is there also while unconfigured
+
+    def configure(self) -> None:
+        """Make what the node works with: publishers, servers, files. An EqaError leaves it unconfigured."""
+
+    def activate(self) -> None:
+        """Start the node's own work, such as timers and threads."""
+
+    def deactivate(self) -> None:
+        """End what runs."""
+
+    def release(self) -> None:
+        """Close what is no entity of ROS: files, threads, other nodes."""
+
+    def bring_up(self) -> None:
+        """Configure and activate. Raises what that failed of."""
+        self._failure = None
+        if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
+            self.trigger_activate()
+        if self._failure is not None:
+            raise self._failure
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self._lasting = set(self._entities())
+        self.configured = True
+        return self._transition(self.configure, otherwise=self._clean)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.active = True
+        return self._transition(self.activate, otherwise=self.halt)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._transition(self.halt)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._transition(self._clean)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._transition(self._finish)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._transition(self._finish)
+
+    def _transition(self, work: Callable[[], None], otherwise: Callable[[], None] = lambda: None) -> Any:
+        """Do the work of a transition; where it fails, undo and tell why."""
+        try:
+            work()
+        except Exception as error:  # rclpy would pass over it without a word
+            expected = isinstance(error, EqaError)
+            self.get_logger().error(str(error) if expected else traceback.format_exc())
+            otherwise()
+            self._failure = error
+            return TransitionCallbackReturn.FAILURE if expected else TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    def halt(self) -> None:
+        """End what runs, if the node is active."""
+        if self.active:
+            self.active = False
+            self.deactivate()
+
+    def _finish(self) -> None:
+        self.halt()
+        self._clean()
+
+    def _clean(self) -> None:
+        """Take back all that was made since the node was unconfigured."""
+        self.close()
+        taking_back(self)
+        for entity, destroy in self._entities().items():
+            if entity not in self._lasting:
+                destroy(entity)
+
+    def _entities(self) -> dict[Any, Callable[[Any], object]]:
+        """Return what of ROS belongs to this node, and how to destroy each."""
+        actions = [one for one in self.waitables if isinstance(one, (ActionServer, ActionClient))]
+        kinds: list[tuple[Iterable[Any], Callable[[Any], object]]] = [
+            (actions, lambda action: action.destroy()), (self.publishers, self.destroy_publisher),
+            (self.subscriptions, self.destroy_subscription), (self.clients, self.destroy_client),
+            (self.services, self.destroy_service), (self.timers, self.destroy_timer)]
+        return {entity: destroy for entities, destroy in kinds for entity in entities}
+
+    def close(self) -> None:
+        """Let go of what is no entity of ROS, once; also when ROS has ended."""
+        if self.configured:
+            self.configured = False
+            self.release()
+
+    def destroy_node(self) -> None:
+        """End the node in whatever state it is."""
+        self.close()
+        taking_back(self)
+        super().destroy_node()
 
 
 class EqaNode(ManagedNode, Generic[ConfigT]):
@@ -139,7 +238,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
                 interface(topic.type), topic.name, qos(topic.qos), event_callbacks=QUIET_PUBLISHER)
         return self._publishers_by_key[key]
 
-    def renew(self, key: str) -> None:
+    def recreate_publisher(self, key: str) -> None:
         """Publish a topic anew: late subscribers are given nothing of what was published before."""
         publisher = self.out(key)
         publisher.wait_for_all_acked(Duration(seconds=ACKED_S))
@@ -151,7 +250,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         self._allowed(key, self.spec.subscribes + self.spec.frames, "subscribe to")
         self._subscribe(key, callback, raw)
 
-    def follow(self, topic: Topic, take: Take) -> None:
+    def subscribe_any_type(self, topic: Topic, take: Take) -> None:
         """Subscribe to a topic of others whatever its type is. take: gets what rclpy tells of a message too."""
         self._adaptive = self._adaptive or AdaptiveSubscriptions(self, self.data_group)
         self._adaptive.subscribe(topic, take)
@@ -215,9 +314,9 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
             self, interface(port.type), port.name, execute, callback_group=self.call_group,
             goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
             handle_accepted_callback=accepted, cancel_callback=canceled)
-        self.drilled(key, server)
+        self.inject_faults(key, server)
 
-    def drilled(self, key: str, server: ConcurrentActionServer) -> None:
+    def inject_faults(self, key: str, server: ConcurrentActionServer) -> None:
         """Let an action server lose, in a drill, the requests and results that the drill wants lost."""
         if self._faults is not None:
             self._faults.deafen(key, server)

@@ -50,7 +50,7 @@ class EpisodeNode(EqaNode[ConfigT]):
         """
         return 0
 
-    def again(self) -> None:
+    def republish(self) -> None:
         """Publish once more what was derived from the last observation (it was asked for again)."""
 
     def acknowledge(self, stamp_ns: int) -> None:
@@ -206,7 +206,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
 
     def _repeat(self, stamp_ns: int) -> None:
         try:
-            self.again()
+            self.republish()
         except EqaError as error:
             self.count(str(error))
         self.acknowledge(stamp_ns)

@@ -9,17 +9,22 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from eqa_nodes.core.errors import EqaError
-from eqa_nodes.ros.environment import END_S
+from eqa_nodes.ros.environment import CLOSED, END_S, POLL_S, READY, STOP_DEADLINE_S, use_small_segment
+from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode, executor_of
 from eqa_nodes.ros.run import end_with_launch
 from eqa_nodes.ros.spinning import spin
+from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS
 
+IMAGE = "sensor_msgs/msg/Image"
 QUIET_S = 0.5  # to confirm what peers say that end at the same moment: who dies while writing holds them up for seconds
 JOIN_S = 1.0  # for callbacks that run
 
@@ -109,3 +114,47 @@ def _spin_or_die(executor: Any, ending: threading.Event) -> None:
         sys.stderr.flush()
         if not ending.is_set():  # else it failed for want of what the end has closed
             os._exit(3)
+
+
+def node_class(name: str) -> Any:
+    """Return the class of a node of the graph."""
+    module, _, cls = NODES[name].target.partition(":")
+    return getattr(import_module(module), cls)
+
+
+def prepare(name: str) -> None:
+    """Import what a node needs. Type support of messages is part of that: rosidl's parser takes 0.2 s and 30 MB."""
+    node_class(name)
+    spec = NODES[name]
+    ports = [TOPICS[key].type for key in (*spec.publishes, *spec.subscribes, *spec.apart, *spec.frames)]
+    ports += [(SERVICES.get(key) or ACTIONS[key]).type for key in (*spec.serves, *spec.calls)]
+    for type_name in ports:
+        type(interface(type_name)).__import_type_support__()
+    if kernels := sys.modules.get("eqa_nodes.core.kernels"):
+        kernels.start_compiler()
+
+
+def run_nodes(names: Sequence[str], params: Path) -> int:
+    """Run nodes in this process until standard input closes. Returns the exit code of one that cannot begin."""
+    if not any(TOPICS[key].type == IMAGE for name in names for key in NODES[name].publishes):
+        use_small_segment()
+    parent, by_hand = os.getppid(), False
+
+    def together() -> None:
+        """Wait for the end of the others: the parent kills all at one moment, if it lives."""
+        print(CLOSED, flush=True)
+        end = time.monotonic() + STOP_DEADLINE_S
+        while os.getppid() == parent and not by_hand and time.monotonic() < end:
+            time.sleep(POLL_S)
+
+    def wait() -> None:
+        nonlocal by_hand
+        print(READY, flush=True)
+        try:
+            sys.stdin.read()  # until the parent closes it, or dies
+        except KeyboardInterrupt:
+            by_hand = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return run([node_class(name) for name in names], wait, ["--ros-args", "--params-file", str(params)],
+               together=together)

@@ -1,21 +1,29 @@
-"""Rates and ages of messages and durations of their callbacks, counted on arrival and summarised later.
+"""Rates, ages and losses of messages, durations of callbacks, and jumps of clocks, for /diagnostics.
 
-No ROS in here. A message costs a few additions and no memory; all sums are made once a second.
+A message costs a few additions and no memory; all sums are made once a second.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 from array import array
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from eqa_nodes.core.clocks import ALARM_S, WallClockMonitor
 
 WINDOW_S = 5.0  # over which rates and ages are computed
 RING = 256  # ages that are kept; more messages than that in a window: of the newest
 UNKNOWN = -(1 << 63)  # age of a message whose stamp is none of this clock
 UNHEARD = "not heard yet"  # the message for a topic without any message
 OK, WARN, ERROR, STALE = range(4)  # as in diagnostic_msgs/DiagnosticStatus
+WALL_CLOCK_SET = ("let chrony step the clock at boot only and slew it later (makestep 1 3), and start the robot "
+                  "with a clock that is right")
+STAMPS_WENT_BACK = "begin a new episode when a simulation or a recording starts again"
+STAMPS_AHEAD = "synchronise the clocks of sensor and computer (chrony, ptp4l)"
+_STRAYS_S = 10.0  # that a stamp from the future is told after it
 
 
 class FlowStatus(NamedTuple):
@@ -129,3 +137,38 @@ def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> FlowStatus
     if flow.rate_hz < min_rate_hz:
         return FlowStatus(WARN, f"{flow.rate_hz:.1f} Hz, less than {min_rate_hz:g} Hz")
     return FlowStatus(OK, UNHEARD if flow.silent_s is None else f"{flow.rate_hz:.1f} Hz")
+
+
+class ClockAlarm:
+    """The clocks of one node. `report` is read once a second and looks at the wall clock itself."""
+
+    def __init__(self, threshold_s: float) -> None:
+        self._wall = WallClockMonitor(threshold_s)
+        self._back_s = self._back_at = 0.0
+        self._backs = self._strays = 0
+        self._stray_at = 0.0
+        self._stray = ""
+
+    def went_back(self, seconds: float) -> None:
+        """The clock of the stamps went back: a simulation or a replay began again."""
+        self._backs, self._back_s, self._back_at = self._backs + 1, seconds, time.monotonic()
+
+    def stray(self, what: str) -> None:
+        """A message was stamped in the future."""
+        self._strays, self._stray, self._stray_at = self._strays + 1, what, time.monotonic()
+
+    def report(self) -> StatusReport:
+        """Return the status: ERROR while stamps are ahead, WARN for minutes after a jump."""
+        now, ago_s = time.monotonic(), self._wall.look()
+        values = {"wall clock was set [times]": self._wall.jumps, "last step [s]": f"{self._wall.last_s:.3f}",
+                  "stamps went back [times]": self._backs, "stamps from the future": self._strays}
+        if self._strays and now - self._stray_at < _STRAYS_S:
+            return StatusReport(FlowStatus(ERROR, f"{self._stray} is stamped in the future: {STAMPS_AHEAD}"), values)
+        if ago_s is not None:
+            step = self._wall.last_s
+            words = f"the wall clock was set {'back' if step < 0 else 'forward'} by {abs(step):.1f} s {ago_s:.0f} s ago"
+            return StatusReport(FlowStatus(WARN, f"{words}: {WALL_CLOCK_SET}"), values)
+        if self._backs and now - self._back_at < ALARM_S:
+            words = f"stamps went back by {self._back_s:.1f} s: {STAMPS_WENT_BACK}"
+            return StatusReport(FlowStatus(WARN, words), values)
+        return StatusReport(FlowStatus(OK, "no clock jumped lately"), values)

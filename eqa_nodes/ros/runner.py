@@ -8,35 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from eqa_nodes.config.graph import merged, of_world, write_file
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.ros.environment import (
+    CLOSED,
     END_S,
+    POLL_S,
+    READY,
+    STOP_DEADLINE_S,
     clean_shared_memory,
     ensure_ros,
     free_domain,
     held_in_shared_memory,
     ros_environment,
-    use_small_segment,
 )
 from eqa_nodes.ros.fork_server import ForkServer
-from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS, nodes_of
+from eqa_nodes.wire.graph import nodes_of
 
-READY, CLOSED = "eqa: ready", "eqa: closed"  # what a child says when its nodes work, and when they have ended
 START_DEADLINE_S = 180.0  # on a busy machine ten processes import for long; one that ends is seen at once
-STOP_DEADLINE_S = 5.0  # for all children together; who writes a bag has END_S
-POLL_S = 0.02
-IMAGE = "sensor_msgs/msg/Image"
 RESTARTS = 3  # of one child; after that the graph is broken and says so
 
 
@@ -200,51 +196,3 @@ class RunningGraph:
         for child in self.children:
             child.kill()
         clean_shared_memory(older_than_s=0.0, held={name for child in self.children for name in child.shared})
-
-
-def node_class(name: str) -> Any:
-    """Return the class of a node of the graph."""
-    module, _, cls = NODES[name].target.partition(":")
-    return getattr(import_module(module), cls)
-
-
-def prepare(name: str) -> None:
-    """Import what a node needs. Type support of messages is part of that: rosidl's parser takes 0.2 s and 30 MB."""
-    from eqa_nodes.ros.interfaces import interface
-
-    node_class(name)
-    spec = NODES[name]
-    ports = [TOPICS[key].type for key in (*spec.publishes, *spec.subscribes, *spec.apart, *spec.frames)]
-    ports += [(SERVICES.get(key) or ACTIONS[key]).type for key in (*spec.serves, *spec.calls)]
-    for type_name in ports:
-        type(interface(type_name)).__import_type_support__()
-    if kernels := sys.modules.get("eqa_nodes.core.kernels"):
-        kernels.start_compiler()
-
-
-def run_nodes(names: Sequence[str], params: Path) -> int:
-    """Run nodes in this process until standard input closes. Returns the exit code of one that cannot begin."""
-    from eqa_nodes.ros.process import run
-
-    if not any(TOPICS[key].type == IMAGE for name in names for key in NODES[name].publishes):
-        use_small_segment()
-    parent, by_hand = os.getppid(), False
-
-    def together() -> None:
-        """Wait for the end of the others: the parent kills all at one moment, if it lives."""
-        print(CLOSED, flush=True)
-        end = time.monotonic() + STOP_DEADLINE_S
-        while os.getppid() == parent and not by_hand and time.monotonic() < end:
-            time.sleep(POLL_S)
-
-    def wait() -> None:
-        nonlocal by_hand
-        print(READY, flush=True)
-        try:
-            sys.stdin.read()  # until the parent closes it, or dies
-        except KeyboardInterrupt:
-            by_hand = True
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    return run([node_class(name) for name in names], wait, ["--ros-args", "--params-file", str(params)],
-               together=together)

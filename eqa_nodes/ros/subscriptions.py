@@ -6,6 +6,7 @@ the publisher would repeat, such as large images or latched messages. So each of
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,25 +14,25 @@ from functools import partial
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
+
+from eqa_nodes.core.errors import StaleData
+from eqa_nodes.ros.interfaces import interface
+from eqa_nodes.ros.spinning import OneThread, spin, taking_back
+from eqa_nodes.wire import messages
+from eqa_nodes.wire.graph import KINDS, OfferedQos, Qos, Topic
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
-
-from eqa_nodes.ros.interfaces import interface
-from eqa_nodes.ros.spinning import taking_back
-from eqa_nodes.wire.graph import KINDS, OfferedQos, Qos, Topic
-
 INFORMS = hasattr(Subscription, "CallbackType")  # Humble's rclpy passes a callback the message alone
 PERIOD_S = 1.0  # between two looks at who publishes; who offers less than was asked for is noticed at once
 SETTLE_S = 3.0  # until a subscription ends that no publisher calls for: its successor is connected by then
 SEEN = 512  # messages of a topic that are remembered, so that two subscriptions do not bring one of them twice
 Take = Callable[[Any, Mapping[str, Any]], None]
-
-
 LEAST = OfferedQos()
 
 
@@ -139,3 +140,51 @@ class _Seen:
 def _once(seen: _Seen, take: Take, message: Any, info: Mapping[str, Any]) -> None:
     if seen.new(info):
         take(message, info)
+
+
+class ListenerNode:
+    """The node `NAME_listener` beside the node NAME. It only subscribes, and its callbacks never overlap.
+
+    For each message rclpy's executors look through everything that a node has, and a listener node has little
+    (docs/decisions.md has the figures). It also receives messages while callbacks of the first node wait.
+    """
+
+    def __init__(self, node: Node) -> None:
+        name = f"{node.get_name()}_listener"
+        self.node = Node(name, context=node.context, namespace=node.get_namespace(), enable_rosout=False,
+                         start_parameter_services=False,
+                         cli_args=["--ros-args", "-r", f"__node:={name}"])  # a launch file names all nodes of a process
+        self.adaptive = AdaptiveSubscriptions(self.node)
+        self._executor = OneThread(context=node.context)
+        self._executor.add_node(self.node)
+        threading.Thread(target=spin, args=(self._executor,), daemon=True).start()
+
+    def close(self) -> None:
+        """End the subscriptions and destroy the node."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self.node.destroy_node()
+
+
+class LatestMessages:
+    """The newest message of each of several stamped topics."""
+
+    def __init__(self, *keys: str) -> None:
+        self._messages: dict[str, Any] = dict.fromkeys(keys)
+        self._changed = threading.Condition()
+
+    def put(self, key: str, message: Any) -> None:
+        """Take in a message."""
+        with self._changed:
+            self._messages[key] = message
+            self._changed.notify_all()
+
+    def at(self, stamp_ns: int, deadline_s: float) -> dict[str, Any]:
+        """Return all messages once none is older than the stamp. Raises StaleData naming what is late."""
+        with self._changed:
+            if self._changed.wait_for(lambda: not self._older(stamp_ns), deadline_s):
+                return dict(self._messages)
+            late = f"did not come within {deadline_s:g} s" if deadline_s else "has not come yet"
+            raise StaleData(f"{', '.join(self._older(stamp_ns))} for the observation at {stamp_ns / 1e9:.3f} s {late}")
+
+    def _older(self, stamp_ns: int) -> list[str]:
+        return [k for k, m in self._messages.items() if m is None or messages.ns_of(m.header.stamp) < stamp_ns]

@@ -44,6 +44,6 @@ def answerer_of(own: AnswererSettings) -> Answerer:
 def _ranker(name: str, model: ModelConfig) -> CropRanker:
     from eqa_nodes.core.answerers.object_graph import CropRanker
     from eqa_nodes.core.perception.detection import DetectorConfig
-    from eqa_nodes.perception.embedder import PictureEmbedder
+    from eqa_nodes.perception.loading import PictureEmbedder
 
     return CropRanker(PictureEmbedder(DetectorConfig(embedder=name, device=model.device)))

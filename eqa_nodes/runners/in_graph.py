@@ -29,9 +29,9 @@ from eqa_nodes.recordings.bags.recover import recover
 from eqa_nodes.recordings.bags.trace import trace_of
 from eqa_nodes.recordings.bags.writer import free_name
 from eqa_nodes.ros.client import GraphClient
-from eqa_nodes.ros.graph_parameters import graph_parameters
 from eqa_nodes.ros.interfaces import interface, qos
-from eqa_nodes.ros.live_messages import LiveMessages
+from eqa_nodes.ros.live_history import LiveMessages
+from eqa_nodes.ros.parameters import graph_parameters
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.wire.graph import TOPICS, own_world
 
@@ -54,7 +54,7 @@ class GraphRunner:
         self._exit = contextlib.ExitStack()
         self.graph = self._exit.enter_context(RunningGraph(own or folder, merged(None, parameters, folders),
                                                             isolate=isolate))
-        self.client = self._exit.enter_context(GraphClient(self.graph.environment, told_to(listener)))
+        self.client = self._exit.enter_context(GraphClient(self.graph.environment, subscribe_progress(listener)))
 
     def run(self, sample: Sample) -> EpisodeResult:
         """Carry out one episode. Raises what the graph reports."""
@@ -92,7 +92,7 @@ def _trace(bag: Path) -> EpisodeTrace:
         return trace_of(bag)
 
 
-def told_to(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
+def subscribe_progress(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
     """Return what subscribes a client's node to calls of a model and to what a person is asked (GraphClient.listen).
 
     The listener is told of each. A message that nobody of this project wrote is told as what the agent does now.
@@ -147,7 +147,7 @@ class AttachedRunner:
         """Raises NodeLost where no graph runs."""
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._messages = LiveMessages(KEYS)
-        tell = told_to(listener)
+        tell = subscribe_progress(listener)
 
         def listen(node: Any) -> None:
             tell(node)

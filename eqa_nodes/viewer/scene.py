@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image, ImageDraw
 
 from eqa_nodes.core.errors import BadFrame, MapFull
 from eqa_nodes.core.reconstruction.config import ReconstructionConfig
-from eqa_nodes.core.reconstruction.rendering import RenderView, simplified
+from eqa_nodes.core.reconstruction.rendering import RenderView, rendered, simplified
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.views import Frame, Keyframe, Mesh
-from eqa_nodes.viewer.boxes import Box, boxes_of, owners
-from eqa_nodes.viewer.looks import GLANCES, Glance, glance_of, times_seen
-from eqa_nodes.viewer.packing import differences, packed, quantised
+from eqa_nodes.viewer.packing import ObjectBox, boxes_of, differences, owners, packed, quantised
 from eqa_nodes.wire.image_files import shrunk
 
 TRIANGLES = 150_000  # of a surface on a page
@@ -27,6 +28,62 @@ FOV_DEG, ASPECT = 40.0, 1.5  # of the first view
 _ELEVATION_RAD = math.radians(52)
 _FITTINGS = 4
 _REACH_M = 0.3  # how far a drawn frustum goes; one of evidence three times as far
+GLANCES = 240  # kept of a recording; of more every second goes
+_STRIDE = 4  # pixels of the depth image from one that is kept to the next
+_TOLERANCE_M, _NEAR_M = 0.12, 0.1
+UNSEEN = 255  # as a time
+SIZE = (960, round(960 / ASPECT))
+BACKGROUND = (236, 239, 243)
+_COLOURS, _RAMP = 160, 32  # of the palette: for the surface, and for the path
+_PATH_RAMP, _PROOF = ((13, 148, 136), (99, 91, 235), (219, 64, 126)), (217, 119, 6)
+_EYE_M = 0.05
+
+
+class Glance(NamedTuple):
+    """What is kept of a frame: when, from where, and its depth (h, w) float32 metres at every _STRIDE-th pixel."""
+
+    stamp_ns: int
+    camera_from_map: np.ndarray
+    scaled: tuple[float, float, float, float]  # fx, fy, cx, cy of the coarse image
+    depth_m: np.ndarray
+
+
+def glance_of(frame: Frame) -> Glance:
+    """Return what is kept of a frame."""
+    k = frame.intrinsics
+    coarse = np.ascontiguousarray(frame.depth_m[_STRIDE // 2::_STRIDE, _STRIDE // 2::_STRIDE])
+    scaled = (k.fx / _STRIDE, k.fy / _STRIDE, k.cx / _STRIDE, k.cy / _STRIDE)
+    return Glance(frame.stamp_ns, np.linalg.inv(frame.map_from_camera()).astype(np.float32), scaled, coarse)
+
+
+def times_seen(points: np.ndarray, glances: list[Glance]) -> tuple[np.ndarray, np.ndarray]:
+    """Return when points (n, 3), metres, map frame, were seen first and last: (n,) uint8 each.
+
+    0 to 254 is the share of the time from the first glance to the last; UNSEEN where no glance shows the point.
+    """
+    first, last = np.full(len(points), UNSEEN, np.uint8), np.full(len(points), UNSEEN, np.uint8)
+    if not glances:
+        return first, last
+    begin_ns, whole_ns = glances[0].stamp_ns, max(glances[-1].stamp_ns - glances[0].stamp_ns, 1)
+    for glance in glances:
+        share = min(max(round(254 * (glance.stamp_ns - begin_ns) / whole_ns), 0), 254)
+        seen = _seen(points, glance)
+        last[seen] = share
+        first[seen[first[seen] == UNSEEN]] = share
+    return first, last
+
+
+def _seen(points: np.ndarray, glance: Glance) -> np.ndarray:
+    """Return the indices of the points that a glance shows."""
+    rotation, shift = glance.camera_from_map[:3, :3], glance.camera_from_map[:3, 3]
+    right, down, ahead = (points @ rotation[k] + shift[k] for k in range(3))
+    rows, columns = glance.depth_m.shape
+    fx, fy, cx, cy = glance.scaled
+    far = np.maximum(ahead, _NEAR_M)
+    u, v = np.floor(fx * right / far + cx), np.floor(fy * down / far + cy)
+    inside = np.flatnonzero((ahead > _NEAR_M) & (u >= 0) & (u < columns) & (v >= 0) & (v < rows))
+    depth_m = glance.depth_m[v[inside].astype(np.int64), u[inside].astype(np.int64)]
+    return inside[np.abs(depth_m - ahead[inside]) < _TOLERANCE_M]
 
 
 class Frustum(NamedTuple):
@@ -51,7 +108,7 @@ class Surfaces:
 
 
 @dataclass(frozen=True)
-class Scene:
+class SceneModel:
     """Everything that a page draws; metres, map frame. first, last, owner: (n,) uint8 of the vertices."""
 
     mesh: Mesh
@@ -59,7 +116,7 @@ class Scene:
     last: np.ndarray
     owner: np.ndarray
     path: np.ndarray
-    boxes: Sequence[Box]
+    boxes: Sequence[ObjectBox]
     frustums: Sequence[Frustum]
     view: RenderView
     seconds: float
@@ -89,7 +146,7 @@ def surfaces_of(frames: Iterable[Frame], config: ReconstructionConfig) -> Surfac
     return Surfaces(built.mesh(), np.array(path, np.float64).reshape(-1, 3), glances, built.frames, refused)
 
 
-def scene_of(surfaces: Surfaces, views: Sequence[Keyframe], proofs: dict[int, str]) -> Scene | None:
+def scene_of(surfaces: Surfaces, views: Sequence[Keyframe], proofs: dict[int, str]) -> SceneModel | None:
     """Return what a page draws; None where the frames show no surface.
 
     views: that were remembered; proofs: notes of those that are evidence, by id.
@@ -102,7 +159,7 @@ def scene_of(surfaces: Surfaces, views: Sequence[Keyframe], proofs: dict[int, st
     boxes = boxes_of(views)
     step = -(-len(surfaces.path) // PATH) or 1
     begin_ns = surfaces.glances[0].stamp_ns
-    return Scene(mesh, first, last, owners(mesh.vertices, boxes), surfaces.path[::step].astype(np.float32), boxes,
+    return SceneModel(mesh, first, last, owners(mesh.vertices, boxes), surfaces.path[::step].astype(np.float32), boxes,
                  frustums_of(views, proofs, begin_ns), first_view(mesh.vertices),
                  (surfaces.glances[-1].stamp_ns - begin_ns) / 1e9, surfaces.frames)
 
@@ -141,7 +198,7 @@ def _middle(values: np.ndarray) -> float:
     return float(np.percentile(values, [0.2, 99.8]).mean())
 
 
-def scene_bytes(scene: Scene) -> bytes:
+def scene_bytes(scene: SceneModel) -> bytes:
     """Return the scene as a page reads it."""
     positions, grid = quantised(scene.mesh.vertices)
     boxes = [{"name": box.name, "low": _plain(box.low), "high": _plain(box.high), "privileged": box.privileged}
@@ -183,3 +240,44 @@ def _frustum(view: Keyframe, note: str | None, begin_ns: int) -> Frustum:
 
 def _plain(point: Iterable[float]) -> list[float]:
     return [round(float(value), 3) for value in point]
+
+
+def still_png(scene: SceneModel) -> bytes:
+    """Return the first view as PNG with the path and the views that were evidence. Raises MissingExtra without Open3D.
+    """
+    image = Image.fromarray(rendered(scene.mesh, scene.view, SIZE, BACKGROUND)).quantize(_COLOURS)
+    ink = [_ramp(k / (_RAMP - 1)) for k in range(_RAMP)] + [_PROOF]
+    palette = (image.getpalette() or [])[:3 * _COLOURS]
+    image.putpalette([*palette, *[0] * (3 * _COLOURS - len(palette)), *(value for colour in ink for value in colour)])
+    draw = ImageDraw.Draw(image)
+    path = scene.path.astype(np.float64) + np.array([0, 0, 0.08])
+    for index, (a, b) in enumerate(pairwise(path)):
+        _line(draw, scene.view, a, b, _COLOURS + round((_RAMP - 1) * index / max(len(path) - 2, 1)), 4)
+    for frustum in scene.frustums:
+        if frustum.jpeg:
+            eye = np.asarray(frustum.eye)
+            for k, corner in enumerate(frustum.corners):
+                _line(draw, scene.view, eye, corner, _COLOURS + _RAMP, 3)
+                _line(draw, scene.view, frustum.corners[k - 1], corner, _COLOURS + _RAMP, 3)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _line(draw: ImageDraw.ImageDraw, view: RenderView, a: Iterable[float], b: Iterable[float],
+          ink: int, width: int) -> None:
+    """Draw a line between two map points in a colour of the palette; one that reaches behind the eye is left out."""
+    matrix = view.camera_from_map()
+    ends = np.array([[*a, 1.0], [*b, 1.0]]) @ matrix[:3].T
+    if ends[:, 2].min() < _EYE_M:
+        return
+    focal = SIZE[1] / 2 / np.tan(np.radians(view.fov_deg) / 2)
+    flat = ends[:, :2] / ends[:, 2:] * focal + np.array(SIZE) / 2
+    draw.line([(float(x), float(y)) for x, y in flat], fill=ink, width=width)
+
+
+def _ramp(share: float) -> tuple[int, int, int]:
+    at = share * (len(_PATH_RAMP) - 1)
+    k = min(int(at), len(_PATH_RAMP) - 2)
+    red, green, blue = (round(p + (q - p) * (at - k)) for p, q in zip(_PATH_RAMP[k], _PATH_RAMP[k + 1], strict=True))
+    return red, green, blue

@@ -121,8 +121,8 @@ def test_what_is_refused_is_said_and_the_text_stays(tmp_path: Path) -> None:
 
 def test_an_open_page_keeps_the_robot_going_and_one_that_dies_stops_it(tmp_path: Path) -> None:
     with serving(tmp_path, dead_man_s=2.0) as (server, console, robot), browser() as chromium:
-        beats, alive = list[int](), console.dead_man.alive
-        console.dead_man.alive = lambda: (beats.append(1), alive())[1]  # type: ignore[method-assign]
+        beats, alive = list[int](), console.watch.alive
+        console.watch.alive = lambda: (beats.append(1), alive())[1]  # type: ignore[method-assign]
         page = chromium.new_page()
         page.set_default_timeout(1000 * WAIT_S)
         page.goto(server.url)

@@ -14,8 +14,7 @@ from eqa_nodes.cli.serve_child import _try_device
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.perception.detection import DetectorConfig
 from eqa_nodes.models.accelerator import named_failures, placed, quick_dtype
-from eqa_nodes.perception.embedder import PictureEmbedder
-from eqa_nodes.perception.segmenter import BoxSegmenter
+from eqa_nodes.perception.loading import BoxSegmenter, PictureEmbedder
 from eqa_nodes.perception.zero_shot import ZeroShotDetector
 from tests.fixtures.frames import frame
 from tests.fixtures.needs import need_transformers

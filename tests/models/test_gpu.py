@@ -18,7 +18,7 @@ from eqa_nodes.core.model import Message
 from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.models import make_backend
 from eqa_nodes.perception import open_detector
-from eqa_nodes.perception.embedder import PictureEmbedder
+from eqa_nodes.perception.loading import PictureEmbedder
 from tests.fixtures import tiny_detectors, tiny_models
 from tests.fixtures.frames import frame
 from tests.fixtures.needs import need_gpu

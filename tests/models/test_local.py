@@ -21,7 +21,7 @@ from eqa_nodes.core.model import Message, letter_menu
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.local_processor import letter_tokens, tensors
+from eqa_nodes.models.local import letter_tokens, tensors
 from tests.fixtures.needs import need_transformers
 from tests.fixtures.tiny_models import KINDS, jpeg, save_tiny
 

@@ -15,8 +15,7 @@ from eqa_nodes.core.perception.detection import Detection, DetectionConfig, Dete
 from eqa_nodes.core.perception.tracking import PerceiverConfig
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.perception import open_detector, open_perceiver
-from eqa_nodes.perception.embedder import PictureEmbedder
-from eqa_nodes.perception.loading import load
+from eqa_nodes.perception.loading import PictureEmbedder, load
 from eqa_nodes.perception.zero_shot import _sentences, _spans, sentence
 from tests.fixtures.frames import frame
 from tests.fixtures.needs import need_transformers

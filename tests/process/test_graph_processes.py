@@ -9,7 +9,8 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
-from eqa_nodes.ros.runner import CLOSED, READY, Child, Process, RunningGraph
+from eqa_nodes.ros.environment import CLOSED, READY
+from eqa_nodes.ros.runner import Child, Process, RunningGraph
 from eqa_nodes.testing.waiting import gone, until
 
 CHILD = f"""

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra
-from eqa_nodes.voice.recogniser import DEFAULT, open_recogniser, words_of
-from eqa_nodes.voice.sound import read_wav
+from eqa_nodes.voice.recogniser import DEFAULT, open_recogniser, read_wav, words_of
 from tests.fixtures.voices import SAID, espeak, wrapped
 
 
@@ -26,7 +25,7 @@ def test_a_question_is_understood_without_a_network(tmp_path: Path, monkeypatch:
 
 
 def test_what_is_missing_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqa_nodes.voice.moonshine.find_spec", lambda name: None)
+    monkeypatch.setattr("eqa_nodes.voice.recogniser.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'eqa-nodes\[voice\]'"):
         open_recogniser(DEFAULT)
     with pytest.raises(ConfigError, match="unknown speech recogniser 'moonshin' .did you mean moonshine"):

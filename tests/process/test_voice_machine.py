@@ -8,9 +8,8 @@ import pytest
 
 from eqa_nodes.core.errors import ConfigError, ErrorCode
 from eqa_nodes.core.types.questions import Answer
-from eqa_nodes.voice.microphone import record
-from eqa_nodes.voice.sound import BadSound
-from eqa_nodes.voice.speaker import speak, spoken
+from eqa_nodes.voice.audio import record, speak, spoken
+from eqa_nodes.voice.recogniser import BadSound
 
 # As alsa-utils 1.2.8 ends without a sound card, and as espeak-ng 1.51 does: that returns 0.
 NO_CARD = "echo 'arecord: main:831: audio open error: No such file or directory' >&2; exit 1"

@@ -20,8 +20,8 @@ from eqa_nodes.core.types.questions import Limits
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.keys import hidden
 from eqa_nodes.models.openai_chat import OpenAIChat
+from eqa_nodes.models.transport import hidden
 from eqa_nodes.runners.in_process import InProcessRunner
 from eqa_nodes.testing.model_server import ServerReply, VlmServer
 from tests.fixtures.key_search import ESCAPED, KEY, SERVERS, leaks, shows, telling

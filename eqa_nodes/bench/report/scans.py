@@ -44,8 +44,7 @@ class ScanSection:
 
 def scan_of(run: Path, prediction: Prediction, trace: EpisodeTrace | None) -> ScanSection:
     """Reconstruct what an episode saw. Raises MissingExtra without Open3D; what else fails is the section's trouble."""
-    from eqa_nodes.viewer.scene import scene_bytes, scene_of, surfaces_of
-    from eqa_nodes.viewer.still import still_png
+    from eqa_nodes.viewer.scene import scene_bytes, scene_of, still_png, surfaces_of
 
     views = trace.keyframes if trace else []
     try:

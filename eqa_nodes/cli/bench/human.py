@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.running.progress import RunProgress
-    from eqa_nodes.console.human.episodes import PersonEpisode
-    from eqa_nodes.console.human.runner import PersonRunner
+    from eqa_nodes.console.person import PersonRunner
+    from eqa_nodes.console.person_episodes import PersonEpisode
     from eqa_nodes.core.types.samples import Sample
 
 ACTIVE, EM = "active", "em"
@@ -67,9 +67,7 @@ class Human:
         from eqa_nodes.runners.sources import ScenePreflight
 
         check_server()
-        from eqa_nodes.console.human.desk import Desk
-        from eqa_nodes.console.human.runner import PersonRunner
-        from eqa_nodes.console.human.server import PersonServer
+        from eqa_nodes.console.person import Desk, PersonRunner, PersonServer
 
         self.scans.set_environment()
         console, out, desk = Console(), run_folder(self.out), Desk()
@@ -103,7 +101,7 @@ class Human:
         """Return what puts the robot into a question's scene. Raises ConfigError for scenes that nothing here opens."""
         from eqa_nodes.bench.samples import check_runnable
         from eqa_nodes.config.run import RunConfig
-        from eqa_nodes.console.human.episodes import DriveEpisode
+        from eqa_nodes.console.person_episodes import DriveEpisode
         from sim_bridge.registry import SimulatorPool
 
         check_runnable(samples)
@@ -114,7 +112,7 @@ class Human:
     def _histories(self, console: Console) -> Callable[[Sample], PersonEpisode]:
         """Return what opens a question's history, as `eqa bench run --task em` does without labels."""
         from eqa_nodes.config.run import image_size
-        from eqa_nodes.console.human.episodes import HistoryEpisode
+        from eqa_nodes.console.person_episodes import HistoryEpisode
         from eqa_nodes.core.storage.paths import check_folder
         from eqa_nodes.recordings.history_views import ViewSelection, open_views
         from eqa_nodes.runners.sources import cache_folder, source_finder

@@ -153,7 +153,7 @@ function showQuestions() {
   stopButton();
 }
 
-// The console does something when the pages of those who asked show themselves no more (--dead-man, --page-lost).
+// With --dead-man the console stops the robot if no page sends this.
 function beat() {
   if (!live.heartbeat_s || heartbeat !== null) return;
   heartbeat = setInterval(() => { ask("/alive", {}).catch(() => {}); }, 1000 * live.heartbeat_s);
@@ -194,7 +194,7 @@ function card(entry) {
   const made = make("article", { className: "card entry " + entry.state }, head);
   if (entry.state === "waiting") {
     head.append(takeBack(entry, "Take back"));
-    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started" : entry.paused ? "paused until a page is open"
+    made.append(make("p", { className: "soft", textContent: !live.ready ? "waits until the robot has started"
       : entry.progress?.place ? `waits at place ${entry.progress.place}` : "waits for its turn" }));
   } else if (entry.state === "asking") {
     const p = entry.progress;

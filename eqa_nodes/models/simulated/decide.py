@@ -16,11 +16,18 @@ from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import RankedRegion
 from eqa_nodes.core.types.views import Keyframe, Sighting
-from eqa_nodes.models.simulated.answers import asked_in, found_in, listed, usual_rooms
-from eqa_nodes.models.simulated.limits import SightLimits
-from eqa_nodes.models.simulated.notes import Noted, noted, remembered_view, told
-from eqa_nodes.models.simulated.request import Request, ShownOption
-from eqa_nodes.models.simulated.sight import Sight, stored_size
+from eqa_nodes.models.simulated.answers import (
+    Noted,
+    asked_in,
+    found_in,
+    listed,
+    noted,
+    remembered_view,
+    told,
+    usual_rooms,
+)
+from eqa_nodes.models.simulated.request import ShownOption, SimulatedRequest
+from eqa_nodes.models.simulated.sight import Sight, SightLimits, stored_size
 
 Reply = dict[str, object]
 # Forms whose rules need no positions, so that what was only noted can answer them.
@@ -48,7 +55,7 @@ class _Aim(NamedTuple):
     below: frozenset[int]  # and of what it may lie on
 
 
-def decide(request: Request, limits: SightLimits) -> Reply:
+def decide(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return the reply to a brief."""
     sight = Sight([shown.picture for shown in request.pictures], limits, request.question.seed)
     scene, notes = LabelScene(sight.views), noted(request.text)
@@ -66,7 +73,7 @@ def decide(request: Request, limits: SightLimits) -> Reply:
             "missing": "" if settled else _missing(aim, answer is not None), "go_to": go_to}
 
 
-def _found(request: Request, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> RuleAnswer | None:
+def _found(request: SimulatedRequest, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> RuleAnswer | None:
     """Return what the pictures answer, and together with the notes where they alone do not."""
     found = found_in(sight.views, request.question, limits)
     asked = asked_in(request.question)
@@ -97,7 +104,7 @@ def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], aske
     return RuleAnswer(str(total), _COUNTED, tuple(scene.find(ref))) if total else None
 
 
-def _aim(request: Request, scene: LabelScene) -> _Aim:
+def _aim(request: SimulatedRequest, scene: LabelScene) -> _Aim:
     asked = asked_in(request.question)
     meant = {t.instance for ref in asked.refs for t in scene.find(ref)}
     below = {t.instance for t in scene.objects for ref in asked.refs
@@ -105,7 +112,7 @@ def _aim(request: Request, scene: LabelScene) -> _Aim:
     return _Aim(asked, usual_rooms(request.question), frozenset(meant), frozenset(below - meant))
 
 
-def _evidence(request: Request, sight: Sight, bearing: Sequence[Seen]) -> list[Reply]:
+def _evidence(request: SimulatedRequest, sight: Sight, bearing: Sequence[Seen]) -> list[Reply]:
     """Return the pictures that show what bears on the question, the largest first, with the middle of its box."""
     numbers = {view.id: shown.number for view, shown in zip(sight.views, request.pictures, strict=True)}
     proofs: dict[int, Reply] = {}
@@ -118,7 +125,7 @@ def _evidence(request: Request, sight: Sight, bearing: Sequence[Seen]) -> list[R
     return list(proofs.values())[:_MOST]
 
 
-def _go_to(request: Request, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
+def _go_to(request: SimulatedRequest, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
     """Return the numbers that matter, the best one first."""
     judged = [(*_judged(option, request, sight, aim, limits), _Place(option.number)) for option in request.options]
     if judged:
@@ -141,7 +148,8 @@ class _Place(NamedTuple):
             "number": self.number}
 
 
-def _pointed(request: Request, sight: Sight, aim: _Aim, offered: Collection[str]) -> list[tuple[float, str, _Place]]:
+def _pointed(request: SimulatedRequest, sight: Sight, aim: _Aim,
+             offered: Collection[str]) -> list[tuple[float, str, _Place]]:
     """Return the best place without a number: what the thing may lie on, or what stands in a likely room.
 
     Not what a picture was taken near, and no room that a number leads into.
@@ -162,7 +170,7 @@ def _pointed(request: Request, sight: Sight, aim: _Aim, offered: Collection[str]
     return [one for one in sorted(found, key=lambda one: -one[0])[:1] if one[0] > 0.0]
 
 
-def _judged(option: ShownOption, request: Request, sight: Sight, aim: _Aim,
+def _judged(option: ShownOption, request: SimulatedRequest, sight: Sight, aim: _Aim,
             limits: SightLimits) -> tuple[float, str]:
     """Return the chance of an option, and the kind of room there, "" unknown."""
     there = _there(option, request, sight)
@@ -180,7 +188,7 @@ def _judged(option: ShownOption, request: Request, sight: Sight, aim: _Aim,
     return _by_room(room, option, aim, limits, room in request.visited), room
 
 
-def _there(option: ShownOption, request: Request, sight: Sight) -> list[tuple[float, Sighting]]:
+def _there(option: ShownOption, request: SimulatedRequest, sight: Sight) -> list[tuple[float, Sighting]]:
     """Return what stands at an option's mark in any picture, or is seen behind it."""
     return [thing for shown, seen in zip(request.pictures, sight.views, strict=True)
             for mark in shown.picture.marks if mark.number == option.number
@@ -248,7 +256,7 @@ def _room_at(there: Sequence[tuple[float, Sighting]], sight: Sight) -> str:
     return next((kind for _, s in sorted(there, key=lambda one: one[0]) if (kind := sight.kind_of(s.label.room))), "")
 
 
-def _targets(request: Request, scene: LabelScene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
+def _targets(request: SimulatedRequest, scene: LabelScene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
     """Return the things that a question about several names, each with what was seen of it now or before."""
     refs = {f"{ref.kind}{f' in the {ref.room}' if ref.room else ''}": ref for ref in aim.asked.refs if ref.kind}
     if len(refs) < 2:

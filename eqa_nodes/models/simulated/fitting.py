@@ -13,10 +13,10 @@ from typing import Any
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.model import json_object
-from eqa_nodes.models.simulated.limits import SightLimits
-from eqa_nodes.models.simulated.recording import RecordedRequest
+from eqa_nodes.models.simulated.backend import RecordedRequest
 from eqa_nodes.models.simulated.replies import REPLIES
 from eqa_nodes.models.simulated.request import read_request
+from eqa_nodes.models.simulated.sight import SightLimits
 
 Recorded = tuple[RecordedRequest, str]
 _FIXED = ("sent_px",)  # how pictures were sent is known

@@ -16,9 +16,8 @@ from eqa_nodes.core.types.questions import ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.simulated.answers import asked_in, cautious, found_in, in_plain_rooms, listed, usual_rooms
 from eqa_nodes.models.simulated.decide import decide
-from eqa_nodes.models.simulated.limits import SightLimits
-from eqa_nodes.models.simulated.request import Request
-from eqa_nodes.models.simulated.sight import Sight
+from eqa_nodes.models.simulated.request import SimulatedRequest
+from eqa_nodes.models.simulated.sight import Sight, SightLimits
 
 Reply = dict[str, object]
 _MOST_PROOF = 3
@@ -28,7 +27,7 @@ _NOTE_WORDS = 12
 _TELLING = 0.5  # share of the places of a kind of thing that are in one kind of room, which it then tells
 
 
-def regions(request: Request, limits: SightLimits) -> Reply:
+def regions(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return the usual rooms out of the prompt's list."""
     weights: dict[str, float] = {}
     for region in usual_rooms(request.question):
@@ -38,12 +37,12 @@ def regions(request: Request, limits: SightLimits) -> Reply:
     return {"regions": weights}
 
 
-def assess(request: Request, limits: SightLimits) -> Reply:
+def assess(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return an entry for each picture, judged by itself."""
     return {"views": [_assessed(request, n, limits) for n in range(len(request.pictures))]}
 
 
-def _assessed(request: Request, n: int, limits: SightLimits) -> Reply:
+def _assessed(request: SimulatedRequest, n: int, limits: SightLimits) -> Reply:
     number, picture = request.pictures[n]
     sight = Sight([picture], limits, request.question.seed)
     view = sight.views[0]
@@ -59,7 +58,7 @@ def _assessed(request: Request, n: int, limits: SightLimits) -> Reply:
             "note": " ".join(said.split()[:_NOTE_WORDS])}
 
 
-def _worth(judged: ViewAssessment, view: Keyframe, request: Request,
+def _worth(judged: ViewAssessment, view: Keyframe, request: SimulatedRequest,
            limits: SightLimits) -> tuple[float, list[float]]:
     """Return what a picture promises further on, and the share of each place; doorways lead on from any room."""
     doors = [s.centre for s in view.sightings if canonical(s.label.kind).endswith("door")]
@@ -78,7 +77,7 @@ def _letter(judged: ViewAssessment, view: Keyframe) -> str:
     return ascii_uppercase[off.index(min(off))] if min(off) <= _BESIDE_M else ""
 
 
-def answer(request: Request, limits: SightLimits) -> Reply:
+def answer(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return the answer from all pictures together, or an abstention."""
     sight = Sight([shown.picture for shown in request.pictures], limits, request.question.seed)
     found = found_in(sight.views, request.question, limits)
@@ -96,7 +95,7 @@ def proofs(found: RuleAnswer, sight: Sight, numbers: Sequence[int]) -> list[int]
     return list(dict.fromkeys(named))[:_MOST_PROOF] or [numbers[0]]
 
 
-def classes(request: Request, limits: SightLimits) -> Reply:
+def classes(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return the listed kinds that the question names, then those that tell its room."""
     asked = asked_in(request.question)
     named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind]
@@ -112,17 +111,17 @@ def _rooms_told_by(kind: str) -> set[str]:
     return {room for room, share in rooms_of(kind).items() if share >= _TELLING}
 
 
-def blind(request: Request, limits: SightLimits) -> Reply:
+def blind(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return what is usual in homes."""
     guessed = LabelAnswerer().answer(request.question, ())
     return {"answer": guessed.text, "confidence": round(guessed.confidence, 2)}
 
 
-def abstention(request: Request, limits: SightLimits) -> Reply:
+def abstention(request: SimulatedRequest, limits: SightLimits) -> Reply:
     """Return that a reply is an answer: this model says by a field of its own when it has none."""
     return {"answers": True}
 
 
-REPLIES: Mapping[str, Callable[[Request, SightLimits], Reply]] = {
+REPLIES: Mapping[str, Callable[[SimulatedRequest, SightLimits], Reply]] = {
     "regions": regions, "assess": assess, "answer": answer, "classes": classes, "blind": blind,
     "decide": decide, "abstention": abstention}

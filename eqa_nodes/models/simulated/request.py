@@ -41,7 +41,7 @@ class ShownOption(NamedTuple):
     room: str
 
 
-class Request(NamedTuple):
+class SimulatedRequest(NamedTuple):
     """One request. text: of the user's first message, without the headings of pictures (where captions stand).
 
     visited: kinds of rooms; listed, most: kinds of things to choose from, and how many; known: what is known already of
@@ -59,7 +59,7 @@ class Request(NamedTuple):
     known: Mapping[str, str] = {}
 
 
-def read_request(messages: Sequence[Message], seed: int) -> Request:
+def read_request(messages: Sequence[Message], seed: int) -> SimulatedRequest:
     """Return what is asked; what was said about an earlier reply to it is left out. Raises ModelError."""
     system = "\n".join(part for m in messages if m.role == "system" for part in m.parts if isinstance(part, str))
     user = next((m.parts for m in messages if m.role == "user"), ())
@@ -76,7 +76,7 @@ def read_request(messages: Sequence[Message], seed: int) -> Request:
     options = {int(n): ShownOption(int(n), said, _room_in(said)) for n, said in _OPTION.findall(words)}
     visited = _VISITED.search(plain)
     named, most = _LIST.search(words), _AT_MOST.search(words)
-    return Request(form, _question(asked[1], seed), pictures, tuple(options.values()), plain,
+    return SimulatedRequest(form, _question(asked[1], seed), pictures, tuple(options.values()), plain,
                    tuple(visited[1].split(", ")) if visited else (),
                    tuple(json.loads(line) for line in named[1].splitlines()) if named else (),
                    int(most[1]) if most else 0, _known_in(plain))

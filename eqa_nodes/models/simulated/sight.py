@@ -1,4 +1,4 @@
-"""Pictures as the simulated model sees them: what labels say of a view, less what nobody could make out."""
+"""Pictures as the simulated model sees them: labels, less what could not be made out, in the model's own words."""
 
 from __future__ import annotations
 
@@ -6,24 +6,246 @@ import hashlib
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from PIL import Image
 
+from eqa_nodes.core.answerers.label.rooms import rooms_of
+from eqa_nodes.core.errors import ConfigError, StorageError
+from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.model import Picture
+from eqa_nodes.core.ranges import Positive, Share, check_ranges
+from eqa_nodes.core.settings import setting
+from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
-from eqa_nodes.models.simulated.limits import SightLimits
-from eqa_nodes.models.simulated.room_names import RoomThing, names_of
-from eqa_nodes.models.simulated.words import general_word, look_alikes, misread_as
 
+# Each row: kinds that look alike from afar. A kind is confused within the first row that holds it.
+_ALIKE = """
+sofa, armchair, ottoman, bench
+chair, stool, office chair, bar stool, high chair
+desk, dining table, kitchen table, console table, workbench
+coffee table, ottoman, side table, bench
+nightstand, side table, filing cabinet
+wardrobe, wall cabinet, display cabinet, refrigerator
+sideboard, dresser, tv stand, console table, filing cabinet
+bookshelf, metal shelf, pantry shelf, display cabinet, wall shelf, bathroom shelf
+television, computer monitor, painting
+painting, mirror, picture frame, whiteboard, calendar, window
+washing machine, dryer, dishwasher, oven
+microwave, oven, toaster
+kettle, jar, coffee machine, water bottle
+bottle, water bottle, vase, detergent bottle, soap dispenser, candle
+mug, toothbrush cup, vase, jar
+plate, fruit bowl, cutting board
+book, laptop, cereal box, picture frame
+basket, laundry basket, bucket, trash can, cardboard box, toy box
+backpack, suitcase, cushion
+hat, cushion, ball
+potted plant, house plant, cactus, vase
+floor lamp, coat rack, fan
+table lamp, desk lamp, vase
+ceiling lamp, pendant lamp
+wall clock, alarm clock, globe
+rug, doormat, bath mat, yoga mat
+treadmill, exercise bike, bicycle
+ball, exercise ball, globe
+teddy bear, cushion, toy car
+toilet paper, towel, candle
+iron, kettle, toy car
+keyboard, laptop, book
+speaker, trash can, nightstand
+broom, vacuum cleaner, ladder
+pet bed, cushion, basket
+tire, exercise ball
+guitar, broom
+door, wardrobe, front door
+curtains, towel
+"""
+_GENERAL = {
+    "floor lamp": "lamp", "table lamp": "lamp", "desk lamp": "lamp", "wall lamp": "lamp", "pendant lamp": "lamp",
+    "ceiling lamp": "ceiling light", "potted plant": "plant", "house plant": "plant", "sofa": "couch",
+    "television": "TV", "refrigerator": "fridge", "computer monitor": "monitor", "office chair": "chair",
+    "console table": "table", "side table": "table", "coffee table": "table", "dining table": "table",
+    "kitchen table": "table", "display cabinet": "cabinet", "wall cabinet": "cabinet", "filing cabinet": "cabinet",
+    "bathroom sink": "sink", "kitchen sink": "sink", "wall clock": "clock", "alarm clock": "clock",
+    "metal shelf": "shelf", "pantry shelf": "shelf", "wall shelf": "shelf", "bathroom shelf": "shelf",
+    "bookshelf": "shelf", "trash can": "bin", "laundry basket": "basket", "cardboard box": "box", "toy box": "box",
+    "water bottle": "bottle", "detergent bottle": "bottle", "kitchen counter": "counter", "mug": "cup",
+    "exercise ball": "ball", "bath mat": "mat", "bar stool": "stool", "cooking pot": "pot", "book": "book",
+}
+# Each row: values that are taken for each other.
+_MISREAD = """
+gray, silver, beige, white
+black, gray, navy, blue
+brown, orange, red, gold
+yellow, gold, beige
+green, teal, blue
+pink, purple, red
+wood, plastic, cardboard, wicker
+metal, plastic, ceramic, glass
+fabric, leather, paper
+stone, ceramic, marble
+on, off
+open, closed
+made, unmade
+full, empty
+clean, dirty
+running, off
+"""
+_CHILD = frozenset(("crib", "toy box", "teddy bear", "building blocks", "toy car", "dollhouse", "ball"))
+_NEXT_BEST = 0.25  # evidence by which a room must lead over every other kind of room
+_OTHER_ROOM = "other"
+_DOORS = 2  # at least, in a room that is known by little else: a hallway
 _AS_SEEN = (640, 480)  # the picture size that rules over sightings reckon with where a view has no image
 _FULL_PIXELS = 150  # of such a picture, from which those rules trust a sighting fully
 _SURE_AT_LEAST = 0.4  # recognition of the smallest object that is noticed
 _SECTORS = 3  # from which an object is seen, as far as one may be taken for two
 _TWIN = 1_000_000  # between the ids of an object's twins
 _LOOKS, _STATES = ("colour", "material"), ("state",)
+
+
+@dataclass(frozen=True)
+class SightLimits:
+    """All of it can be fitted to replies that people wrote for a model: a JSON file with some of these fields is given
+    as the model's name. Sizes are pixels of an object in the picture as it is sent."""
+
+    sent_px: Positive = setting(640,
+        "Long side in pixels that smaller pictures stand for, so that sweeps can render small ones.")
+    least_px: Positive = setting(120, "Size below which nothing is noticed: 11 x 11 pixels.")
+    sure_px: Positive = setting(700, "Size from which everything is noticed; between the two some objects are.")
+    far_m: Positive = setting(9.0, "Distance in metres beyond which nothing is recognised.")
+    looks_px: Positive = setting(250, "Size from which colour and material are told.")
+    state_px: Positive = setting(350, "Size from which a state (on, open, full) is told.")
+    cut: Share = setting(0.5, "Share of the size that counts of an object cut off at two borders, or mostly hidden.")
+    hidden: Share = setting(0.12, "Share of its box that an object fills at most to count as mostly hidden.")
+    confuse: Share = setting(0.12,
+        "Share of the smallest objects with a look-alike that are taken for it; none of those of four times sure_px.")
+    misread: Share = setting(0.1, "Share of the smallest legible colours, materials and states that are misread.")
+    generic: Share = setting(0.2, 'Share of objects that are called by a general word ("lamp").')
+    double: Share = setting(0.1, "Share of objects that are taken for two when they are seen from two sides.")
+    room: Positive = setting(1.0,
+        "Evidence that names a room: 1 is an object that is in no other kind of room, two such as are in two kinds.")
+    surest: Share = setting(0.92, "Highest confidence.")
+    surest_no: Share = setting(0.55, 'Highest confidence in a "no" that rests on nothing having been seen.')
+    any_room: Share = setting(0.75,
+        'Share of the confidence that is left where the question tells rooms apart ("the main bedroom") and the '
+        "pictures do not.")
+    least_said: Share = setting(0.3, "Confidence below which it does not answer.")
+    doorway: Share = setting(0.3, "Chance that it gives a doorway behind which nothing can be seen.")
+    elsewhere: Share = setting(0.05, "Chance that it gives a room where such an object usually is not.")
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "the simulated model")
+        if self.least_px >= self.sure_px:
+            raise ConfigError(f"the simulated model: least_px {self.least_px} must be less than sure_px {self.sure_px}")
+
+
+def read_limits(path: Path) -> SightLimits:
+    """Return the limits of a JSON file; the defaults hold for what it leaves out. Raises ConfigError."""
+    try:
+        given = read_json(path)
+    except StorageError as error:
+        raise ConfigError(f"limits of the simulated model: {error}") from error
+    known = [own.name for own in fields(SightLimits)]
+    if not isinstance(given, dict) or set(given) - set(known) or not all(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in given.values()):
+        raise ConfigError(f"{path} must hold a JSON object of numbers; its fields are {', '.join(known)}")
+    return replace(SightLimits(), **given)
+
+
+def _rows(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(word.strip() for word in row.split(",")) for row in text.strip().splitlines())
+
+
+_LOOK_ALIKES, _VALUES = _rows(_ALIKE), _rows(_MISREAD)
+
+
+def look_alikes(kind: str) -> Sequence[str]:
+    """Return the kinds that one may be taken for; () where nothing looks like it."""
+    row = next((row for row in _LOOK_ALIKES if kind in row), ())
+    return [other for other in row if other != kind]
+
+
+def misread_as(value: str) -> Sequence[str]:
+    """Return the values that one may be taken for; () where none is near."""
+    row = next((row for row in _VALUES if value in row), ())
+    return [other for other in row if other != value]
+
+
+def general_word(kind: str) -> str:
+    """Return the word that does not tell a kind from its relatives; the kind where there is none."""
+    return _GENERAL.get(kind, kind)
+
+
+class RoomThing(NamedTuple):
+    """One thing of a room as it is named, how sure that is (0..1), and its size in the pictures."""
+
+    kind: str
+    sure: float
+    pixels: float
+
+
+class RoomName(NamedTuple):
+    """A kind of room, "" unknown. mark: a thing that tells this room from others of its kind, "" where there are none.
+    """
+
+    kind: str = ""
+    mark: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name by which things are looked up: "bathtub bathroom"."""
+        return f"{self.mark} {self.kind}".strip()
+
+    @property
+    def spoken(self) -> str:
+        """Return the name as people say it: "bathroom with the bathtub"."""
+        return self.name if self.mark in ("", _OTHER_ROOM) else f"{self.kind} with the {self.mark}"
+
+
+def room_kind(things: Iterable[RoomThing], needed: float) -> str:
+    """Return the kind of room that holds such things; "" where they are not typical of any one.
+
+    needed: evidence; each kind of thing counts once, by the share of its usual rooms and as sure as it is.
+    """
+    best: dict[str, float] = {}
+    doors = 0
+    for thing in things:
+        doors += canonical(thing.kind).endswith("door")
+        best[thing.kind] = max(best.get(thing.kind, 0.0), thing.sure)
+    score: dict[str, float] = {}
+    for kind, sure in best.items():
+        if rooms_of(kind) != rooms_of(""):
+            for room, share in rooms_of(kind).items():
+                score[room] = score.get(room, 0.0) + share * sure
+    ranked = sorted(score, key=lambda room: (-score[room], room))
+    second = score[ranked[1]] if len(ranked) > 1 else 0.0
+    if ranked and score[ranked[0]] >= needed * 0.9 and score[ranked[0]] - second >= _NEXT_BEST:
+        child = ranked[0] == "bedroom" and len(_CHILD & set(best)) > 1
+        return "kids bedroom" if child else ranked[0]
+    return "hallway" if doors >= _DOORS and len(best) <= doors + 3 else ""
+
+
+def names_of(rooms: Mapping[str, Sequence[RoomThing]], needed: float) -> dict[str, RoomName]:
+    """Return a name for each room (by a key that tells them apart, as walls do).
+
+    Of several rooms of a kind each is marked by the largest thing that the others lack.
+    """
+    kinds = {key: room_kind(things, needed) for key, things in rooms.items()}
+    named: dict[str, RoomName] = {}
+    for key, kind in kinds.items():
+        others = [other for other in rooms if other != key and kinds[other] == kind]
+        named[key] = RoomName(kind, _mark(rooms[key], [rooms[o] for o in others]) if kind and others else "")
+    return named
+
+
+def _mark(own: Sequence[RoomThing], others: Sequence[Sequence[RoomThing]]) -> str:
+    theirs = {thing.kind for other in others for thing in other}
+    mine = sorted((t for t in own if t.kind not in theirs), key=lambda t: (-t.pixels, t.kind))
+    return mine[0].kind if mine else _OTHER_ROOM
 
 
 class Noticed(NamedTuple):

@@ -36,7 +36,7 @@ class RobotPlace:
         node.subscribe("odom", self._on_odom)
         self._commanded: tuple[float, float] = 0.0, -math.inf  # m/s, and when, wall clock
         cmd_vel = TOPICS["cmd_vel"]._replace(**({} if node.config.stamped else {"type": UNSTAMPED}))
-        node.follow(cmd_vel, self._on_command)
+        node.subscribe_any_type(cmd_vel, self._on_command)
 
     def pose(self) -> Pose2:
         return pose2_of(self._newest()[1])

@@ -245,7 +245,7 @@ def test_goals_of_a_client_that_is_discovered_late_hold_nobody_up(desk: Any, mon
 
 def test_a_goal_whose_client_never_hears_of_it_ends(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (node, client), middleware = desk, Undiscovered()
-    monkeypatch.setattr("eqa_nodes.ros.late_answers.ANSWER_S", 0.3)
+    monkeypatch.setattr("eqa_nodes.ros.actions.ANSWER_S", 0.3)
     monkeypatch.setattr("eqa_nodes.ros.remote.DISCOVERY_S", 1.0)
     handle = type(node.asking._server._handle)
 

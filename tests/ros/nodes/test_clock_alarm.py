@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from eqa_nodes.ros.clock_alarm import ClockAlarm
-from eqa_nodes.ros.rates import ERROR, OK, WARN
+from eqa_nodes.ros.rates import ERROR, OK, WARN, ClockAlarm
 
 
 def test_each_kind_has_its_level_and_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ class Waiting(AgentNode):
 
 '''
 LAUNCHED = "sys.exit(run_node(Waiting))"
-CHILD = "import eqa_nodes.nodes.agent, pathlib; from eqa_nodes.ros.runner import run_nodes\n" \
+CHILD = "import eqa_nodes.nodes.agent, pathlib; from eqa_nodes.ros.process import run_nodes\n" \
         "eqa_nodes.nodes.agent.AgentNode = Waiting; sys.exit(run_nodes(['agent'], pathlib.Path('params.yaml')))"
 
 

@@ -20,8 +20,8 @@ from eqa_nodes.nodes.mapper import MapperNode
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.node import EqaNode, executor_of
+from eqa_nodes.ros.process import node_class
 from eqa_nodes.ros.run import signature_in
-from eqa_nodes.ros.runner import node_class
 from eqa_nodes.testing.waiting import until
 from eqa_nodes.wire.graph import NODES, SERVICES, TOPICS
 

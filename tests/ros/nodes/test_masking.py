@@ -17,7 +17,7 @@ from eqa_nodes.core.camera.privacy import PrivacyConfig
 from eqa_nodes.core.types.geometry import Pose2, camera_mount
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.masking import Masking
+from eqa_nodes.ros.recorded import Masking
 from eqa_nodes.wire import cdr
 from eqa_nodes.wire.frame_assembler import PENDING
 

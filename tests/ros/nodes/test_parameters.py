@@ -27,8 +27,8 @@ from eqa_nodes.core.types.floor import FREE
 from eqa_nodes.core.types.questions import Question
 from eqa_nodes.nodes.agent import AgentNode
 from eqa_nodes.ros.observation import Observations
+from eqa_nodes.ros.process import node_class
 from eqa_nodes.ros.remote import Service
-from eqa_nodes.ros.runner import node_class
 
 WAIT_S = 60.0
 

@@ -23,7 +23,7 @@ from eqa_nodes.core.types.views import Frame, Label
 from eqa_nodes.nodes import perception
 from eqa_nodes.nodes.memory import MemoryNode
 from eqa_nodes.nodes.perception import PerceptionNode
-from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.perception.oracle import ScriptedDetector
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface, qos
 from eqa_nodes.ros.remote import Remotes

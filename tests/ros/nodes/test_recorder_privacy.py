@@ -112,7 +112,7 @@ def test_without_privacy_no_image_is_decoded(ros: Any, tmp_path: Path, monkeypat
 
     monkeypatch.setattr(cdr, "decoded", decode)
     monkeypatch.setattr("eqa_nodes.recordings.bags.compress.decoded", decode)
-    monkeypatch.setattr("eqa_nodes.ros.masking.decoded", decode)
+    monkeypatch.setattr("eqa_nodes.ros.recorded.decoded", decode)
     camera = Camera(ros, tmp_path)
     raw = [s for s in camera.recorder.subscriptions if s.topic_name in ("/camera/color/image_raw",
                                                                         "/camera/depth/image_raw")]

@@ -21,7 +21,7 @@ from PIL import Image
 
 from eqa_nodes.assistant.server import RobotServer
 from eqa_nodes.assistant.tools import RobotTools
-from eqa_nodes.console.feed import Feed
+from eqa_nodes.console.live import Feed
 from eqa_nodes.console.questions import Options, Questions
 from eqa_nodes.core.errors import NodeLost
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO

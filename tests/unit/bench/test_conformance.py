@@ -28,8 +28,8 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Choice, Message
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.dialect import Dialect
-from eqa_nodes.models.openai_request import Ask, body_of
+from eqa_nodes.models.quirks import Dialect
+from eqa_nodes.models.request import ModelRequest, body_of
 from eqa_nodes.models.scripted import ScriptedBackend
 from tests.fixtures.data import shared_data
 from tests.fixtures.synthetic_run import make_run
@@ -63,7 +63,7 @@ def asked(folder: Path, sample: Sample, text: str, view: bytes | None = None, re
     backend = ScriptedBackend([reply])
     open_official(scorer, backend).judge(sample, text, view)
     messages = [Message(m.role, m.parts) for m in backend.requests[-1]]
-    return body_of(Ask(messages, scorer.max_tokens, 0), "m", scorer.model({}), Dialect(), scorer.max_tokens)
+    return body_of(ModelRequest(messages, scorer.max_tokens, 0), "m", scorer.model({}), Dialect(), scorer.max_tokens)
 
 
 @pytest.mark.parametrize(("reply", "mark"), [

@@ -17,7 +17,7 @@ from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.perception.oracle import ScriptedDetector
 from tests.fixtures.frames import frame
 
 LABELS = {1: Label(1, "cup", "kitchen", {}), 2: Label(2, "sofa", "kitchen", {}), 3: Label(3, "cup", "kitchen", {})}

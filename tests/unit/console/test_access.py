@@ -61,7 +61,7 @@ def test_the_stream_beats_although_nothing_happens(tmp_path: Path) -> None:
 
 def test_troubles_are_on_the_page(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, page, _):
-        page.dead_man.trouble = "no page was open for 4 s"
+        page.watch.trouble = "no page was open for 4 s"
         assert page._state()["live"]["troubles"] == ["no page was open for 4 s"]  # type: ignore[index]
-        page.dead_man.trouble = ""
+        page.watch.trouble = ""
         until(lambda: page._state()["live"]["troubles"] == [])  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Clients of the console that mean no good, or are broken: what they send, how slowly, and how many they are."""
+"""Clients of the console that are hostile or broken: what they send is refused, and the robot can still be stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import math
 import socket
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +18,8 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.console import app, gate
-from eqa_nodes.console.guard import cookie_of
 from eqa_nodes.console.server import rules_for
+from eqa_nodes.console.web import cookie_of
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.testing.waiting import WAIT_S, until
@@ -30,7 +28,8 @@ from tests.fixtures.console_server import ANSWER, DESK, ended, serving
 
 HEAD = b"POST /stop HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 ASK = HEAD.replace(b"/stop", b"/questions")
-SHORT = b"Content-Length: 20\r\n\r\n{"  # and the rest never comes
+SHORT = b"Content-Length: 20\r\n\r\n{"  # the rest never arrives
+HANGING = 50  # requests: more than the server has threads for them
 
 
 @pytest.fixture
@@ -57,27 +56,17 @@ def hanging(tmp_path: Path) -> Iterator[Any]:
         on.set()
 
 
-def look(browser: Browser, source: str) -> socket.socket:
-    connection = dialled(browser, source)
+def look(browser: Browser) -> socket.socket:
+    connection = dialled(browser)
     connection.sendall(b"GET /live/camera.jpg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     return connection
 
 
-def dialled(browser: Browser, source: str = "127.0.0.1") -> socket.socket:
+def dialled(browser: Browser) -> socket.socket:
     host, _, port = browser.host.partition(":")
-    connection = socket.create_connection((host, int(port)), WAIT_S, (source, 0))
+    connection = socket.create_connection((host, int(port)), WAIT_S)
     connection.settimeout(WAIT_S)
     return connection
-
-
-def is_closed(connection: socket.socket) -> bool:
-    """Read to the end of what comes; a server that closes says so, or resets the connection."""
-    try:
-        while connection.recv(65536):
-            pass
-    except ConnectionError:
-        pass
-    return True
 
 
 def stops(browser: Browser, robot: Any) -> bool:
@@ -154,48 +143,6 @@ def test_a_picture_that_nobody_expected_is_no_end_of_the_question(console: Any,
     assert page.questions.entry(1).answer == ANSWER and "cannot be shown" in page.questions.entry(1).proofs[0].trouble
 
 
-def test_idle_connections_from_many_addresses_do_not_keep_a_stop_out(console: Any) -> None:
-    browser, _, robot = console
-    with ExitStack() as stack:
-        for n in range(3 * gate.CONNECTIONS):
-            stack.enter_context(dialled(browser, f"127.0.0.{1 + n % 7}"))
-        assert stops(browser, robot)
-
-
-@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ", HEAD + SHORT, ASK + SHORT])
-def test_what_does_not_arrive_in_time_is_closed(console: Any, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "ARRIVE_S", 0.2)
-    with dialled(console[0]) as connection:
-        connection.sendall(sent)
-        assert is_closed(connection)
-    assert stops(console[0], console[2])
-
-
-def test_a_byte_now_and_then_buys_no_time(console: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "ARRIVE_S", 0.5)
-    with dialled(console[0]) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n")
-
-        def refused() -> bool:
-            try:
-                connection.sendall(b"X: y\r\n")
-            except ConnectionError:
-                return True
-            return False
-
-        until(refused)
-
-
-def test_slow_heads_and_bodies_do_not_keep_a_stop_out(console: Any) -> None:
-    browser, _, robot = console
-    with ExitStack() as stack:
-        for n in range(2 * gate.CONNECTIONS):
-            connection = stack.enter_context(dialled(browser, f"127.0.0.{2 + n % 5}"))
-            connection.sendall((b"GET / HTTP/1.1\r\nHo", HEAD + SHORT, ASK + SHORT)[n % 3])
-        robot.stopped.clear()
-        assert stops(browser, robot)
-
-
 def test_bodies_without_end_are_refused(console: Any) -> None:
     browser, page, robot = console
     with dialled(browser) as connection:
@@ -228,43 +175,13 @@ def test_an_origin_that_is_no_address_may_not_act(refusing: Any) -> None:
     assert refusing[0].ask("/questions", {"text": "Where?"}, Origin="http://[").status == 403
 
 
-def test_requests_that_hang_do_not_keep_a_stop_out_and_others_are_told(hanging: Any) -> None:
-    browser, page, robot, on = hanging
+def test_requests_that_hang_do_not_keep_a_stop_waiting(hanging: Any) -> None:
+    browser, _, robot, on = hanging
     with ExitStack() as stack:
-        for n in range(gate.REQUESTS):
-            stack.enter_context(look(browser, f"127.0.0.{1 + n % 4}"))
-        until(lambda: page.gate.requests == gate.REQUESTS)
-        assert browser.ask("/").status == 503
+        for _ in range(HANGING):
+            stack.enter_context(look(browser))
         assert stops(browser, robot)
         on.set()
-    until(lambda: browser.ask("/").status == 200)
-
-
-def test_readers_that_take_nothing_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "ARRIVE_S", 0.2)
-    with serving(tmp_path, begin=False) as (server, page, robot):
-        browser, robot.camera = Browser(server.url), lambda: b"\xff" * 30_000_000  # type: ignore[method-assign]
-        page.begin(robot)
-        with look(browser, "127.0.0.1") as connection:
-            assert connection.recv(1, socket.MSG_PEEK)
-            until(lambda: not page.gate.connections)
-            assert stops(browser, robot)
-
-
-def test_an_event_stream_that_nobody_reads_is_let_go(console: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "TAKE_S", 0.2)
-    monkeypatch.setattr(app, "_EVENTS_S", 0.0)
-    browser, page, robot = console
-    robot.live.began("Where? " * 200_000)
-    with dialled(browser) as connection:
-        connection.sendall(b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert connection.recv(1, socket.MSG_PEEK)
-
-        def let_go() -> bool:
-            robot.live.changed()
-            return not page.gate.connections and not page.feed.readers
-
-        until(let_go)
 
 
 def test_a_client_that_leaves_in_the_middle_says_nothing_on_the_terminal(console: Any,
@@ -276,29 +193,9 @@ def test_a_client_that_leaves_in_the_middle_says_nothing_on_the_terminal(console
         with dialled(browser) as connection:
             connection.sendall(sent)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # reset
-    until(lambda: not page.gate.connections and not page.feed.readers)
+    until(lambda: not page.feed.readers)
     assert stops(browser, robot)
     assert capfd.readouterr().err == ""
-
-
-def test_many_stops_at_once_are_few_and_each_is_followed_by_one(console: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    browser, _, robot = console
-    begun, on, count = threading.Semaphore(0), threading.Event(), list[int]()
-
-    def stop() -> None:
-        count.append(1)
-        begun.release()
-        assert on.wait(WAIT_S)
-
-    monkeypatch.setattr(robot, "stop", stop)
-    with ThreadPoolExecutor(20) as pool:
-        first = pool.submit(browser.ask, "/stop", {})
-        assert begun.acquire(timeout=WAIT_S)
-        others = [pool.submit(browser.ask, "/stop", {}) for _ in range(19)]
-        until(lambda: console[1].gate.requests == 20)
-        on.set()
-        assert {reply.result(WAIT_S).status for reply in (first, *others)} == {200}
-    assert len(count) == 2
 
 
 def test_two_consoles_of_one_host_have_cookies_of_their_own(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.console.place import POINTS, cloud_bytes, shown_place
+from eqa_nodes.console.pictures import POINTS, cloud_bytes, shown_place
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.views import Cloud

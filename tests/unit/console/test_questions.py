@@ -16,8 +16,7 @@ from eqa_nodes.bench.running.kept import KeptRun
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import SAMPLES
 from eqa_nodes.bench.samples import read_samples
-from eqa_nodes.console.feed import Feed, Rendered
-from eqa_nodes.console.live import DECISIONS, POSES, Live, thinned
+from eqa_nodes.console.live import DECISIONS, POSES, Feed, Live, Rendered, thinned
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
 from eqa_nodes.console.shown import shown_entry
 from eqa_nodes.console.values import RequestRefused

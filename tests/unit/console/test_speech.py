@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from eqa_nodes.console.app import RECORDINGS
 from eqa_nodes.console.server import rules_for
-from eqa_nodes.console.spoken import WAITING
 from eqa_nodes.core.components import RECOGNISERS
 from eqa_nodes.testing.waiting import WAIT_S
-from eqa_nodes.voice.sound import Sound
+from eqa_nodes.voice.recogniser import Sound
 from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import serving
 from tests.fixtures.voices import SAID, wav
@@ -40,7 +40,7 @@ def test_words_come_back_and_nothing_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("body", "status", "why"), [
     ({}, 400, "WAV file in base64"), ({"wav": "&&&&"}, 400, "WAV file in base64"), ({"wav": "ä"}, 400, "base64"),
-    (sent(b"no sound"), 400, "no WAV file"), (sent(wav(22.0)), 400, "lasts 22.0 s"),
+    (sent(b"no sound"), 400, "not a WAV file"), (sent(wav(22.0)), 400, "lasts 22.0 s"),
     (sent(wav(40.0)), 413, "at most 1000000 bytes")])
 def test_what_is_no_recording_is_refused(tmp_path: Path, body: object, status: int, why: str) -> None:
     with serving(tmp_path, recogniser=SCRIPTED) as (server, _, _robot):
@@ -55,7 +55,7 @@ def test_speech_needs_the_token(tmp_path: Path) -> None:
 
 
 def test_a_recogniser_that_is_absent_has_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eqa_nodes.voice.moonshine.find_spec", lambda name: None)
+    monkeypatch.setattr("eqa_nodes.voice.recogniser.find_spec", lambda name: None)
     with serving(tmp_path) as (server, _, _robot):
         reply = Browser(server.url).ask("/speech")
         assert reply.status == 409 and "pip install 'eqa-nodes[voice]'" in reply.json["error"]
@@ -73,13 +73,13 @@ def test_a_slow_recogniser_holds_up_nobody(tmp_path: Path) -> None:
 
     RECOGNISERS["slow"] = Slow
     try:
-        with serving(tmp_path, recogniser="slow") as (server, _, _robot), ThreadPoolExecutor(WAITING + 3) as pages:
+        with serving(tmp_path, recogniser="slow") as (server, _, _robot), ThreadPoolExecutor(RECORDINGS + 3) as pages:
             browser = Browser(server.url)
-            replies = as_completed(pages.submit(browser.ask, "/speech", sent(wav())) for _ in range(WAITING + 3))
+            replies = as_completed(pages.submit(browser.ask, "/speech", sent(wav())) for _ in range(RECORDINGS + 3))
             assert [next(replies).result().status for _ in range(3)] == [503] * 3
             assert browser.ask("/live/camera.jpg").status == 200 and browser.ask("/stop", {}).status == 200
             go.set()
-            assert [page.result().json for page in replies] == [{"text": SAID}] * WAITING
+            assert [page.result().json for page in replies] == [{"text": SAID}] * RECORDINGS
     finally:
         go.set()
         del RECOGNISERS["slow"]

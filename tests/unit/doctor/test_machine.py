@@ -17,7 +17,7 @@ from eqa_nodes.doctor import machine
 from eqa_nodes.doctor.model import _picture, judge_model
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.openai_wire import wire
+from eqa_nodes.models.reply import wire
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 KEY = "sk-nobody-may-read-this"

@@ -15,8 +15,8 @@ from PIL import Image
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import Message
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.endpoint import EndpointPolicy
-from eqa_nodes.models.openai_request import lighter
+from eqa_nodes.models.request import lighter
+from eqa_nodes.models.transport import EndpointPolicy
 from eqa_nodes.testing.model_server import VlmServer, completion
 
 NAMES = {"models.example.org": "93.184.216.34", "box.lan": "192.168.1.9", "shared.example": "100.64.0.3"}
@@ -32,7 +32,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (known.get(host, host), 0))]
         raise socket.gaierror(-2, "Name or service not known")
 
-    monkeypatch.setattr("eqa_nodes.models.endpoint.socket.getaddrinfo", resolved)
+    monkeypatch.setattr("eqa_nodes.models.transport.socket.getaddrinfo", resolved)
     return known
 
 
@@ -95,6 +95,6 @@ def test_sizes_hold_on_the_wire(connect: Callable[..., Any]) -> None:
         assert len(str(server.requests[0])) < 40_000
         with pytest.raises(ModelError, match="^too large: the request has 0.[0-9] MB, model.request_mb allows 0.1"):
             connect(server.url, request_mb=0.1).generate(ask)
-        with pytest.raises(ModelError, match="^rubbish: the reply goes on after 10000 bytes"):
+        with pytest.raises(ModelError, match="^invalid reply: it is longer than 10000 bytes"):
             connect(server.url, reply_mb=0.01, max_retries=0).generate(ask)
         assert len(server.requests) == 2

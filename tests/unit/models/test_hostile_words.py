@@ -47,7 +47,7 @@ ANSWERED = {
 NAMED = {
     "no number": (completion('{"answer": "gray", "confidence": NaN, "images": [1]}'), "wrong form", 2),
     "infinite": (completion('{"answer": "gray", "confidence": Infinity, "images": [1]}'), "wrong form", 2),
-    "a million views": (completion(json.dumps({"views": [{"image": 1}] * 1_000_000})), "rubbish", 1),  # of 16 MB
+    "a million views": (completion(json.dumps({"views": [{"image": 1}] * 1_000_000})), "invalid reply", 1),  # of 16 MB
     "many views": (completion(json.dumps({"views": [{"image": 1}] * 100_000})), "wrong form", 2),
     "a million braces": (completion("{" * 1_000_000), "wrong form", 2),
     "an essay": (completion("x" * 5_000_000), "wrong form", 2),

@@ -91,7 +91,7 @@ def test_a_call_that_would_wait_too_long_books_nothing() -> None:
     rate = RateLimit(1, now=lambda: now)
     assert rate.reserve(10.0) == 0.0
     for _ in range(3):
-        with pytest.raises(ModelError, match="^rate limit.*begin in 60 s, past its deadline of 10 s"):
+        with pytest.raises(ModelError, match="^rate limit.*start in 60 s, after its deadline of 10 s"):
             rate.reserve(10.0)
     now = 55.0
     assert rate.reserve(10.0) == pytest.approx(5.0)

@@ -17,7 +17,7 @@ from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, Missin
 from eqa_nodes.core.ledger import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.model import Message, Usage
 from eqa_nodes.models import make_backend
-from eqa_nodes.models.dialect import forget_all
+from eqa_nodes.models.quirks import forget_all
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -68,10 +68,10 @@ def test_a_good_reply_and_what_was_sent(connect: Callable[..., Any]) -> None:
     ([ServerReply(b"no such model", 404, "text/plain")], "not found", 1),
     ([ServerReply(b'{"error": {"message": "bad key secret-key"}}', 401)], "not authorised", 1),
     ([ServerReply(b'{"error": {"message": "image too large"}}', 400)], "rejected", 1),
-    ([ServerReply(b"\x00\xfe\xffrubbish")], "rubbish", 1),
-    ([ServerReply(b"<html>a proxy</html>", content_type="text/html")], "rubbish", 1),
-    ([ServerReply(b'["a list"]')], "rubbish", 1),
-    ([ServerReply(b'{"choices": [{"message": {"content": "Re')], "rubbish", 1),
+    ([ServerReply(b"\x00\xfe\xffrubbish")], "invalid reply", 1),
+    ([ServerReply(b"<html>a proxy</html>", content_type="text/html")], "invalid reply", 1),
+    ([ServerReply(b'["a list"]')], "invalid reply", 1),
+    ([ServerReply(b'{"choices": [{"message": {"content": "Re')], "invalid reply", 1),
     ([ServerReply(b'{"error": {"message": "overloaded"}}')], "server error", 1),
     ([ServerReply(b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}')], "empty", 1),
     ([ServerReply(b'{"choices": null}')], "empty", 1),

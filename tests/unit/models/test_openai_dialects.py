@@ -13,9 +13,9 @@ from PIL import Image
 from eqa_nodes.core.errors import LimitReached, ModelError
 from eqa_nodes.core.ledger import BudgetedBackend, CallBudget, spending
 from eqa_nodes.core.model import Message, ask_json
-from eqa_nodes.models import dialect, openai_chat
+from eqa_nodes.models import openai_chat, quirks
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.dialect import forget_all
+from eqa_nodes.models.quirks import forget_all
 from eqa_nodes.testing import model_manners as manners
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
 from tests.fixtures.logs import logged
@@ -61,7 +61,7 @@ def generated(connect: Callable[..., Any], manner: Any, messages: Any = ASK, **o
 
 
 def test_a_model_that_thinks_is_asked_in_its_own_way(connect: Callable[..., Any]) -> None:
-    with logged(dialect.__name__) as log:
+    with logged(quirks.__name__) as log:
         done, requests = generated(connect, manners.thinking_openai(RED))
     assert done.text == '{"answer": "red"}'
     last = requests[-1]
@@ -169,7 +169,7 @@ def test_a_body_that_is_too_large_has_half_the_side(connect: Callable[..., Any])
 
 def test_pictures_beyond_the_most_are_left_out_and_the_model_is_told(connect: Callable[..., Any]) -> None:
     pictures = [jpeg(20 + number, 20) for number in range(7)]
-    with logged(dialect.__name__) as log:
+    with logged(quirks.__name__) as log:
         _, requests = generated(connect, manners.vllm(RED, most_images=3), shown(*pictures))
     assert manners.images(requests[-1]) == [pictures[0], pictures[1], pictures[6]]
     texts = [part["text"] for part in requests[-1]["messages"][0]["content"] if part["type"] == "text"]

@@ -73,8 +73,8 @@ NOTHING = {
     "an error of words": (ServerReply(b'{"error": "model not loaded"}'), "server error: .*not loaded"),
     "an error of FastAPI": (ServerReply(b'{"detail": "Internal"}'), "empty: .*Internal"),
     "nested deep": (ServerReply(b'{"choices": ' + b"[" * 900 + b"]" * 900 + b"}"), "empty"),
-    "nested too deep": (ServerReply(b"[" * 100_000), "rubbish"),
-    "a number of many digits": (ServerReply(b'{"created": ' + b"9" * 100_000 + b"}"), "rubbish"),
+    "nested too deep": (ServerReply(b"[" * 100_000), "invalid reply"),
+    "a number of many digits": (ServerReply(b'{"created": ' + b"9" * 100_000 + b"}"), "invalid reply"),
 }
 
 

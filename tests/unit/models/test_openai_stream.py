@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
 from eqa_nodes.core.model import Message, Usage, ask_json
 from eqa_nodes.models import make_backend
-from eqa_nodes.models.dialect import forget_all
-from eqa_nodes.models.openai_wire import content_of, first_choice, joined, letter_weights
+from eqa_nodes.models.quirks import forget_all
+from eqa_nodes.models.reply import content_of, first_choice, joined, letter_weights
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
 
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
@@ -69,9 +69,9 @@ FAULTS = {
     "hangs in a stream": (stream("x")._replace(delay_s=3.0), "timed out", True),
     "never ends": (ENDLESS, "timed out", True),
     "falls silent in a stream": (stream("x")._replace(drip_s=1.0), "timed out", True),
-    "garbage": (ServerReply(b"<html>busy</html>", content_type="text/html"), "rubbish", True),
-    "garbage events": (ServerReply(b"data: {\"choices\": [\n\n"), "rubbish", True),
-    "garbage after a good start": (ServerReply(stream("x", finish=None).body + b"\xff\xfe\n"), "rubbish", True),
+    "garbage": (ServerReply(b"<html>busy</html>", content_type="text/html"), "invalid reply", True),
+    "garbage events": (ServerReply(b"data: {\"choices\": [\n\n"), "invalid reply", True),
+    "garbage after a good start": (ServerReply(stream("x", finish=None).body + b"\xff\xfe\n"), "invalid reply", True),
     "breaks off": (stream("Re", finish=None), "cut off", True),
     "breaks off in a line": (ServerReply(stream("Re").body[:150]), "cut off", True),
     "loses its connection": (stream("Re", finish=None)._replace(missing=99), "cut off", True),
@@ -79,7 +79,7 @@ FAULTS = {
     "reports an error": (ServerReply(b'data: {"error": {"message": "overloaded"}}\n\n'), "server error", True),
     "refuses": (stream(finish="content_filter"), "refused", True),
     "refuses in one piece": (completion(None, "content_filter"), "refused", False),
-    "garbage in one piece": (ServerReply(b"<html>busy</html>"), "rubbish", False),
+    "garbage in one piece": (ServerReply(b"<html>busy</html>"), "invalid reply", False),
 }
 
 
@@ -142,7 +142,7 @@ def test_a_rate_limit_makes_calls_wait_up_to_the_deadline(connect: Callable[...,
         for backend in (by_calls, by_tokens):
             backend.generate(ASK)
             backend.generate(ASK)
-            with pytest.raises(ModelError, match=r"^rate limit.*begin in (5\d|60) s, past its deadline of 20 s"):
+            with pytest.raises(ModelError, match=r"^rate limit.*start in (5\d|60) s, after its deadline of 20 s"):
                 backend.generate(ASK)
     assert len(server.requests) == 4
 
@@ -171,7 +171,7 @@ def test_events_of_any_form_end_in_a_reply_or_a_model_error(events: list[object]
         kind = str(error).split(":")[0]
     else:
         kind = "text"
-    assert kind in ("text", "rubbish", "empty", "server error", "refused")
+    assert kind in ("text", "invalid reply", "empty", "server error", "refused")
 
 
 @given(st.text(alphabet='data: {}[]"choicesdelta\n\r,0', max_size=60))
@@ -180,4 +180,4 @@ def test_rubbish_ends_in_a_reply_or_a_model_error(text: str) -> None:
         kind = type(joined(text, "m")).__name__
     except ModelError as error:
         kind = str(error).split(":")[0]
-    assert kind in ("dict", "rubbish", "empty", "server error")
+    assert kind in ("dict", "invalid reply", "empty", "server error")

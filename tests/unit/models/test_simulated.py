@@ -21,8 +21,7 @@ from eqa_nodes.core.types.views import Sighting
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.simulated.answers import found_in, in_plain_rooms
 from eqa_nodes.models.simulated.backend import SimulatedModel, picture_tokens
-from eqa_nodes.models.simulated.limits import SightLimits, read_limits
-from eqa_nodes.models.simulated.sight import Sight
+from eqa_nodes.models.simulated.sight import Sight, SightLimits, read_limits
 from tests.fixtures.rooms import KITCHEN, sighted
 from tests.fixtures.rooms import view as room_view
 from tests.fixtures.simulated_model import JPEG, PLACES, QUESTIONS, ROOMS, jpeg

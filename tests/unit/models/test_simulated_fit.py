@@ -11,10 +11,16 @@ from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.types.questions import Question, Recalled
-from eqa_nodes.models.simulated.backend import SimulatedModel
+from eqa_nodes.models.simulated.backend import (
+    RecordedRequest,
+    RecordingChat,
+    SimulatedModel,
+    read_requests,
+    recorded,
+    save,
+)
 from eqa_nodes.models.simulated.fitting import agreement, fit, halves
-from eqa_nodes.models.simulated.limits import SightLimits
-from eqa_nodes.models.simulated.recording import RecordedRequest, RecordingChat, read_requests, recorded, save
+from eqa_nodes.models.simulated.sight import SightLimits
 from tests.fixtures.simulated_model import BEYOND, QUESTIONS, ROOMS, SOFA, advised, view
 
 ANOTHER = SightLimits(surest=0.3, doorway=0.8, least_said=0.1)

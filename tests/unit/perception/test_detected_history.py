@@ -15,7 +15,7 @@ from eqa_nodes.config.graph import GraphParameters
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label
-from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.perception.oracle import ScriptedDetector
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import RecordedHistory
 from eqa_nodes.recordings.history_views import ViewSelection, check_history

@@ -14,10 +14,9 @@ import pytest
 
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
-from eqa_nodes.viewer.boxes import BOXES, boxes_of, owners
 from eqa_nodes.viewer.files import page_script, page_style, viewer_files
-from eqa_nodes.viewer.looks import UNSEEN, glance_of, times_seen
-from eqa_nodes.viewer.packing import differences, packed, quantised
+from eqa_nodes.viewer.packing import BOXES, boxes_of, differences, owners, packed, quantised
+from eqa_nodes.viewer.scene import UNSEEN, glance_of, times_seen
 from tests.fixtures.frames import frame
 
 VENDORED = resources.files("eqa_nodes.viewer").joinpath("vendor/three")

@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from eqa_nodes.voice.sound import BadSound, read_wav
+from eqa_nodes.voice.recogniser import BadSound, read_wav
 from tests.fixtures.voices import wav
 
 
@@ -19,8 +19,8 @@ def test_a_wav_file_is_read(rate_hz: int, channels: int) -> None:
 
 
 @pytest.mark.parametrize(("data", "why"), [
-    (b"", "no WAV file"), (b"RIFF\xff\xff\xff\xffWAVE", "no WAV file"), (b"OggS" * 100, "no WAV file"),
-    (wav()[:30], "no WAV file"), (wav(0.0), "is empty"), (wav(25.0), "lasts 25.0 s"),
+    (b"", "not a WAV file"), (b"RIFF\xff\xff\xff\xffWAVE", "not a WAV file"), (b"OggS" * 100, "not a WAV file"),
+    (wav()[:30], "not a WAV file"), (wav(0.0), "is empty"), (wav(25.0), "lasts 25.0 s"),
     (wav(width=4), "32 bits"), (wav(rate_hz=4_000), "at 4000 Hz")])
 def test_what_cannot_be_used_is_refused_in_words(data: bytes, why: str) -> None:
     with pytest.raises(BadSound, match=why):

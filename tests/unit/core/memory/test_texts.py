@@ -14,7 +14,7 @@ from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Question, Recalled
 from eqa_nodes.core.types.views import Label, Sighting
-from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.perception.oracle import ScriptedDetector
 from tests.fixtures.frames import frame
 
 SIGN = {3: Label(3, "sign", "hallway", {"text": "what only the simulator knows"})}

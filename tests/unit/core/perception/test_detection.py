@@ -19,8 +19,7 @@ from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig, Track
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.robot import CameraModel
 from eqa_nodes.core.types.views import Frame, Label, Sighting
-from eqa_nodes.perception.oracle import LabelDetector
-from eqa_nodes.perception.scripted import ScriptedDetector
+from eqa_nodes.perception.oracle import LabelDetector, ScriptedDetector
 from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from tests.fixtures.frames import H, W, frame
 

@@ -1,4 +1,4 @@
-"""What is asked of a chat completions endpoint, and the request body that a server's dialect makes of it."""
+"""The body of a chat completions request, in the form that a server accepts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from eqa_nodes.core.model import Message, Schema, alternating, images_in
+from eqa_nodes.core.ledger import spare_tokens
+from eqa_nodes.core.model import Completion, Message, Schema, Usage, alternating, images_in
 from eqa_nodes.models.config import ModelConfig
-from eqa_nodes.models.dialect import NONE, OBJECT, ROLES, STRICT, Dialect
-from eqa_nodes.models.openai_wire import wire
+from eqa_nodes.models.quirks import NONE, OBJECT, ROLES, STRICT, Dialect, Quirk, Refusal, ServerQuirks, quirk_from
+from eqa_nodes.models.reply import wire
 
+_ATTEMPTS = 8  # maximum per call
+_LEAST_TOKENS = 64  # a shorter reply says nothing, and thoughts are not worth their price for it
 _TOP_LOGPROBS = 20  # the most that the interface gives
 _JPEG_QUALITY = 90
 _QUALITIES, _LEAST_PX = (85, 70, 55), 64  # of a picture that has too many bytes; its longest side, where that ends
@@ -20,7 +23,7 @@ _LEFT_OUT = "(This picture is left out: the server takes no more of them.)"
 _BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises at damage
 
 
-class Ask(NamedTuple):
+class ModelRequest(NamedTuple):
     """One call. logprobs: the probabilities of the first token are wanted, and nothing else."""
 
     messages: Sequence[Message]
@@ -30,7 +33,7 @@ class Ask(NamedTuple):
     logprobs: bool = False
 
 
-def body_of(ask: Ask, model: str, config: ModelConfig, dialect: Dialect, max_tokens: int) -> dict[str, Any]:
+def body_of(ask: ModelRequest, model: str, config: ModelConfig, dialect: Dialect, max_tokens: int) -> dict[str, Any]:
     """Return the body of a request without what the server does not take. max_tokens: with those for thoughts."""
     detail = "" if "detail" in dialect.refused else config.image_detail
     fitted = _fitted(ask.messages, dialect)
@@ -52,7 +55,7 @@ def body_of(ask: Ask, model: str, config: ModelConfig, dialect: Dialect, max_tok
 def longest_side(messages: Sequence[Message], dialect: Dialect) -> int:
     """Return the longest side of the pictures as they are sent, pixels; 0 where none can be read."""
     sides = [max(size) for message in _fitted(messages, dialect) for part in message.parts
-             if isinstance(part, bytes) and (size := _size(part)) is not None]
+             if isinstance(part, bytes) and (size := _picture_size(part)) is not None]
     return max(sides, default=0)
 
 
@@ -119,7 +122,7 @@ def lighter(jpeg: bytes, most: int) -> bytes:
 
 def _scaled(jpeg: bytes, side_px: int) -> bytes:
     """Return a picture with no side longer than that, 0 = as it is; one that cannot be read as it is."""
-    size = _size(jpeg) if side_px else None
+    size = _picture_size(jpeg) if side_px else None
     if size is None or max(size) <= side_px:
         return jpeg
     out = io.BytesIO()
@@ -132,8 +135,68 @@ def _scaled(jpeg: bytes, side_px: int) -> bytes:
     return out.getvalue()
 
 
-def _size(jpeg: bytes) -> tuple[int, int] | None:
+def _picture_size(jpeg: bytes) -> tuple[int, int] | None:
     try:
         return Image.open(io.BytesIO(jpeg)).size
     except _BROKEN:
         return None
+
+
+class Attempts:
+    """Decides after each attempt whether the request is sent again, and lets the memory learn what was refused.
+
+    A lesson after which the server says the same again is dropped: it was about something else. Only forms are tried
+    one after another, and the limits of pictures stay, which the next call reaches further with.
+    """
+
+    def __init__(self, quirks: ServerQuirks, ask: ModelRequest) -> None:
+        self._quirks, self._ask = quirks, ask
+        self._room = ask.max_tokens
+        self._made = 0
+        self._last: tuple[Refusal, Dialect] | None = None
+
+    def max_tokens(self, dialect: Dialect, usage: Usage) -> int:
+        """Return the limit of the reply, with what the model needs for its thoughts where budgets allow it.
+
+        usage: of the model so far.
+        """
+        most = self._room
+        if dialect.thoughts and not self._ask.logprobs:
+            most += spare_tokens(usage, self._ask.messages, most, dialect.thoughts)
+        return min(most, dialect.most_tokens or most)
+
+    def again(self, refusal: Refusal, dialect: Dialect, body: Mapping[str, Any]) -> bool:
+        """Return whether to send it again after a refusal. dialect, body: those of the refused request."""
+        self._made += 1
+        if self._made >= _ATTEMPTS or (self._ask.logprobs and refusal.names("logprobs")):
+            return False  # without log-probabilities such a request is of no use
+        if _LEAST_TOKENS <= refusal.room() < self._room:
+            self._room, self._last = refusal.room(), None
+            return True
+        lesson = quirk_from(refusal, dialect, body, longest_side(self._ask.messages, dialect))
+        before = dialect
+        if self._last is not None and refusal.alike(self._last[0]):
+            before = self._last[1]
+            if lesson is None or "form" not in lesson.changes:
+                if not refusal.kind():
+                    self._quirks.restore(before)
+                return False
+        return lesson is not None and self._learn(lesson, (refusal, before))
+
+    def again_for_thoughts(self, done: Completion, dialect: Dialect, usage: Usage) -> bool:
+        """Return whether to send it again after a reply: one that was empty at its limit was all thoughts."""
+        if done.text or done.finish_reason != "length" or self._ask.logprobs or self._ask.max_tokens < _LEAST_TOKENS:
+            return False
+        self._made += 1
+        lesson = dialect.with_thoughts()
+        if self._made >= _ATTEMPTS or lesson is None:
+            return False
+        most = lesson.changes["thoughts"]
+        if spare_tokens(usage, self._ask.messages, self._ask.max_tokens, most) <= dialect.thoughts:
+            return False  # the budget allows no more than was allowed already
+        return self._learn(lesson, None)
+
+    def _learn(self, lesson: Quirk, why: tuple[Refusal, Dialect] | None) -> bool:
+        self._quirks.learn(lesson)
+        self._last = why
+        return True

@@ -41,13 +41,13 @@ def wire(message: Message, detail: str = "") -> dict[str, Any]:
 
 
 def parse(text: str, model: str) -> dict[str, Any]:
-    """Return a reply's JSON object. Raises ModelError: rubbish, server error."""
+    """Return a reply's JSON object. Raises ModelError: invalid reply, server error."""
     try:
         data = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"rubbish: the reply for {model} is not JSON: {text[:80]!r}") from error
+        raise ModelError(f"invalid reply: that of {model} is not JSON: {text[:80]!r}") from error
     if not isinstance(data, dict):
-        raise ModelError(f"rubbish: the reply for {model} is not a JSON object: {text[:80]!r}")
+        raise ModelError(f"invalid reply: that of {model} is not a JSON object: {text[:80]!r}")
     _check_error(data, model)
     return data
 
@@ -56,7 +56,7 @@ def joined(text: str, model: str, hide: Callable[[str], str] = str) -> dict[str,
     """Return a stream of server-sent events as the reply that it would have been in one piece.
 
     hide: takes the key, which may come in pieces, out of a text. finish_reason is None where the stream was cut off.
-    Raises ModelError: rubbish, server error, empty.
+    Raises ModelError: invalid reply, server error, empty.
     """
     if text.lstrip("\ufeff \r\n\t").startswith("{"):
         return parse(text, model)  # a server that does not stream
@@ -102,7 +102,7 @@ def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
         if match.end() == len(text) and line.startswith("data"):
             return  # it is cut off, and what was before it may be whole
         if field not in _FIELDS or (field and not colon):
-            raise ModelError(f"rubbish: the reply of {model} is not a stream of events: {line[:80]!r}")
+            raise ModelError(f"invalid reply: that of {model} is not a stream of events: {line[:80]!r}")
         if field == "error":
             raise ModelError(f"{SERVER_SAID} {model} is {data[:200]!r}")
         if field == "data" and data:  # with nothing in it, it keeps the connection alive as comments do

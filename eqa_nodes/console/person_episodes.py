@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from eqa_nodes.console.human.desk import ImageFile, PersonRequest
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.mapping.floors import MultiFloorMapper
@@ -36,7 +35,7 @@ class PersonEpisode(Protocol):
     def facts(self) -> Mapping[str, object]:
         """Return what the page shows beside the views, as plain JSON."""
 
-    def act(self, request: PersonRequest) -> None:
+    def act(self, asked: Mapping[str, object]) -> None:
         """Do what the page asks of the robot. Raises RequestRefused where that cannot be done."""
 
     def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
@@ -70,7 +69,7 @@ class HistoryEpisode:
         """Return nothing: the views are all."""
         return {}
 
-    def act(self, request: PersonRequest) -> None:
+    def act(self, asked: Mapping[str, object]) -> None:
         """Refuse: what was recorded does not move."""
         raise RequestRefused("this is a recording: nothing can be driven in it")
 
@@ -118,9 +117,9 @@ class DriveEpisode:
         return {"steps": self._step.steps, "metres": round(self._step.metres, 2), "max_steps": self._max_steps,
                 "collided": self._step.collided, "map": f"/map/{self._step.steps}.svg"}
 
-    def act(self, request: PersonRequest) -> None:
+    def act(self, asked: Mapping[str, object]) -> None:
         """Carry out one atomic action. A key that repeats faster than the robot moves is refused by its step."""
-        action, step = request.body.get("action"), request.body.get("step")
+        action, step = asked.get("action"), asked.get("step")
         if action not in MOVES:
             raise RequestRefused(f"unknown action {action!r}: known are {', '.join(MOVES)}", 400)
         if step != self._step.steps:
@@ -155,11 +154,3 @@ class DriveEpisode:
             self._mapper.integrate(frame)
         except BadFrame:
             self._unmapped += 1  # shown with the trace, as the mapper node counts it
-
-
-def view_picture(episode: PersonEpisode, number: str) -> ImageFile:
-    """Return the view of this number from 0, "7.jpg". Raises RequestRefused for one that there is not."""
-    name = number.removesuffix(".jpg")
-    if name not in map(str, range(len(episode.views))):
-        raise RequestRefused(f"there is no view {number!r}: there are {len(episode.views)}", 404)
-    return ImageFile("image/jpeg", episode.views[int(name)].jpeg)

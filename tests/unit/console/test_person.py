@@ -8,21 +8,20 @@ need_console()
 
 import threading
 import urllib.error
-import urllib.request
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from eqa_nodes.bench.report.traces import load_trace
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.console.human.desk import Desk, PersonRequest
-from eqa_nodes.console.human.episodes import HistoryEpisode
-from eqa_nodes.console.human.runner import PersonRunner, read_answer
-from eqa_nodes.console.human.server import PersonServer
+from eqa_nodes.console.person import Desk, PersonRequest, PersonRunner, PersonServer, read_answer
+from eqa_nodes.console.person_episodes import HistoryEpisode
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.robot import CameraModel
@@ -149,3 +148,37 @@ def test_the_page_is_of_this_machine_only_and_a_taken_port_is_named() -> None:
         with pytest.raises(ConfigError, match="another --port"):
             PersonServer(Desk(), int(server.url.split(":")[2].split("/")[0]))
     server.close()
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    with sitting(tmp_path, driven(), SAMPLES[:1]) as (page, _):
+        yield page
+        page.post("answer", id="a", **ANSWER)
+        page.get("state")
+    assert read_predictions(tmp_path).predictions["a"].answer.text == "a kettle"
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a \udfff kettle", "a\0kettle"])
+def test_an_answer_that_is_no_text_is_refused_and_the_run_goes_on(page: Page, text: str) -> None:
+    status, error = page.refused("answer", id="a", **{**ANSWER, "text": text})
+    assert status == 400 and "surrogate" in error
+
+
+@pytest.mark.parametrize(("path", "data"), [
+    ("view/" + "9" * 5000 + ".jpg", None), ("view/%ed%a0%80", None), (quote("\xff"), None),
+    ("answer", b'{"id": %s}' % (b"9" * 5000)), ("answer", b"[" * 10_000), ("answer", b'{"id": "a", "text": "\xff"}')])
+def test_requests_that_make_no_sense_are_refused_in_words(page: Page, path: str, data: bytes | None,
+                                                          capfd: pytest.CaptureFixture[str]) -> None:
+    status, error = page.refused(path, data)
+    assert 400 <= status < 500 and error
+    assert capfd.readouterr().err == ""
+
+
+def test_another_site_and_a_form_of_it_are_refused(page: Page) -> None:
+    for header in ({"Origin": "http://evil.example"}, {"Content-Type": "text/plain"}, {"Host": "evil.example"}):
+        stranger = Page(page.url)
+        stranger.headers = {**page.headers, **header}
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            stranger.post("answer", id="a", **ANSWER)
+        assert caught.value.code in (403, 421)

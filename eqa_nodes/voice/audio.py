@@ -1,4 +1,4 @@
-"""The microphone of this machine, through ALSA's arecord."""
+"""Microphone and loudspeaker of this machine, through ALSA's arecord and espeak-ng."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.voice.sound import MOST_S, RATE_HZ, BadSound, Sound, of_pcm
+from eqa_nodes.core.types.questions import Answer
+from eqa_nodes.voice.recogniser import MOST_S, RATE_HZ, BadSound, Sound, of_pcm
 
 _END_S = 5.0  # for arecord to write what it has
+_SPEAK_S = 120.0  # the longest answer
 
 
 def check_microphone() -> None:
@@ -49,3 +51,29 @@ def record(device: str, done: Callable[[float], bool]) -> Sound:
         if not (data := heard.read()):
             raise BadSound("nothing was recorded: wait until it says that it listens, then speak")
         return of_pcm(data)
+
+
+def check_speaker() -> None:
+    """Raise ConfigError where nothing here can speak."""
+    if shutil.which("espeak-ng") is None:
+        raise ConfigError("espeak-ng is not installed: apt-get install espeak-ng, or choose --silent")
+
+
+def speak(text: str) -> None:
+    """Read a text aloud and return when it was read. Raises ConfigError where this machine cannot."""
+    check_speaker()
+    try:
+        done = subprocess.run(["espeak-ng", "--stdin"], input=text.encode(), capture_output=True, timeout=_SPEAK_S)
+    except subprocess.TimeoutExpired as error:
+        raise ConfigError(f"espeak-ng did not end within {_SPEAK_S:.0f} s: is a loudspeaker connected?") from error
+    why = (done.stderr.decode(errors="replace").strip().splitlines() or [""])[-1]
+    if done.returncode or why.startswith("error"):  # without a loudspeaker it returns 0
+        raise ConfigError(f"espeak-ng cannot speak ({why or done.returncode}): is a loudspeaker connected? "
+                          "Choose --silent to read the answer only")
+
+
+def spoken(answer: Answer) -> str:
+    """Return what is read aloud of an answer."""
+    if answer.error:
+        return f"The question ended with an error: {answer.error.name.replace('_', ' ').lower()}."
+    return "I do not know." if answer.abstained else answer.text

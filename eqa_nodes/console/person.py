@@ -1,24 +1,90 @@
-"""Episodes whose agent is a person. Their answers are saved, scored and reported like any agent's."""
+"""A person as an agent: a page on this machine, whose requests the thread of the run carries out one by one.
+
+Their answers are saved, scored and reported like any agent's (docs/human.md).
+"""
 
 from __future__ import annotations
 
+import queue
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from eqa_nodes.console.human.desk import Desk, ImageFile, PersonRequest, Reply
-from eqa_nodes.console.human.episodes import PersonEpisode, view_picture
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+
+from eqa_nodes.console.person_episodes import PersonEpisode
 from eqa_nodes.console.pictures import map_picture
+from eqa_nodes.console.server import ConsoleServer, listening, rules_for
 from eqa_nodes.console.values import RequestRefused
+from eqa_nodes.console.web import Json, application, page, picture
 from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.errors import Canceled
 from eqa_nodes.core.storage.text import storable
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 
+HOST = "127.0.0.1"
+_WAIT_S = 30.0  # for the run to do what the page asked
+_TICK_S = 0.2  # the run looks round so often, so that Ctrl-C ends it at once
 _MAX_ANSWER_CHARS = 500
 _FAREWELL_S = 3.0  # for the page to hear that it was the last question
+
+
+class ImageFile(NamedTuple):
+    """A file for the page."""
+
+    mime: str
+    data: bytes
+
+
+PageReply = Mapping[str, object] | ImageFile
+
+
+class PersonRequest(NamedTuple):
+    """What the page asks. path: of words without the token; body: of a POST, empty for a GET."""
+
+    path: tuple[str, ...]
+    body: Mapping[str, object]
+
+
+@dataclass
+class Desk:
+    """Hands requests of the page's threads to the thread that runs the episodes."""
+
+    _requests: queue.Queue[tuple[PersonRequest, Future[PageReply]]] = field(default_factory=queue.Queue)
+
+    def ask(self, request: PersonRequest) -> PageReply:
+        """Wait for the run to do this (any thread). Raises RequestRefused."""
+        future: Future[PageReply] = Future()
+        self._requests.put((request, future))
+        try:
+            return future.result(_WAIT_S)
+        except FutureTimeout:
+            future.cancel()
+            raise RequestRefused("the run is still preparing the question: please wait", 503) from None
+
+    def serve(self, do: Callable[[PersonRequest], PageReply], ready: Callable[[], bool],
+              limit_s: float | None = None) -> bool:
+        """Do requests until `ready` says so, or for limit_s (the run's thread). Return what `ready` says at the end."""
+        ticks = 0
+        while not ready() and (limit_s is None or ticks * _TICK_S < limit_s):
+            try:
+                request, future = self._requests.get(timeout=_TICK_S)
+            except queue.Empty:
+                ticks += 1
+                continue
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(do(request))
+            except Exception as error:  # a fault of the page's request must not end the run: the page shows it
+                future.set_exception(error)
+        return ready()
 
 
 class Said(NamedTuple):
@@ -55,7 +121,7 @@ class PersonRunner:
         """Tell the page that it was the last question; waits a little for a page that asks."""
         finished: list[bool] = []
 
-        def over(request: PersonRequest) -> Reply:
+        def over(request: PersonRequest) -> PageReply:
             finished.append(True)
             return {"over": True, "done": self.done, "total": self._total}
 
@@ -73,13 +139,13 @@ class _Sitting:
         self._done, self._total = done, total
         self.said: Said | None = None
 
-    def do(self, request: PersonRequest) -> Reply:
+    def do(self, request: PersonRequest) -> PageReply:
         """Do what the page asks. Raises RequestRefused."""
         name, *rest = request.path
         if name == "state" and not rest:
             return self._state()
         if name == "view" and len(rest) == 1:
-            return view_picture(self.episode, rest[0])
+            return _view_picture(self.episode, rest[0])
         if name == "map" and len(rest) == 1:
             return ImageFile("image/svg+xml", map_picture(self.episode.trace(())))
         if name not in ("act", "answer") or rest:
@@ -87,7 +153,7 @@ class _Sitting:
         if request.body.get("id") != self.sample.id:
             raise RequestRefused("this page shows an old question: reload it")
         if name == "act":
-            self.episode.act(request)
+            self.episode.act(request.body)
         else:
             self.said = read_answer(request.body, self.sample, len(self.episode.views))
         return self._state()
@@ -135,3 +201,37 @@ def _result(sitting: _Sitting, said: Said, seconds: float) -> EpisodeResult:
     return EpisodeResult(sitting.sample.id, answer, episode.end(), trace)
 
 
+def _view_picture(episode: PersonEpisode, number: str) -> ImageFile:
+    """Return the view of this number from 0, "7.jpg". Raises RequestRefused for one that there is not."""
+    name = number.removesuffix(".jpg")
+    if name not in map(str, range(len(episode.views))):
+        raise RequestRefused(f"there is no view {number!r}: there are {len(episode.views)}", 404)
+    return ImageFile("image/jpeg", episode.views[int(name)].jpeg)
+
+
+class PersonPage:
+    """The addresses of the page. The thread that runs the episodes answers all but the page's own files."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.rules = rules_for(HOST, ask_token=True)
+
+    def app(self) -> Starlette:
+        """Return the ASGI application."""
+        return application(self.rules, {"/": lambda _: page("person.html"), "/{path:path}": self._asked},
+                           {"/{path:path}": self._asked})
+
+    def close(self) -> None:
+        """Do nothing: no connection is kept open."""
+
+    def _asked(self, request: Request, body: Mapping[str, Any] | None = None) -> Response:
+        reply = self._desk.ask(PersonRequest(tuple(request.path_params["path"].split("/")), body or {}))
+        return picture(reply.mime, reply.data) if isinstance(reply, ImageFile) else Json(reply)
+
+
+class PersonServer(ConsoleServer):
+    """The running server; use `close` at the end. Raises ConfigError when the port is taken."""
+
+    def __init__(self, desk: Desk, port: int = 0) -> None:
+        """port: 0 = any free one."""
+        super().__init__(PersonPage(desk), HOST, listening(HOST, port))
