@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from eqa_nodes.bench.report.drawing import extent
+from eqa_nodes.bench.report.drawing import MapBox, extent
 from eqa_nodes.bench.report.floor_picture import FloorPicture
 from eqa_nodes.console.questions import PROOF_PX, Questions
 from eqa_nodes.console.shown import shown_entry
@@ -17,7 +17,6 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Recalled
 from eqa_nodes.viewer.packing import boxes_of
 from eqa_nodes.wire.image_files import shrunk
-from tests.fixtures.box_rooms import Box
 
 SIDE_PX = 768  # longer side of the map's picture
 VIEWS = 12  # that one call of recall returns at most
@@ -123,7 +122,7 @@ class MapPicture(NamedTuple):
     """png: x grows to the right, y upwards; box: what it shows, metres, map frame."""
 
     png: bytes
-    box: Box
+    box: MapBox
 
 
 def map_picture(grid: GridMap, poses: list[Pose2]) -> MapPicture | None:

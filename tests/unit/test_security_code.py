@@ -31,7 +31,7 @@ WANTED = ((("np", "load"), "allow_pickle"), (("from_pretrained",), "trust_remote
 # file -> calls that are allowed there
 ALLOWED = Counter({
     ("eqa_nodes/cli/verbs.py", "import_module"): 1,  # a verb's module, which the table there names
-    ("eqa_nodes/ros/runner.py", "import_module"): 1,  # a node's class, which graph.py names
+    ("eqa_nodes/ros/process.py", "import_module"): 1,  # a node's class, which graph.py names
     ("eqa_nodes/ros/fork_server.py", "subprocess.Popen"): 1,  # this Python, a module of this package
     ("eqa_nodes/ros/nav2/__init__.py", "import_module"): 1,  # one of two commanders, which a table names
     # built-in names, entry points of installed packages, and module:Class, which the user types
@@ -40,8 +40,8 @@ ALLOWED = Counter({
     ("eqa_nodes/ros/interfaces.py", "import_module"): 1,  # package.msg of an installed interface; the form is checked
     ("eqa_nodes/testing/imitation.py", "import_module"): 1,  # a constant: the built-in house
     ("eqa_nodes/testing/drivers/__init__.py", "import_module"): 1,  # a driver's module, one of the folder's files
-    ("eqa_nodes/voice/microphone.py", "subprocess.Popen"): 1,  # arecord, as a list of words
-    ("eqa_nodes/voice/speaker.py", "subprocess.run"): 1,  # espeak-ng; what is read aloud goes to its input
+    ("eqa_nodes/voice/audio.py", "subprocess.Popen"): 1,  # arecord, as a list of words
+    ("eqa_nodes/voice/audio.py", "subprocess.run"): 1,  # espeak-ng; what is read aloud goes to its input
     ("eqa_nodes/cli/serve.py", "subprocess.Popen"): 1,  # this Python, as a list of words
     ("eqa_nodes/cli/serve_child.py", "run_module"): 1,  # a constant
     ("eqa_nodes/bench/running/manifest.py", "subprocess.run"): 1,  # git, as a list of words that are constants

@@ -15,7 +15,7 @@ from eqa_nodes.console.live import CALLS, Live
 from eqa_nodes.console.shown import shown_call, shown_live
 from tests.fixtures.console_browser import Browser
 from tests.fixtures.console_server import FakeRobot, serving
-from tests.unit.bench.report.test_report_calls import asked
+from tests.fixtures.synthetic_run import asked
 
 STORY = asked()
 FIRST, SECOND = STORY.calls
