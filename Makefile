@@ -41,7 +41,7 @@ docs: setup  ## build the documentation into build/site; a warning is an error
 	@echo "written: build/site/index.html"
 
 pages: setup  ## run the README's example, the tutorials and the notebooks, and write what they print into them
-	@$(ENTER) pytest -q --rewrite-pages tests/process/test_tutorials.py tests/process/test_notebooks.py
+	@$(ENTER) pytest -q --thorough --rewrite-pages tests/process/test_tutorials.py tests/process/test_notebooks.py
 
 clean:  ## remove everything that was built
 	rm -rf .venv build dist *.egg-info ros2_ws/build ros2_ws/install ros2_ws/log .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -27,7 +27,7 @@ def test_a_check_runs_goes_on_and_comes_out_the_same(tmp_path: Path) -> None:
     assert sorted(read_trials(tmp_path), key=dumps) == sorted(trials, key=dumps)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_model_is_asked_through_the_simulated_one_and_never_stops_of_its_own_accord(tmp_path: Path) -> None:
     assert main(["bench", "calibrate", "--check", "label", "--answerer", "vlm", "--questions", "3", "--max-steps", "90",
                  "--out", str(tmp_path)]) == 0

@@ -96,14 +96,14 @@ def _before_the_stairs(up: bool) -> tuple[Pose2, float]:
 
 
 @pytest.mark.parametrize("up", [True, False])
-@pytest.mark.parametrize("name", ["openeqa", "express", "exploraqa"])
+@pytest.mark.parametrize("name", [pytest.param("openeqa", marks=pytest.mark.thorough), "express", "exploraqa"])
 def test_the_published_robots_take_stairs_both_ways(name: str, up: bool) -> None:
     """Their level cameras look over stairs that lead down: they tilt them to see where such stairs begin."""
     visit = Visit(*_before_the_stairs(up), _coarse(ROBOTS[name]))
     _check_climb(visit, up)
 
 
-@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("up", [pytest.param(True, marks=pytest.mark.thorough), False])
 def test_stairs_of_a_scan_are_taken_too(up: bool, tmp_path: Path) -> None:
     home, scan = storeyed(SEED), tmp_path / "home.glb"
     export_glb(home.house, scan, home.mesh)

@@ -38,6 +38,8 @@ from tests.fixtures.repetition import examples
 
 SEARCHING = [name for name in list(POLICIES) if name not in ("random", "express")]  # a random walk has no end by itself
 ENDING = [*SEARCHING, "express"]  # only a limit of decisions ends the last one, as published
+IN_HOUSES = [name if name in ("best", "frontier", "express") else pytest.param(name, marks=pytest.mark.thorough)
+             for name in POLICIES]  # whole episodes take seconds each
 HOUSES = "house:77", "house:35"  # 4 rooms each
 CELL = HouseWorld(empty_room())
 TURN = math.radians(5)
@@ -195,7 +197,8 @@ def explored(name: str, scene: str, folder: Path, limits: Limits = Limits()) -> 
 
 
 @pytest.mark.parametrize(("name", "scene"), [
-    *[(name, HOUSES[0]) for name in SEARCHING],
+    *[(name, HOUSES[0]) if name in ("best", "frontier") else
+      pytest.param(name, HOUSES[0], marks=pytest.mark.thorough) for name in SEARCHING],
     *[pytest.param(name, HOUSES[1], marks=pytest.mark.thorough) for name in SEARCHING]])
 def test_exploring_a_house_ends_by_itself(name: str, scene: str, tmp_path: Path,
                                           monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +209,7 @@ def test_exploring_a_house_ends_by_itself(name: str, scene: str, tmp_path: Path,
     assert "; " in result.answer.message  # the policy said why it ended
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
+@pytest.mark.parametrize("name", IN_HOUSES)
 @pytest.mark.parametrize("steps", [120, pytest.param(250, marks=pytest.mark.thorough)])
 def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
         name: str, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +222,7 @@ def test_noisy_depth_and_a_drifting_pose_end_in_an_answer_or_a_named_error(
     assert result.trace.grid.explored_share() > 0.3
 
 
-@pytest.mark.parametrize("name", list(POLICIES))
+@pytest.mark.parametrize("name", IN_HOUSES)
 def test_a_robot_that_cannot_move_is_sent_to_few_places_none_of_them_twice(
         name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SIMULATORS, "house", lambda: Stuck(HouseSimulator()))
