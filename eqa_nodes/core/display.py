@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from eqa_nodes.core.types.floor import Candidate, GridMap
 
@@ -66,6 +63,10 @@ def regions_of(marks: Sequence[Candidate]) -> list[MarkCluster]:
 
 
 def _together(marks: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
+    from scipy.sparse import coo_array  # a third of the start of a node, most of which draw no regions
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
     pairs = cKDTree([(m.x, m.y) for m in marks]).query_pairs(_ONE_REGION_M, output_type="ndarray")
     links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(marks), len(marks)))
     count, group = connected_components(links, directed=False)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.relocalisation.place import KnownStorey, at, turn
@@ -40,6 +39,8 @@ class Walls:
     """The upright surfaces of a map, ready to be searched. points, normals: (n, 3)."""
 
     def __init__(self, points: np.ndarray, normals: np.ndarray) -> None:
+        from scipy.spatial import cKDTree  # a third of the start of a node, most of which never search
+
         kept = np.abs(normals[:, 2]) < _UPRIGHT
         self.points, self.normals = points[kept].astype(np.float64), normals[kept].astype(np.float64)
         self.tree = cKDTree(self.points)
