@@ -14,9 +14,9 @@ from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts, Stream
-from eqa_nodes.doctor.floor import judge_measured
 from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.recordings.bags.check import check_bag
+from eqa_nodes.recordings.bags.floor import judge_measured
 from eqa_nodes.recordings.bags.history import BagOptions
 from eqa_nodes.recordings.bags.measure import Measured
 from eqa_nodes.recordings.bags.poses import FIXED

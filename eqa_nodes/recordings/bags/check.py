@@ -12,7 +12,7 @@ import numpy as np
 from eqa_nodes.core.camera.jumps import rhythm_of
 from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.findings import Finding, failed
-from eqa_nodes.doctor.floor import TURN, judge_measured
+from eqa_nodes.recordings.bags.floor import TURN, judge_measured
 from eqa_nodes.recordings.bags.history import BagOptions, read_history
 from eqa_nodes.recordings.bags.measure import STAMPED, Measured, measure
 from eqa_nodes.recordings.bags.reader import Bag, BagMessage, open_bag

@@ -13,7 +13,7 @@ from eqa_nodes.core.camera.image_geometry import turned_camera
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.geometry import LINK_FROM_OPTICAL_XYZW, Transform, camera_mount, compose, quat_multiply
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.floor import expected_plane, judge_floor, seen
+from eqa_nodes.recordings.bags.floor import expected_plane, judge_floor, seen
 from eqa_nodes.recordings.bags.measure import DepthView
 
 STRIDE = 4
