@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from eqa_nodes.bench.report.drawing import MapBox, extent
-from eqa_nodes.bench.report.floor_picture import FloorPicture
+from eqa_nodes.bench.report.drawing import FloorPicture, MapBox, extent
 from eqa_nodes.console.questions import PROOF_PX, Questions
 from eqa_nodes.console.shown import shown_entry
 from eqa_nodes.console.values import ENDED, Entry, RequestRefused, WatchedRobot

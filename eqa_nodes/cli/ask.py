@@ -106,7 +106,7 @@ class Asking:
     def _write(self, text: str, result: EpisodeResult, console: Console) -> None:
         """Write the report of the question and the images that prove its answer, and print where they are."""
         from eqa_nodes.bench.report.page import write_report
-        from eqa_nodes.bench.running.kept import KeptRun
+        from eqa_nodes.bench.running.runner import KeptRun
         from eqa_nodes.cli.printing import progress_line
 
         place = "" if self.recording.history else self.scene or SCENE
@@ -241,7 +241,7 @@ def _write_evidence(result: EpisodeResult, folder: Path) -> Iterator[Path]:
     Yields their paths. A view that is not kept any more has none.
     """
     from eqa_nodes.bench.report.drawing import map_css, map_svg
-    from eqa_nodes.bench.report.proof import proof_picture
+    from eqa_nodes.bench.report.pictures import proof_picture
     from eqa_nodes.core.storage.codec import write_bytes
     from eqa_nodes.core.types.measures import measures_of
 

@@ -128,7 +128,7 @@ class ServeConsole:
     def _serve(self) -> None:
         from rich.console import Console as Terminal
 
-        from eqa_nodes.bench.running.kept import KeptRun
+        from eqa_nodes.bench.running.runner import KeptRun
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console.live import Feed
         from eqa_nodes.console.past import Past

@@ -20,7 +20,7 @@ class Demo:
 
     def run(self) -> int:
         """Ask, score and report."""
-        from eqa_nodes.bench.judges.opening import open_judge
+        from eqa_nodes.bench.judges.marking import open_judge
         from eqa_nodes.cli.bench.asking import BenchmarkRun, ask_questions
         from eqa_nodes.cli.bench.results import print_scores
         from eqa_nodes.cli.options import run_folder

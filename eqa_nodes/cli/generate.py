@@ -145,7 +145,7 @@ def _make(options: Generate, name: str) -> int:
 
     from eqa_nodes.cli.options import run_folder
     from eqa_nodes.core.errors import BudgetSpent
-    from eqa_nodes.generate.page import ANSWER_PAGE, PAGE
+    from eqa_nodes.generate.pages import ANSWER_PAGE, PAGE
     from eqa_nodes.generate.pipeline import generate
     from eqa_nodes.generate.results import begin, cost_line, end
     from eqa_nodes.generate.values import ACCEPTED, benchmark

@@ -59,7 +59,7 @@ class ServeAssistant:
     def _serve(self, stack: ExitStack) -> None:
         from eqa_nodes.assistant.server import RobotServer
         from eqa_nodes.assistant.tools import RobotTools
-        from eqa_nodes.bench.running.kept import KeptRun
+        from eqa_nodes.bench.running.runner import KeptRun
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.console.live import Feed
         from eqa_nodes.console.questions import Options, Questions, keeping

@@ -14,7 +14,7 @@ from PIL import Image
 from eqa_nodes.bench.report.calls import thumb
 from eqa_nodes.bench.report.drawing import extent, map_css, map_svg, robot, sign_size
 from eqa_nodes.bench.report.drawing_why import ROBOT, candidates_svg, goal_svg
-from eqa_nodes.bench.report.known import map_then
+from eqa_nodes.bench.report.pictures import map_then
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused, WatchedRobot
 from eqa_nodes.core.pillow import RESAMPLING

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from eqa_nodes.bench.report.outlines import outlines
-from eqa_nodes.bench.report.proof import proof_picture
-from eqa_nodes.bench.running.kept import KeptRun
-from eqa_nodes.bench.running.runner import EpisodeResult
+from eqa_nodes.bench.report.pictures import proof_picture
+from eqa_nodes.bench.running.runner import KeptRun
 from eqa_nodes.console.live import Feed
 from eqa_nodes.console.values import ASKING, ENDED, WAITING, Entry, Proof, RequestRefused, WatchedRobot
 from eqa_nodes.core.answerers.common import check_question
@@ -21,6 +20,7 @@ from eqa_nodes.core.storage.text import shown_name
 from eqa_nodes.core.types.calls import ModelCall
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Evidence, Question
+from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.wire.image_files import shrunk
 

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from eqa_nodes.bench.report.proof import proof_picture
+from eqa_nodes.bench.report.pictures import proof_picture
 from eqa_nodes.console.live import Live
 from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import ConfigError, ErrorCode, StorageError

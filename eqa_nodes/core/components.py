@@ -88,8 +88,8 @@ READERS = Registry("data set", "eqa_nodes.readers", {
 JUDGES = Registry("judge", "eqa_nodes.judges", {
     "offline": "eqa_nodes.bench.judges.offline:OfflineJudge",
     "choices": "eqa_nodes.bench.judges.choices:ChoicesJudge",
-    "llm-match": "eqa_nodes.bench.judges.llm_match:LlmMatch",
-    "eac": "eqa_nodes.bench.judges.eac:EacJudge",
+    "llm-match": "eqa_nodes.bench.judges.model_judges:LlmMatch",
+    "eac": "eqa_nodes.bench.judges.model_judges:EacJudge",
 }, JudgeTraits())
 
 DETECTORS = Registry("detector", "eqa_nodes.detectors", {

@@ -10,7 +10,7 @@ from pathlib import Path
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.storage.codec import decode, read_json
 from eqa_nodes.generate.filters import says_the_same
-from eqa_nodes.generate.page import ANSWER_PAGE, fingerprint
+from eqa_nodes.generate.pages import ANSWER_PAGE, fingerprint
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, Benchmark, QuestionAnswer, QuestionAttempt, ValidatorReply
 
 _ANSWER, _INVALID = "answer", ("ambiguous", "unanswerable")

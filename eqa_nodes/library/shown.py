@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from eqa_nodes.bench.report.drawing import map_css, map_svg
-from eqa_nodes.bench.report.proof import proof_picture
+from eqa_nodes.bench.report.pictures import proof_picture
 from eqa_nodes.core.memory.times import clock_phrase
 from eqa_nodes.core.storage.codec import write_bytes
 from eqa_nodes.core.types.geometry import Pose2

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
@@ -15,11 +16,10 @@ from eqa_nodes.bench.report import page as report
 from eqa_nodes.bench.report.marking import write_marking_page
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.errors import NavigationError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
-from eqa_nodes.generate.page import PAGE
+from eqa_nodes.generate.pages import PAGE
 from tests.fixtures.browser import browser as chromium
 from tests.fixtures.generating import Model, here, whole
 from tests.fixtures.person_page import SAMPLES, driven, sitting

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.generate.page import ANSWER_PAGE, PAGE
+from eqa_nodes.generate.pages import ANSWER_PAGE, PAGE
 from eqa_nodes.generate.results import finish
 from eqa_nodes.generate.values import ACCEPTED, REJECTED
 from tests.fixtures.browser import ARGUMENTS, PHONE, SCREEN, chromium, open_page, overflow

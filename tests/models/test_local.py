@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges.opening import open_judge
-from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.bench.judges.base import JudgeOptions
+from eqa_nodes.bench.judges.marking import open_judge
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
 from eqa_nodes.core.model import Message, letter_menu
 from eqa_nodes.core.types.samples import Sample

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.running.manifest import read_manifest
-from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
-from eqa_nodes.bench.running.progress import RunProgress
+from eqa_nodes.bench.running.predictions import PREDICTIONS, RunProgress, read_predictions
 from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.core.errors import ConfigError, EqaError, ErrorCode, NodeLost

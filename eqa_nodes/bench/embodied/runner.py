@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from eqa_nodes.bench.embodied.agents import ModelAgent
 from eqa_nodes.bench.embodied.loop import MAX_STEPS, StepLog, TaskAgent, TaskOutcome, WorldWithFacts, run_task
+from eqa_nodes.bench.embodied.runner import ModelAgent
 from eqa_nodes.bench.embodied.tasks import Task, record_of, task_in
 from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import write_bytes, write_json

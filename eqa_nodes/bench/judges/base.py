@@ -1,10 +1,16 @@
-"""The protocol of a judge, and code that all judges share."""
+"""The protocol of a judge, its settings, and marks that somebody has given already."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.samples import Sample
+from eqa_nodes.models.config import ModelConfig
 
 CLIPPED = "the judge said"  # how the note of a mark begins that was moved onto the scale
 
@@ -49,3 +55,52 @@ def drop_after_last_full_stop(text: str) -> str:
     """Return the text up to its last full stop, as OpenEQA's scorer keeps it; without one, all of it."""
     head, stop, _ = text.rpartition(".")
     return head + stop if stop else text
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """until_last_full_stop: drop what follows the last full stop of an answer, as OpenEQA's scorer does.
+
+    Of judges that are models: extra_answers: show the further accepted answers of a question. prompt: a file in place
+    of the built-in one; prompt_extra: the same for questions with further answers, where the official prompts are two.
+    official: folder of a checkout whose own prompts, parser and settings judge; nothing else of these applies then.
+    role, criterion: names of prompts.ROLES and CRITERIA, of the built-in prompt alone. max_tokens: of a reply.
+    """
+
+    until_last_full_stop: bool = False
+    extra_answers: bool = True
+    prompt: Path | None = None
+    prompt_extra: Path | None = None
+    role: str = "ai"
+    criterion: str = "perfect"
+    max_tokens: int = 256
+    official: Path | None = None
+    model: ModelConfig = field(default_factory=ModelConfig)
+
+
+class GivenMarks:
+    """Marks by question id. As in OpenEQA's scorer a number is clipped to 1..5: 0 stands there for no answer.
+
+    The table counts the marks that were clipped. A Mark stays as it is, with its grounding.
+    """
+
+    def __init__(self, marks: Mapping[str, float | JudgeMark], source: str) -> None:
+        """source: names the file in tables."""
+        self._marks = {name: mark if isinstance(mark, JudgeMark) else clipped(mark)
+                       for name, mark in marks.items()}
+        self.sees = any(mark.delta is not None for mark in self._marks.values())
+        self.version = hashlib.sha256(dumps(sorted(self._marks.items())).encode()).hexdigest()
+        self.name = f"marks of {source}"
+
+    def __contains__(self, name: str) -> bool:
+        """Say whether the file names a question."""
+        return name in self._marks
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
+        """Return the question's mark, unscored where there is none."""
+        if (mark := self._marks.get(sample.id)) is None:
+            return JudgeMark(None, None, f"{self.name} has no mark for this question")
+        return mark
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
-from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.bench.judges.base import JudgeMark, JudgeOptions, drop_after_last_full_stop
 from eqa_nodes.core.answerers import common, letters
 from eqa_nodes.core.language import english as language
 from eqa_nodes.core.types.samples import Sample

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from eqa_nodes.bench.judges.base import Judge
 from eqa_nodes.bench.judges.cached import MARKS, CachedMark, read_marks
-from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
+from eqa_nodes.bench.judges.marking import marks_at_once, open_judge
 from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.bench.metrics.scores import SCORES, read_scores
 from eqa_nodes.bench.running.predictions import read_predictions

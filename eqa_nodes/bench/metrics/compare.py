@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from eqa_nodes.bench.metrics.formulas import MeanInterval, paired_difference
+from eqa_nodes.bench.metrics.intervals import holm, sign_flip_p
 from eqa_nodes.bench.metrics.question_score import QuestionScore
-from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, Scores, read_scores
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, value_of
 from eqa_nodes.bench.running.manifest import RunManifest, answered_by, commit_of, differing_settings, read_manifest

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.base import Judge, JudgeOptions
 from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
-from eqa_nodes.bench.judges.marking import mark_run
-from eqa_nodes.bench.judges.opening import open_judge
-from eqa_nodes.bench.judges.options import JudgeOptions
+from eqa_nodes.bench.judges.marking import mark_run, open_judge
 from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES
 from eqa_nodes.bench.metrics.agreement import Marks, agreement, rho_of
 from eqa_nodes.bench.metrics.formulas import openeqa_c

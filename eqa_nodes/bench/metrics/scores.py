@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqa_nodes.bench.judges.base import Judge
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks, Judge
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.formulas import MeanInterval
 from eqa_nodes.bench.metrics.question_score import QuestionScore, SceneFacts, question_score

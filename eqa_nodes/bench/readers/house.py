@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eqa_nodes.bench.embodied.tasks import sample_of
-from eqa_nodes.bench.house.floors import house_floors
-from eqa_nodes.bench.house.measure import house_measure
-from eqa_nodes.bench.house.multi import house_multi
 from eqa_nodes.bench.house.navqa import house_navqa
-from eqa_nodes.bench.house.questions import house_samples
+from eqa_nodes.bench.house.questions import house_floors, house_measure, house_multi, house_samples, house_text
 from eqa_nodes.bench.house.tasks import house_tasks
-from eqa_nodes.bench.house.text import house_text
 from eqa_nodes.bench.readers.options import QUESTIONS, ReaderOptions
 from eqa_nodes.core.traits import ReaderTraits
 from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
@@ -77,7 +73,7 @@ class HouseTextReader:
 
     def read(self, options: ReaderOptions) -> list[Sample]:
         """Return the samples. Raises ConfigError."""
-        return house_text(options.split or "test", options.limit or QUESTIONS, options.seed)
+        return list(house_text(options.split or "test", options.limit or QUESTIONS, options.seed))
 
 
 class HouseNavqaReader:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from PIL import ImageDraw
 
 from eqa_nodes.bench.report.drawing_why import spread
-from eqa_nodes.bench.report.known import Keep, size_of
+from eqa_nodes.bench.report.pictures import Keep, size_of
 from eqa_nodes.core.answerers.vlm_views import draw_discs
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.types.calls import CallPicture, ModelCall

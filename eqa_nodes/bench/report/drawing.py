@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup, escape
 
-from eqa_nodes.bench.report.measured import measures_svg
+from eqa_nodes.bench.report.pictures import measures_svg
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.types.floor import Frontier, GridMap
 from eqa_nodes.core.types.geometry import Point, Pose2

@@ -25,7 +25,7 @@ from eqa_nodes.bench.report.drawing import (
     star,
     widened,
 )
-from eqa_nodes.bench.report.known import Keep, PagePicture, embedded, map_then, view_then
+from eqa_nodes.bench.report.pictures import Keep, PagePicture, embedded, map_then, view_then
 from eqa_nodes.core.display import VALUE, MarkCluster, colour_of, regions_of, strengths, value_layer
 from eqa_nodes.core.mapping.map_picture import palette_png
 from eqa_nodes.core.types.floor import Candidate, GridMap, parted

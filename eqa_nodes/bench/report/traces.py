@@ -1,7 +1,4 @@
-"""An episode's trace as one zip file: trace.json, the map's arrays, the key images and the pictures of moments.
-
-Nothing is unpickled.
-"""
+"""Traces of episodes in files; their stamps do not depend on earlier episodes of the same simulator."""
 
 from __future__ import annotations
 
@@ -21,8 +18,33 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, dumps, loads, write_bytes
 from eqa_nodes.core.storage.text import inside
 from eqa_nodes.core.types.floor import GridMap
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, Moment
 from eqa_nodes.recordings.run_bags import named_episode
+
+
+def begin_of(trace: EpisodeTrace | None) -> int:
+    """Return the stamp of an episode's first observation, ns; 0 = unknown."""
+    return trace.poses[0][0] if trace is not None and trace.poses else 0
+
+
+def answer_since(answer: Answer, begin_ns: int) -> Answer:
+    """Return the answer with stamps that count from the episode's begin."""
+    return replace(answer, evidence=tuple(e._replace(stamp_ns=e.stamp_ns - begin_ns) for e in answer.evidence))
+
+
+def trace_since(trace: EpisodeTrace, begin_ns: int) -> EpisodeTrace:
+    """Return the trace with stamps that count from the episode's begin."""
+    return replace(
+        trace, poses=[(stamp - begin_ns, pose) for stamp, pose in trace.poses],
+        decisions=[d._replace(stamp_ns=d.stamp_ns - begin_ns) for d in trace.decisions],
+        keyframes=[replace(k, stamp_ns=k.stamp_ns - begin_ns) for k in trace.keyframes],
+        weighed=[(stamp - begin_ns, weighed) for stamp, weighed in trace.weighed],
+        grid=None if trace.grid is None else replace(trace.grid, stamp_ns=trace.grid.stamp_ns - begin_ns),
+        calls=[call._replace(stamp_ns=call.stamp_ns - begin_ns) for call in trace.calls],
+        moments=[moment._replace(stamp_ns=moment.stamp_ns - begin_ns) for moment in trace.moments],
+        answer=None if trace.answer is None else answer_since(trace.answer, begin_ns))
+
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same trace is the same file
 _VIEW = "view.jpg"

@@ -1,4 +1,4 @@
-"""Pass 1: asks every question once, and loses no answer."""
+"""Pass 1: asks every question once, and loses no answer; and keeps questions that people asked one by one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from eqa_nodes.bench.report.traces import save_trace
-from eqa_nodes.bench.running.clock import answer_since, begin_of, trace_since
-from eqa_nodes.bench.running.manifest import begin_manifest, finish_manifest, utc_now
-from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter
-from eqa_nodes.bench.running.progress import Count, RunProgress, RunSummary
-from eqa_nodes.bench.samples import check_runnable, check_samples, write_samples
-from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.bench.report.traces import answer_since, begin_of, save_trace, trace_since
+from eqa_nodes.bench.running.manifest import (
+    MANIFEST,
+    begin_manifest,
+    finish_manifest,
+    read_manifest,
+    state_manifest,
+    utc_now,
+)
+from eqa_nodes.bench.running.predictions import Count, Prediction, PredictionWriter, RunProgress, RunSummary
+from eqa_nodes.bench.samples import check_runnable, check_samples, read_samples, write_samples
+from eqa_nodes.core.errors import EqaError, ErrorCode, StorageError
 from eqa_nodes.core.model import Usage, counted
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.text import file_name
@@ -202,3 +208,52 @@ def failure(error: Exception) -> Answer:
 def _relative(path: Path, out: Path) -> str:
     path, out = path.resolve(), out.resolve()
     return str(path.relative_to(out) if path.is_relative_to(out) else path)
+
+
+ASKED = "asked"  # the data set that a manifest names
+
+
+class KeptRun:
+    """Appends episodes to a run directory. Use it with `with`, or call `close`.
+
+    Raises StorageError where another one writes, or where the directory holds a run of a benchmark.
+    """
+
+    def __init__(self, out: Path, model: str = "") -> None:
+        """model: who answers, for the manifest; "" = not known."""
+        self.out, self._model = out, model
+        if (out / MANIFEST).exists() and (held := read_manifest(out).dataset) != ASKED:
+            raise StorageError(f"{out} holds a run of {held or 'a benchmark'}: choose a new directory")
+        out.mkdir(parents=True, exist_ok=True)
+        self._writer = PredictionWriter(out)
+        self._samples = read_samples(out / SAMPLES) if (out / SAMPLES).exists() else []
+        self._asked = set(self._writer.before.predictions)  # what a listing counts
+
+    def keep(self, question: str, place: str, result: EpisodeResult) -> int:
+        """Write an episode that has ended, durably, and return its place in a listing of the directory, from 0.
+
+        One that cannot be written whole leaves no trace in the listing. Raises StorageError, OSError.
+        """
+        number = len(self._samples) + 1
+        sample = Sample(f"{number:04d}", question, "", scene=place)
+        file = f"{episode_folder(number, sample.id)}/trace.zip" if result.trace is not None else ""
+        if result.trace is not None:
+            save_trace(self.out / file, result.trace)
+        samples = [*self._samples, sample]
+        write_samples(self.out / SAMPLES, samples)
+        state_manifest(self.out, ASKED, samples, self._model)
+        self._writer.append(Prediction(sample.id, result.answer, result.final_pose, file))
+        self._samples = samples
+        self._asked.add(sample.id)
+        return sum(known.id in self._asked for known in samples) - 1
+
+    def close(self) -> None:
+        """Let the directory go; a second call does nothing."""
+        self._writer.__exit__(None, None, None)
+
+    def __enter__(self) -> KeptRun:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()

@@ -16,8 +16,7 @@ import numpy as np
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.formulas import openeqa_c
 from eqa_nodes.bench.metrics.question_score import QuestionScore, question_score
-from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.progress import HOPELESS
+from eqa_nodes.bench.running.predictions import HOPELESS, Prediction
 from eqa_nodes.bench.running.workers import one_thread_each
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, unknown

@@ -13,25 +13,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column
 
 from eqa_nodes.bench.datasets import Selection, select
-from eqa_nodes.bench.running.estimate import (
+from eqa_nodes.bench.running.predictions import Prediction, RunProgress
+from eqa_nodes.bench.running.preflight import (
+    Check,
     Estimate,
     RunEstimate,
     RunEstimator,
+    check_unattended,
     estimate_documented,
     estimate_like,
+    history_problems,
     in_short,
     in_words,
-)
-from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.preflight import (
-    Check,
-    check_unattended,
-    history_problems,
     refuse_if_hopeless,
     scene_problems,
     setting_problems,
 )
-from eqa_nodes.bench.running.progress import RunProgress
 from eqa_nodes.bench.running.runner import Engine, SequentialEngine, run_with
 from eqa_nodes.bench.running.workers import ProcessEngine
 from eqa_nodes.bench.samples import opened_by

@@ -50,7 +50,7 @@ class Explore:
         from rich.console import Console
 
         from eqa_nodes.bench.datasets import open_dataset
-        from eqa_nodes.bench.running.explore import tables
+        from eqa_nodes.bench.running.trials import tables
         from eqa_nodes.cli.bench.trials import IMAGE, run_with_bar, who_answers
         from eqa_nodes.cli.options import run_folder
         from eqa_nodes.core.storage.codec import write_bytes
@@ -72,7 +72,7 @@ class Explore:
 
     def _chosen(self) -> list[tuple[str, str]]:
         """Return name and noise of every arm: all under the first noise, some under each. Raises ConfigError."""
-        from eqa_nodes.bench.running.explore import ABLATIONS
+        from eqa_nodes.bench.running.trials import ABLATIONS
         from eqa_nodes.cli.bench.trials import asks_model
         from eqa_nodes.core.components import AGENTS, POLICIES
         from eqa_nodes.core.errors import ConfigError, unknown
@@ -86,8 +86,7 @@ class Explore:
                                    *((name, noise) for noise in noises[1:] for name in self.noisy)]))
 
     def _arm(self, name: str, noise: str) -> Arm:
-        from eqa_nodes.bench.running.explore import ABLATIONS, WHOLE
-        from eqa_nodes.bench.running.trials import Arm
+        from eqa_nodes.bench.running.trials import ABLATIONS, WHOLE, Arm
         from eqa_nodes.cli.bench.trials import chain_of
         from eqa_nodes.config.graph import read_file
         from eqa_nodes.config.named_agents import agent_of, agent_parameters

@@ -14,7 +14,7 @@ from eqa_nodes.cli.options import FOLDER, group, listed, option, whole_or_none
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.bench.running.progress import RunProgress
+    from eqa_nodes.bench.running.predictions import RunProgress
     from eqa_nodes.console.person import PersonRunner
     from eqa_nodes.console.person_episodes import PersonEpisode
     from eqa_nodes.core.types.samples import Sample

@@ -14,9 +14,8 @@ from eqa_nodes.cli.options import argument, flag, group, listed, option, whole
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.bench.judges.base import Judge
+    from eqa_nodes.bench.judges.base import Judge, JudgeOptions
     from eqa_nodes.bench.judges.official import OfficialScorer
-    from eqa_nodes.bench.judges.options import JudgeOptions
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
@@ -49,7 +48,7 @@ class JudgeChoice:
 
     def options(self) -> JudgeOptions:
         """Return what decides the judge's marks. Raises ConfigError."""
-        from eqa_nodes.bench.judges.options import JudgeOptions
+        from eqa_nodes.bench.judges.base import JudgeOptions
 
         own, scorer = self.settings, self.official()
         model = self.model.config() if scorer is None else scorer.model(self.model.named())
@@ -120,9 +119,8 @@ class PublishedOptions:
         from rich.console import Console
 
         from eqa_nodes.bench.datasets import open_dataset
-        from eqa_nodes.bench.judges.given import GivenMarks
-        from eqa_nodes.bench.published import read_lengths, read_numbers, read_published, write_run
-        from eqa_nodes.bench.published_forms import PublishedRun
+        from eqa_nodes.bench.judges.base import GivenMarks
+        from eqa_nodes.bench.published import PublishedRun, read_lengths, read_numbers, read_published, write_run
         from eqa_nodes.core.components import READERS
         from eqa_nodes.core.errors import ConfigError
         from eqa_nodes.core.types.samples import ACTIVE, TASKS
@@ -148,7 +146,7 @@ class PublishedOptions:
 
     def given(self, path: Path | None) -> Judge | None:
         """Return the judge that holds a file's marks, None without one. Raises ConfigError."""
-        from eqa_nodes.bench.judges.given import GivenMarks
+        from eqa_nodes.bench.judges.base import GivenMarks
         from eqa_nodes.bench.published import read_numbers
 
         return None if path is None else GivenMarks(read_numbers(path), path.name)
@@ -184,7 +182,7 @@ class Score:
     def _confidence(self) -> Iterator[Judge | None]:
         """Give the model of ACE and WCE, whose figures are kept in the run directory; None without one."""
         from eqa_nodes.bench.judges.cached import CachedJudge
-        from eqa_nodes.bench.judges.confidence import ViewConfidence
+        from eqa_nodes.bench.judges.model_judges import ViewConfidence
         from eqa_nodes.models import open_model
 
         if not self.confidence_model:
@@ -203,8 +201,7 @@ class Score:
         from rich.console import Console
 
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
-        from eqa_nodes.bench.judges.marking import mark_run
-        from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
+        from eqa_nodes.bench.judges.marking import mark_run, marks_at_once, open_judge
 
         given = self.published.given(self.published.marks)
         if given is None and not self.judge and self.how.official() is None:

@@ -16,8 +16,7 @@ from eqa_nodes.cli.options import FILE, FOLDER, argument, flag, from_zero, group
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eqa_nodes.bench.metrics.agreement import Marks
-    from eqa_nodes.bench.metrics.robustness import Variant
+    from eqa_nodes.bench.metrics.agreement import Marks, Variant
 
 @dataclass(frozen=True, kw_only=True)
 class Agree:
@@ -90,7 +89,7 @@ class Agree:
     def _on_pairs(self) -> dict[str, Marks]:
         """Let judges mark the pairs of one CSV; what a model gives is kept beside it."""
         from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
-        from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
+        from eqa_nodes.bench.judges.marking import marks_at_once, open_judge
         from eqa_nodes.bench.metrics.agreement import marks_on_pairs, read_pairs
         from eqa_nodes.core.errors import ConfigError
 
@@ -171,8 +170,8 @@ class Robustness:
 
     def run(self) -> int:
         """Mark under every variant and print the table."""
-        from eqa_nodes.bench.judges.opening import marks_at_once
-        from eqa_nodes.bench.metrics.robustness import sweep
+        from eqa_nodes.bench.judges.marking import marks_at_once
+        from eqa_nodes.bench.metrics.agreement import sweep
         from eqa_nodes.cli.bench.results import wide_console
         from eqa_nodes.core.errors import ConfigError
 

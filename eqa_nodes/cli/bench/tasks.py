@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from eqa_nodes.bench.datasets import Selection
-    from eqa_nodes.bench.running.progress import RunProgress, RunSummary
+    from eqa_nodes.bench.running.predictions import RunProgress, RunSummary
     from eqa_nodes.core.types.samples import Sample
 
 RESULTS = "trajectories"  # in the run directory
@@ -110,8 +110,7 @@ class Tasks:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
-        from eqa_nodes.bench.embodied.agents import make_agent
-        from eqa_nodes.bench.embodied.runner import TaskRunner
+        from eqa_nodes.bench.embodied.runner import TaskRunner, make_agent
         from eqa_nodes.bench.embodied.tasks import check_doable
         from eqa_nodes.bench.embodied.world import SimulatedWorld
         from eqa_nodes.bench.running.runner import run_benchmark

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges.opening import open_judge
+from eqa_nodes.bench.judges.marking import open_judge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.predictions import PREDICTIONS, read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.judges.confidence import ViewConfidence
+from eqa_nodes.bench.judges.base import JudgeMark, JudgeOptions
+from eqa_nodes.bench.judges.marking import open_judge
+from eqa_nodes.bench.judges.model_judges import ViewConfidence
 from eqa_nodes.bench.judges.official import find_scorer, open_official, read_official_eac, read_official_mark
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.judges.opening import open_judge
-from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import formulas as metrics
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.readers.openeqa import read_openeqa

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks
 from eqa_nodes.bench.metrics.scores import Row, read_scores, score_run
-from eqa_nodes.bench.published import read_numbers, read_published, write_run
-from eqa_nodes.bench.published_forms import PublishedRun
+from eqa_nodes.bench.published import PublishedRun, read_numbers, read_published, write_run
 from eqa_nodes.bench.report.tables import footnotes
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks
 from eqa_nodes.bench.metrics.scores import Row, score_run
 from eqa_nodes.bench.published import read_lengths, read_published, write_run
 from eqa_nodes.cli import main

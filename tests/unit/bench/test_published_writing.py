@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks, JudgeMark
 from eqa_nodes.bench.metrics.scores import Scores, score_run
-from eqa_nodes.bench.published import read_numbers, read_published, write_run
-from eqa_nodes.bench.published_forms import PublishedRun
+from eqa_nodes.bench.published import PublishedRun, read_numbers, read_published, write_run
 from eqa_nodes.bench.published_writing import write_form
 from eqa_nodes.bench.running.manifest import finish_manifest
 from eqa_nodes.bench.running.predictions import PredictionWriter, read_predictions

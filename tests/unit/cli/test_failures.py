@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.running.progress import HOPELESS
+from eqa_nodes.bench.running.predictions import HOPELESS
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.cli import main
 from eqa_nodes.cli.terminal import in_one_line

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from eqa_nodes.bench.running.predictions import Prediction
-from eqa_nodes.bench.running.progress import RunProgress
+from eqa_nodes.bench.running.predictions import Prediction, RunProgress
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.asking import RunBar
 from eqa_nodes.cli.printing import print_answer, shown

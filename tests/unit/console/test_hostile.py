@@ -105,7 +105,7 @@ def test_no_fault_while_an_episode_is_kept_stops_the_next_question(tmp_path: Pat
 
             for name in ("save_trace", "write_samples", "state_manifest"):
                 with monkeypatch.context() as broken:
-                    broken.setattr(f"eqa_nodes.bench.running.kept.{name}", fail)
+                    broken.setattr(f"eqa_nodes.bench.running.runner.{name}", fail)
                     entry = console.questions.put(f"Where is {number}?")
                     ended(console, entry.id)
                 assert entry.answer == ANSWER and "not kept" in entry.trouble and entry.replay == ""

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.report.traces import load_trace
-from eqa_nodes.bench.running.kept import KeptRun
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import SAMPLES
+from eqa_nodes.bench.running.runner import SAMPLES, KeptRun
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.console.live import DECISIONS, POSES, Feed, Live, Rendered, thinned
 from eqa_nodes.console.questions import KEPT, MAX_WAITING
@@ -109,7 +108,7 @@ def test_what_cannot_be_kept_is_said_beside_the_answer(tmp_path: Path, monkeypat
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("eqa_nodes.bench.running.kept.save_trace", full)
+    monkeypatch.setattr("eqa_nodes.bench.running.runner.save_trace", full)
     with serving(tmp_path) as (_, console, robot):
         robot.go.set()
         ended(console, console.questions.put("Where?").id)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.core.errors import SimulatorError
-from eqa_nodes.generate.formats import READERS, write_benchmark
+from eqa_nodes.generate.results import READERS, write_benchmark
 from eqa_nodes.generate.scene_paths import make_path
 from eqa_nodes.generate.values import ACCEPTED, QuestionAnswer, QuestionAttempt, ScenePath
 from eqa_nodes.tours.floors import floors_of

@@ -16,7 +16,6 @@ from eqa_nodes.core.errors import ConfigError, ModelError, StorageError, Unknown
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.generate.filters import FilterConfig
-from eqa_nodes.generate.formats import READERS
 from eqa_nodes.generate.pipeline import (
     RECORDS,
     STEPS,
@@ -25,7 +24,7 @@ from eqa_nodes.generate.pipeline import (
     read_path,
     read_records,
 )
-from eqa_nodes.generate.results import VERIFIED, begin, finish, read_manifest
+from eqa_nodes.generate.results import READERS, VERIFIED, begin, finish, read_manifest
 from eqa_nodes.generate.roles import moves, read_pair, read_verdict
 from eqa_nodes.generate.values import ACCEPTED, FAILED, REJECTED, ScenePath
 from tests.fixtures.generating import NOTHING, SCENE, Killed, Model, cast, here, job, made, small, verdicts, whole

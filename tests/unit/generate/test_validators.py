@@ -14,11 +14,9 @@ from PIL import Image
 
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.generate.film import FRAMES, MOST_BYTES, PathPictures, path_pictures
-from eqa_nodes.generate.formats import READERS
-from eqa_nodes.generate.page import ANSWER_PAGE, PAGE, fingerprint
+from eqa_nodes.generate.pages import ANSWER_PAGE, FRAMES, MOST_BYTES, PAGE, PathPictures, fingerprint, path_pictures
 from eqa_nodes.generate.pipeline import PATHS, read_path, read_records
-from eqa_nodes.generate.results import VERIFIED, finish, read_manifest
+from eqa_nodes.generate.results import READERS, VERIFIED, finish, read_manifest
 from eqa_nodes.generate.values import ACCEPTED, REJECTED, QuestionAttempt
 from tests.fixtures.generating import NOTHING, Model, here, small, verdicts, whole
 

@@ -9,16 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.report.traces import load_trace
-from eqa_nodes.bench.running.kept import KeptRun
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
+from eqa_nodes.bench.running.runner import KeptRun, run_benchmark
 from eqa_nodes.cli import main
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, StorageError

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges.offline import OfflineJudge
@@ -14,7 +15,6 @@ from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.preflight import scene_problems
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import opened_by
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ErrorCode, UnknownScene

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges.opening import marks_at_once, open_judge
+from eqa_nodes.bench.judges.marking import marks_at_once, open_judge
 from eqa_nodes.bench.readers.options import ReaderOptions
 from eqa_nodes.config.policies import make_policy
 from eqa_nodes.core.components import ANSWERERS, DETECTORS, JUDGES, POLICIES, READERS, SIMULATORS

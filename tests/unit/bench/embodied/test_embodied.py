@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.datasets import open_dataset
-from eqa_nodes.bench.embodied.agents import ModelAgent, RandomAgent, ScriptedAgent, make_agent
 from eqa_nodes.bench.embodied.graph import NavigationGraph
 from eqa_nodes.bench.embodied.loop import TaskOutcome, run_task
 from eqa_nodes.bench.embodied.predicates import EpisodeFacts, holds
-from eqa_nodes.bench.embodied.runner import TaskRunner
+from eqa_nodes.bench.embodied.runner import ModelAgent, RandomAgent, ScriptedAgent, TaskRunner, make_agent
 from eqa_nodes.bench.embodied.tasks import (
     DOWN,
     FORWARD,

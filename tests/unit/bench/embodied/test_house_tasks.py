@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.embodied.agents import RandomAgent, ScriptedAgent
 from eqa_nodes.bench.embodied.loop import run_task
+from eqa_nodes.bench.embodied.runner import RandomAgent, ScriptedAgent
 from eqa_nodes.bench.embodied.tasks import Task, read_tasks, sample_of, write_tasks
 from eqa_nodes.bench.embodied.world import CAMERA, SimulatedWorld
 from eqa_nodes.bench.house.graph import LONGEST_M, graph_of

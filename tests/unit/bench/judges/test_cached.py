@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from eqa_nodes import cli
-from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.base import Judge, JudgeOptions
 from eqa_nodes.bench.judges.cached import MARKS, CachedJudge, read_marks
-from eqa_nodes.bench.judges.eac import EacJudge
-from eqa_nodes.bench.judges.llm_match import LlmMatch
 from eqa_nodes.bench.judges.marking import mark_run
+from eqa_nodes.bench.judges.model_judges import EacJudge, LlmMatch
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.core.errors import BudgetSpent, ModelError, StorageError
 from eqa_nodes.core.model import Message

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges.eac import EacJudge
-from eqa_nodes.bench.judges.llm_match import LlmMatch
-from eqa_nodes.bench.judges.opening import open_judge
-from eqa_nodes.bench.judges.options import JudgeOptions
-from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES, Prompt, built_in, from_file
-from eqa_nodes.bench.judges.replies import read_both, read_mark
+from eqa_nodes.bench.judges.base import JudgeOptions
+from eqa_nodes.bench.judges.marking import open_judge
+from eqa_nodes.bench.judges.model_judges import EacJudge, LlmMatch
+from eqa_nodes.bench.judges.prompts import CRITERIA, ROLES, Prompt, built_in, from_file, read_both, read_mark
 from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.types.questions import Answer

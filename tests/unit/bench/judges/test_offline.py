@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.marking import open_judge
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.judges.opening import open_judge
 from eqa_nodes.bench.metrics.question_score import mark_answer
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Answer

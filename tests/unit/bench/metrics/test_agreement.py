@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eqa_nodes import cli
-from eqa_nodes.bench.judges.base import Judge
+from eqa_nodes.bench.judges.base import Judge, JudgeOptions
 from eqa_nodes.bench.judges.cached import MARKS, CachedJudge
-from eqa_nodes.bench.judges.llm_match import LlmMatch
-from eqa_nodes.bench.judges.marking import mark_run
+from eqa_nodes.bench.judges.marking import mark_run, open_judge
+from eqa_nodes.bench.judges.model_judges import LlmMatch
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.judges.opening import open_judge
-from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.metrics import agreement as agreements
 from eqa_nodes.bench.metrics.agreement import (
+    ROBUSTNESS,
     against_others,
     agreement,
     human_marks,
@@ -29,8 +28,9 @@ from eqa_nodes.bench.metrics.agreement import (
     marks_on_pairs,
     read_pairs,
     spearman,
+    sweep,
+    variants,
 )
-from eqa_nodes.bench.metrics.robustness import ROBUSTNESS, sweep, variants
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.model import Message

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.compare import compare
-from eqa_nodes.bench.metrics.resampling import holm, sign_flip_p
+from eqa_nodes.bench.metrics.intervals import holm, sign_flip_p
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
 from eqa_nodes.bench.report.compare_tables import ComparisonTable, footnotes, markdown
 from eqa_nodes.bench.running.manifest import MANIFEST, read_manifest
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.storage.codec import write_json

@@ -15,7 +15,7 @@ from eqa_nodes.bench.metrics.agreement import agreement
 from eqa_nodes.bench.metrics.formulas import MeanInterval, paired_difference, shown, summary
 from eqa_nodes.bench.metrics.intervals import paired_shares, wilson
 from eqa_nodes.bench.metrics.values import BOUNDED, METRICS, SHARES
-from eqa_nodes.bench.running.explore import ratio_of_means
+from eqa_nodes.bench.running.trials import ratio_of_means
 
 VALUES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=30)
 BINARY = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=40)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqa_nodes.bench.metrics.formulas import summary
-from eqa_nodes.bench.metrics.resampling import resampled_means
+from eqa_nodes.bench.metrics.intervals import resampled_means
 from tests.fixtures.resampled import looped_means
 
 

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.fixtures.scripted_runner import ScriptedRunner
 
-from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks, JudgeMark
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import read_scores, score_run
 from eqa_nodes.bench.report import tables
 from eqa_nodes.bench.running.manifest import read_manifest
 from eqa_nodes.bench.running.predictions import PREDICTIONS
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import dataset_hash
 from eqa_nodes.core.errors import ErrorCode
 from eqa_nodes.core.storage.codec import read_json

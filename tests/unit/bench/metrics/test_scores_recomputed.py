@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run
 from eqa_nodes.bench.metrics.values import METRICS
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt

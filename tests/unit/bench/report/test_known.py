@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
-from eqa_nodes.bench.report.known import jpeg_then, map_then
+from eqa_nodes.bench.report.pictures import jpeg_then, map_then
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.trace import EpisodeTrace
 from tests.fixtures.synthetic_run import answers, known_until, trace

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks, JudgeMark
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import SCORES, score_run
 from eqa_nodes.bench.report.leaderboard import MEASURES, Board, write_leaderboard

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eqa_nodes.bench.report.measured import measured_picture, measures_svg
+from eqa_nodes.bench.report.pictures import measured_picture, measures_svg
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import MeasuredLine, measures_of, noted
 from eqa_nodes.core.types.questions import Evidence

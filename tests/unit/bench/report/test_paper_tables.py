@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from eqa_nodes.bench.judges.base import JudgeMark
-from eqa_nodes.bench.judges.given import GivenMarks
+from eqa_nodes.bench.judges.base import GivenMarks, JudgeMark
 from eqa_nodes.bench.metrics.compare import ScoredRun
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.metrics.values import value_of
-from eqa_nodes.bench.published import write_run
-from eqa_nodes.bench.published_forms import PublishedRun
+from eqa_nodes.bench.published import PublishedRun, write_run
 from eqa_nodes.bench.report.paper_formats import FORMATS, write_tables
 from eqa_nodes.bench.report.paper_tables import PaperCell, PaperTable, paper_tables, read_runs
 from eqa_nodes.bench.running.manifest import MANIFEST, finish_manifest, read_manifest

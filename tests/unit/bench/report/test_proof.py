@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from PIL import Image
 
-from eqa_nodes.bench.report.proof import pointed_at, proof_picture
+from eqa_nodes.bench.report.pictures import pointed_at, proof_picture
 from eqa_nodes.core.types.calls import CallPicture, ModelCall
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.measures import points_of, shown_note, with_point

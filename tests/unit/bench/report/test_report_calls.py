@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.report.calls import MOST, THUMB_PX, calls_of, chosen_pictures, thumb
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.samples import EpisodeResult

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.report.drawing_why import SHOWN, DecisionSection, why_of
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.predictions import read_predictions
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.mapping.map_picture import palette_png
 from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.geometry import Pose2

@@ -5,24 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.fixtures.scripted_runner import ScriptedRunner
 
-from eqa_nodes.bench.running.estimate import (
-    RunEstimator,
-    estimate_documented,
-    estimate_like,
-    in_short,
-    in_words,
-)
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.preflight import (
+    RunEstimator,
     check_unattended,
+    estimate_documented,
+    estimate_like,
     history_problems,
+    in_short,
+    in_words,
     refuse_if_hopeless,
     scene_problems,
     setting_problems,
 )
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.cli import main
 from eqa_nodes.cli.bench.asking import outlook_text
 from eqa_nodes.config.run import RunConfig, share_of

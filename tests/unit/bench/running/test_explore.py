@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from eqa_nodes.bench.metrics.question_score import QuestionScore
-from eqa_nodes.bench.running.explore import COLUMNS, PAIRED, arm_rows, pairs, ratio_of_means, tables
-from eqa_nodes.bench.running.trials import Trial
+from eqa_nodes.bench.running.trials import COLUMNS, PAIRED, Trial, arm_rows, pairs, ratio_of_means, tables
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from sim_bridge.house.world import world
 from sim_bridge.registry import Truth

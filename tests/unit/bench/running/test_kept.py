@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.report.page import write_report
-from eqa_nodes.bench.running.kept import ASKED, KeptRun
 from eqa_nodes.bench.running.manifest import begin_manifest, read_manifest
 from eqa_nodes.bench.running.predictions import read_predictions
-from eqa_nodes.bench.running.runner import SAMPLES
+from eqa_nodes.bench.running.runner import ASKED, SAMPLES, KeptRun
 from eqa_nodes.bench.samples import read_samples
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.types.geometry import Pose2

@@ -9,15 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
 from eqa_nodes.bench.metrics.scores import score_run
 from eqa_nodes.bench.running import manifest
 from eqa_nodes.bench.running.manifest import read_manifest
-from eqa_nodes.bench.running.predictions import PREDICTIONS, Prediction, PredictionWriter, read_predictions
-from eqa_nodes.bench.running.progress import HOPELESS, RunProgress
+from eqa_nodes.bench.running.predictions import (
+    HOPELESS,
+    PREDICTIONS,
+    Prediction,
+    PredictionWriter,
+    RunProgress,
+    read_predictions,
+)
 from eqa_nodes.bench.running.runner import run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
 from eqa_nodes.core.model import Usage, note_spent
 from eqa_nodes.core.storage.codec import decode, dumps

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqa_nodes.bench.judges.llm_match import LlmMatch
+from eqa_nodes.bench.judges.base import JudgeOptions
+from eqa_nodes.bench.judges.marking import open_judge
+from eqa_nodes.bench.judges.model_judges import LlmMatch
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.judges.opening import open_judge
-from eqa_nodes.bench.judges.options import JudgeOptions
 from eqa_nodes.bench.readers.hm_eqa import read_hm_eqa
 from eqa_nodes.core.answerers.common import match_choice
 from eqa_nodes.core.types.samples import Sample

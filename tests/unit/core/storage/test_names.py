@@ -10,11 +10,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.predictions import PREDICTIONS
 from eqa_nodes.bench.running.runner import EPISODES, run_benchmark
-from eqa_nodes.bench.running.scripted import ScriptedRunner
 from eqa_nodes.bench.samples import check_samples
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError, UnknownScene

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from eqa_nodes.bench.judges.offline import OfflineJudge
-from eqa_nodes.bench.judges.replies import read_both, read_mark
+from eqa_nodes.bench.judges.prompts import read_both, read_mark
 from eqa_nodes.bench.report.traces import load_trace, save_trace
 from eqa_nodes.bench.running.predictions import Prediction, PredictionWriter, read_predictions
 from eqa_nodes.bench.samples import check_samples

@@ -1,27 +1,26 @@
-"""What shows reviewers a path as a whole: a film of it, and a map from above. Rendered once a path, kept beside it.
-
-The film is an animated WebP, which every browser plays as an image: muted, and without a player. The project's mapper
-makes the map from the depth of the same frames, so it shows what was seen on the path and no more.
-"""
+"""The pages for reviewers and validators, with the film and the map of each path."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from PIL import Image
 
 from eqa_nodes.bench.report.drawing import ahead, cone, map_css, map_svg
 from eqa_nodes.core.mapping.mapper import Mapper
-from eqa_nodes.core.storage.codec import write_bytes
+from eqa_nodes.core.storage.codec import dumps, write_bytes
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.core.types.views import Keyframe
-from eqa_nodes.generate.values import ScenePath
+from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 from eqa_nodes.tours.tours import Tour, TourHistory
 
 WIDTH_PX, FRAMES = 320, 120  # of a film at most
@@ -93,3 +92,44 @@ def _viewpoints(views: Sequence[Keyframe]) -> str:
             parts.append(f'<g class="view"><circle cx="{x:.2f}" cy="{y:.2f}" r=".3"/><text x="{x:.2f}" '
                          f'y="{y + 0.15:.2f}">{number}</text></g>')
     return "".join(parts)
+
+
+PAGE, ANSWER_PAGE = "verify.html", "answer.html"
+
+
+def write_pages(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], path_of: Callable[[int], ScenePath],
+                pictures_of: Callable[[ScenePath], PathPictures]) -> None:
+    """Write both pages about the accepted records."""
+    verify, answer = [], []
+    media: dict[int, Mapping[str, str]] = {}
+    for record in records:
+        path = path_of(record.way)
+        if path.number not in media:
+            media[path.number] = {name: _base64(data) for name, data in pictures_of(path)._asdict().items()}
+        question = record.pair.question if record.pair else ""
+        card = {"id": record.id, "category": record.category, "scene": record.scene, "path": path.number,
+                "instruction": path.instruction}
+        views = [_uri(view) for view in path.views]
+        verify.append({**card, "record": record, "passed": [_uri(view) for view in path.passed],
+                       "views": [{"src": src, "shows": i in record.viewpoints} for i, src in enumerate(views)]})
+        answer.append({**card, "question": question, "views": views,
+                       "answers": kind.answers_to(record.category, question)})
+    environment = Environment(loader=PackageLoader("eqa_nodes.generate"), undefined=StrictUndefined,
+                              autoescape=select_autoescape(["html", "j2"]), trim_blocks=True, lstrip_blocks=True)
+    for name, cards in ((PAGE, verify), (ANSWER_PAGE, answer)):
+        html = environment.get_template(f"{name}.j2").render(kind=kind, cards=cards, media=media,
+                                                             data=fingerprint(records))
+        write_bytes(out / name, html.encode())
+
+
+def fingerprint(records: Sequence[QuestionAttempt]) -> str:
+    """Return by what verdicts and answers know which questions they are about."""
+    return hashlib.sha256(dumps([(r.id, r.pair) for r in records]).encode()).hexdigest()[:16]
+
+
+def _uri(view: Keyframe) -> str:
+    return f"data:image/jpeg;base64,{_base64(view.jpeg)}"
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

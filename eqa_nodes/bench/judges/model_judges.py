@@ -1,17 +1,16 @@
-"""LLM-Match (OpenEQA, section 2.4, supplement C): a model compares an answer with the accepted ones, sigma 1..5."""
+"""Judges that are models: LLM-Match of OpenEQA, EAC of EXPRESS-Bench, and ACE of Fine-EQA."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
-from eqa_nodes.bench.judges.base import JudgeMark, drop_after_last_full_stop
+from eqa_nodes.bench.judges.base import JudgeMark, JudgeOptions, drop_after_last_full_stop
 from eqa_nodes.bench.judges.choices import mark_choice
-from eqa_nodes.bench.judges.options import JudgeOptions
-from eqa_nodes.bench.judges.prompts import Prompt, built_in, from_file
-from eqa_nodes.bench.judges.replies import MARK_FORM, read_mark
+from eqa_nodes.bench.judges.prompts import BOTH_FORM, MARK_FORM, Prompt, built_in, from_file, read_both, read_mark
 from eqa_nodes.core.answerers.common import says_nothing
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.core.model import WRONG_FORM, Backend, Message, ask_form
@@ -133,3 +132,71 @@ class LlmMatch(ModelJudge):
 
 def _prompt(path: Path | None, name: str, options: JudgeOptions) -> Prompt:
     return built_in(name, options.role, options.criterion) if path is None else from_file(path)
+
+
+class EacJudge(ModelJudge):
+    """Eq. 1 and 2: sigma from question, answers and last view; delta 0, 0.5 or 1 from question, answer and that view.
+
+    One call for both. Without a view sigma comes from the built-in prompt of LLM-Match, and delta is None: not judged.
+    No answer marks 1 and is not grounded.
+    """
+
+    sees = True
+    kind, prompt = "eac", "judge_eac"
+
+    def __init__(self, backend: Backend, options: JudgeOptions) -> None:
+        self._blind = built_in("judge_match", options.role, options.criterion)
+        super().__init__(backend, options)
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
+        """Ask the model for sigma and delta."""
+        if not (text := self._text(answer_text)):
+            return JudgeMark(1, 0.0, "no answer")
+        if view is None and self._same(sample, text):
+            return SAME
+        if view is None:
+            said = self._ask(sample, text, None, read_mark, MARK_FORM, self._blind)
+            return said if isinstance(said, JudgeMark) else JudgeMark(said)
+        both = self._ask(sample, text, view, read_both, BOTH_FORM)
+        return both if isinstance(both, JudgeMark) else JudgeMark(*both)
+
+    def _prompts(self) -> tuple[Prompt, ...]:
+        return (*super()._prompts(), self._blind)
+
+
+_OPTIONS = ("yes", "no")
+
+
+class ViewConfidence:
+    """Implements Judge, so that its figures are kept as marks are: sigma is the probability of "yes", in 0..1.
+
+    An answer without a final view has none. The note says where the probability comes from: logits, logprobs, or words.
+    """
+
+    sees = True
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._prompt = resources.files("eqa_nodes.prompts").joinpath("view_confidence.txt").read_text(encoding="utf-8")
+
+    @property
+    def name(self) -> str:
+        """Return the name for score files: the model and the start of the prompt's hash."""
+        return f"confidence of {self._backend.model} (prompt {self.version[:8]})"
+
+    @property
+    def version(self) -> str:
+        """Return the sha256 over model and prompt."""
+        return hashlib.sha256(dumps({"confidence": self._backend.model, "prompt": self._prompt}).encode()).hexdigest()
+
+    def judge(self, sample: Sample, answer_text: str, view: bytes | None = None) -> JudgeMark:
+        """Ask the model about the view alone: the answer plays no part. Raises ModelError."""
+        if view is None:
+            return JudgeMark(None, None, "there is no final view")
+        asked = self._prompt.replace("{question}", sample.question)
+        choice = self._backend.choose((Message("user", (asked, view)),), _OPTIONS)
+        return JudgeMark(choice.probabilities[0], None, choice.how)
+
+    def close(self) -> None:
+        """Release the model."""
+        self._backend.close()
