@@ -23,6 +23,7 @@ from eqa_nodes.generate.pages import PAGE
 from tests.fixtures.browser import browser as chromium
 from tests.fixtures.generating import Model, here, whole
 from tests.fixtures.person_page import SAMPLES, driven, sitting
+from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import answers, samples
 
 PAYLOAD = ("\"'><script>window.ran=1</script><img src=x onerror=window.ran=2><svg/onload=window.ran=3>"

@@ -33,6 +33,7 @@ from eqa_nodes.runners.history import HistoryRunner, HistorySource, file_source,
 from eqa_nodes.tours.tours import RECIPES, TourHistory, plan_tour
 from tests.fixtures.bags import needs_messages, with_other_names
 from tests.fixtures.histories import seen_on, walk
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 pytestmark = needs_messages
 SECOND = 10**9

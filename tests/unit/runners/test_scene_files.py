@@ -28,6 +28,7 @@ from sim_bridge.robots import DEFAULT, ROBOTS
 from tests.fixtures.data import shared_data
 from tests.fixtures.meshes import Glb
 from tests.fixtures.scans import SCENE, HouseAsScan, put, question_files
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 GLB = b"glTF" + (2).to_bytes(4, "little") + (12).to_bytes(4, "little")
 

@@ -28,6 +28,7 @@ from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 DIFFERENCES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=9)
 

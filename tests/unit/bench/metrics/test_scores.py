@@ -24,6 +24,7 @@ from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
+from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import FakeFacts, make_run, overall, plain, samples
 
 

@@ -20,6 +20,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from tests.fixtures.resampled import looped_means
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 N = 60
 

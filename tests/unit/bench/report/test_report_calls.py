@@ -18,6 +18,7 @@ from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
 from eqa_nodes.core.types.floor import LOOK_ROUND, POINTED, Option, WeighedOption
 from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
+from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import answers, asked, samples, trace
 
 

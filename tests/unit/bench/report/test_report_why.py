@@ -27,6 +27,7 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
+from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import path, samples, trace
 
 ANSWER = Answer("here", receipt=Receipt(steps=40))

@@ -30,6 +30,7 @@ from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import ACTIVE, EM, EpisodeResult, Sample
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.testing.model_server import VlmServer
+from tests.fixtures.scripted_runner import ScriptedRunner
 
 
 def asked(name: str, category: str = "") -> Sample:

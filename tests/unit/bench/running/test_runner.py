@@ -30,6 +30,7 @@ from eqa_nodes.core.storage.codec import decode, dumps
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
+from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import make_run, overall, plain, samples, scripted
 
 

@@ -31,6 +31,7 @@ from eqa_nodes.runners.sources import source_finder
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 from tests.fixtures.histories import walk
+from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import make_run
 
 HOSTILE = ("../../x", "/etc/passwd", "..", ".", "a/../../b", "~/x", "-rf", "con", "NUL.txt", "line\nbreak", "c:\\x",
