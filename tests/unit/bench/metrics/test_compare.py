@@ -58,6 +58,15 @@ def played(out: Path, marks: Sequence[str], judge: str = "by number", first: int
     return out
 
 
+def test_a_difference_is_called_one_below_a_level_of_five_percent(tmp_path: Path) -> None:
+    """All n differences have the same sign: 2 of 2^n sign patterns give a sum as far from 0."""
+    for n, p, differs in ((5, 2 / 32, False), (6, 2 / 64, True)):
+        a, b = played(tmp_path / f"a{n}", ["5"] * n), played(tmp_path / f"b{n}", ["4"] * n)
+        row, = compare(a, b, metrics=["openeqa_c"]).differences
+        assert (row.adjusted, row.differs) == (pytest.approx(p), differs)
+    assert replace(row, adjusted=0.0499).differs and not replace(row, adjusted=0.05).differs
+
+
 def test_means_differences_and_chance_by_hand(tmp_path: Path) -> None:
     a, b = played(tmp_path / "a", "5555554!"), played(tmp_path / "b", "3353355" "5")
     found = compare(a, b)
