@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.datasets import open_dataset
 from eqa_nodes.bench.judges.offline import OfflineJudge

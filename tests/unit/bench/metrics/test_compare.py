@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.compare import compare

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.base import GivenMarks, JudgeMark
 from eqa_nodes.bench.judges.offline import OfflineJudge

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.judges.base import JudgeMark
 from eqa_nodes.bench.metrics.scores import RESAMPLES, Scores, score_run

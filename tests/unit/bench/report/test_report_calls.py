@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.report.calls import MOST, THUMB_PX, calls_of, chosen_pictures, thumb
 from eqa_nodes.bench.report.page import write_report

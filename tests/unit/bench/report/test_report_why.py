@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.report.drawing_why import SHOWN, DecisionSection, why_of
 from eqa_nodes.bench.report.page import write_report

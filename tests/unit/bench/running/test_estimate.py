@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.running.predictions import Prediction
 from eqa_nodes.bench.running.preflight import (

@@ -10,7 +10,6 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fixtures.scripted_runner import ScriptedRunner
 
 from eqa_nodes.bench.report.page import write_report
 from eqa_nodes.bench.running.predictions import PREDICTIONS
