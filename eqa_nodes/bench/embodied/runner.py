@@ -1,23 +1,153 @@
-"""Tasks as episodes of a benchmark run, with the manifest, resuming, scoring and report of other data sets."""
+"""Agents that carry out EmbodiedEval tasks, and the runner that keeps what they did."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
-from eqa_nodes.bench.embodied.loop import MAX_STEPS, StepLog, TaskAgent, TaskOutcome, WorldWithFacts, run_task
-from eqa_nodes.bench.embodied.runner import ModelAgent
+from eqa_nodes.bench.embodied.loop import (
+    MAX_STEPS,
+    Pick,
+    StepLog,
+    TaskAgent,
+    TaskOutcome,
+    Turn,
+    WorldWithFacts,
+    run_task,
+    texts_of,
+)
 from eqa_nodes.bench.embodied.tasks import Task, record_of, task_in
-from eqa_nodes.core.model import Usage
+from eqa_nodes.core.errors import ConfigError, ModelError, unknown
+from eqa_nodes.core.memory.keyframes import jpeg_of
+from eqa_nodes.core.model import Backend, Message, Usage, ask_json
 from eqa_nodes.core.storage.codec import write_bytes, write_json
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Frame
+from eqa_nodes.models import open_model
+from eqa_nodes.models.config import ModelConfig
+
+JPEG_QUALITY = 90
+MAX_IMAGES = 8  # of the history that a model is shown, beside what it sees now
+MAX_TOKENS = 512
+_WRONG_FORM = "wrong form"  # how a ModelError begins after a reply that could not be used, asked for twice
+
+
+class RandomAgent:
+    """Picks any option with the same chance (the paper's random agent); the seed and the task decide."""
+
+    def begin(self, task: Task, seed: int) -> None:
+        """Begin a task."""
+        self._rng = np.random.default_rng([seed, task.index])
+
+    def act(self, turn: Turn) -> Pick:
+        """Pick one of the options."""
+        return Pick(int(self._rng.integers(len(turn.options))))
+
+
+class ScriptedAgent:
+    """Picks options by their texts, out of a script for each task by its index, or the task's own expert plan.
+
+    What is not on the menu, and a script that has ended, picks nothing.
+    """
+
+    def __init__(self, scripts: Mapping[int, Sequence[str]] | None = None) -> None:
+        self._scripts = scripts
+
+    def begin(self, task: Task, seed: int) -> None:
+        """Begin a task. Raises ConfigError for one without a script."""
+        script = task.expert if self._scripts is None else self._scripts.get(task.index, ())
+        if not script:
+            raise ConfigError(f"task {task.index} has no script: the oracle needs tasks that say how they are done")
+        self._left = list(script)
+
+    def act(self, turn: Turn) -> Pick:
+        """Pick the next option of the script."""
+        wanted = self._left.pop(0) if self._left else ""
+        if wanted in turn.options:
+            return Pick(turn.options.index(wanted), wanted)
+        return Pick(None, wanted, error="the script has ended" if not wanted else f"{wanted!r} is not on the menu")
+
+
+class ModelAgent:
+    """Asks a model at each step; a reply off the menu is asked for once more, then the step is wasted."""
+
+    def __init__(self, backend: Backend, max_images: int = MAX_IMAGES) -> None:
+        self.backend, self._max_images = backend, max_images
+        self._rules = resources.files("eqa_nodes.prompts").joinpath("task.txt").read_text(encoding="utf-8")
+
+    def begin(self, task: Task, seed: int) -> None:
+        """Begin a task."""
+        self._seed, self._images = seed, list[bytes]()
+
+    def act(self, turn: Turn) -> Pick:
+        """Ask the model. Raises ModelError (BudgetSpent) when it fails."""
+        self._images.append(jpeg_of(turn.image, JPEG_QUALITY))
+
+        def read(reply: dict[str, object]) -> Pick:
+            number = _number(reply.get("option"), turn.options)
+            if number is None or not 1 <= number <= len(turn.options):
+                raise ValueError(f'"option" must be a number from 1 to {len(turn.options)}, not '
+                                 f'{reply.get("option")!r:.40}')
+            return Pick(number - 1, json.dumps(reply, ensure_ascii=False), str(reply.get("thought", "")))
+
+        try:
+            return ask_json(self.backend, self._messages(turn), read, MAX_TOKENS, self._seed)
+        except ModelError as error:
+            if not str(error).startswith(_WRONG_FORM):
+                raise
+            return Pick(None, error=f"no option match: {error}")
+
+    def _messages(self, turn: Turn) -> list[Message]:
+        steps = [f"{i}. {json.dumps(action or '(nothing)')} -> {feedback}"
+                 for i, (action, feedback) in enumerate(turn.history, start=1)]
+        before = self._images[:-1][-self._max_images:] if self._max_images else []
+        parts: list[str | bytes] = [f"The task: {json.dumps(turn.task, ensure_ascii=False)}",
+                                    "What was done so far:\n" + ("\n".join(steps) or "nothing yet")]
+        if before:
+            parts += ["What was seen before the last steps, oldest first:", *before]
+        parts += ["What is seen now:", self._images[-1], "The options:\n" + "\n".join(texts_of(turn)),
+                  f"{turn.steps_left} steps are left."]
+        return [Message("system", (self._rules,)), Message("user", tuple(parts))]
+
+
+def _number(said: object, options: Sequence[str]) -> int | None:
+    """Return the number of an option as models write it: 3, 3.0, "3", "[3]", "[3] turn left", or its text."""
+    if isinstance(said, float) and said.is_integer():
+        return int(said)
+    if not isinstance(said, str):
+        return said if type(said) is int else None
+    named = [number for number, text in enumerate(options, start=1) if said.strip().casefold() == text.casefold()]
+    if len(named) == 1:
+        return named[0]
+    match = re.fullmatch(r"\s*\[?([0-9]{1,4})\]?[.):]?\s*(.*)", said, re.S)
+    number = int(match[1]) if match else 0
+    fits = match is not None and match[2].strip() in ("", *options[number - 1:number])
+    return number if fits else None
+
+
+def _model(config: ModelConfig) -> TaskAgent:
+    return ModelAgent(open_model(config))
+
+
+AGENTS: dict[str, Callable[[ModelConfig], TaskAgent]] = {
+    "random": lambda config: RandomAgent(), "oracle": lambda config: ScriptedAgent(), "model": _model}
+
+
+def make_agent(name: str, model: ModelConfig = ModelConfig()) -> TaskAgent:
+    """Return an agent: random, oracle (does what the task's expert plan says), model. Raises ConfigError."""
+    if name not in AGENTS:
+        raise ConfigError(unknown("agent of tasks", name, AGENTS))
+    return AGENTS[name](model)
 
 
 class TaskRunner:

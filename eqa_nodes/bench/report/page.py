@@ -20,7 +20,6 @@ from eqa_nodes.bench.report.calls import CallsSection, calls_of
 from eqa_nodes.bench.report.drawing import PATH_COLOURS, map_svg, path_colour
 from eqa_nodes.bench.report.drawing_why import DecisionSection, why_of
 from eqa_nodes.bench.report.outlines import Outline, outlines, weakness
-from eqa_nodes.bench.report.page import EpisodeRow, bars_of, costs_of, episode_row, failures_of, mark_of
 from eqa_nodes.bench.report.pictures import embedded, proof_picture, size_of
 from eqa_nodes.bench.report.scans import EMBED_SCANS, ScanSection, scan_of
 from eqa_nodes.bench.report.story import had_robot, story_of
