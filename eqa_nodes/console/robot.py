@@ -210,7 +210,7 @@ class RosRobot:
         self.live.called(decode(ModelCall, json.loads(message.data)))
 
     def _inquiry(self, message: Any) -> None:
-        inquiry = decode(Inquiry, json.loads(message.data))
+        inquiry = messages.inquiry_of(message)
         self.live.asks(inquiry)
         self.inquired(inquiry)
 

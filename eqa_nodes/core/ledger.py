@@ -241,7 +241,7 @@ class CallBudget(NamedTuple):
     money: float = math.inf
 
 
-BOTTOMLESS = CallBudget()
+UNLIMITED = CallBudget()
 
 
 class _Open:
@@ -266,7 +266,7 @@ _OPEN: ContextVar[_Open | None] = ContextVar("_OPEN", default=None)
 @contextmanager
 def spending(purse: CallBudget) -> Iterator[None]:
     """Hold the calls that are made inside, by this thread, to a purse. They raise LimitReached when it is empty."""
-    token = _OPEN.set(_Open(purse) if purse != BOTTOMLESS else None)
+    token = _OPEN.set(_Open(purse) if purse != UNLIMITED else None)
     try:
         yield
     finally:
@@ -301,7 +301,7 @@ def affordable(asks: Iterable[Callable[[], T]]) -> Iterator[T]:
 def budget_left() -> CallBudget:
     """Return what may be spent now."""
     purse = _OPEN.get()
-    return BOTTOMLESS if purse is None else purse.left()
+    return UNLIMITED if purse is None else purse.left()
 
 
 def repeats(most: int) -> int:

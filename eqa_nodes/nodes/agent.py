@@ -8,6 +8,7 @@ from typing import Any
 from std_msgs.msg import String
 
 from eqa_nodes.config.nodes import AgentSettings
+from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.agent.questions import Agent, QuestionQueue
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.floor import Decision
@@ -21,7 +22,6 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import ODOMETRIES
 from eqa_nodes.ros.ports import connect
 from eqa_nodes.ros.process import run_node
-from eqa_nodes.ros.replying import ReplyServer
 
 
 class AgentNode(EqaNode[AgentSettings]):
@@ -31,7 +31,7 @@ class AgentNode(EqaNode[AgentSettings]):
 
     def configure(self) -> None:
         self.odometry = ODOMETRIES[self.config.odometry](self)
-        self.replies = ReplyServer(self)
+        self.replies = Replies()
         self.ports = connect(self, self.odometry, self.replies)
         self.episodes = Episodes(self, self.odometry)
         self.diagnostics.add(EPISODE, self.episodes.report)
@@ -42,6 +42,7 @@ class AgentNode(EqaNode[AgentSettings]):
         self._later: list[tuple[Question, Answer]] = []
         self.queue = QuestionQueue(self._agent(self.config), self.config.queue)
         self.serve("reset_episode", self._reset)
+        self.serve("reply", self._reply)
         self.asking = AskServer(self, self.queue, self._begin, self._end, self._show)
 
     def activate(self) -> None:
@@ -89,7 +90,7 @@ class AgentNode(EqaNode[AgentSettings]):
         if progress.call is not None:
             self.send("model_calls", String(data=dumps(progress.call)))
         if progress.inquiry is not None:
-            self.send("inquiry", String(data=dumps(progress.inquiry)))
+            self.send("inquiry", convert.inquiry_msg(progress.inquiry))
         decision = progress.decision
         if decision is None or decision.goal is None:
             return
@@ -102,6 +103,10 @@ class AgentNode(EqaNode[AgentSettings]):
         self.send("goal", feedback.goal)
         entry = TraceDecision(at, pose, decision.goal, decision.reason, decision.candidates, marks=decision.marks)
         self.send("decision", convert.decision_msg(entry, decision.goal, decision.explored))
+
+    def _reply(self, request: Any, response: Any) -> Any:
+        self.replies.reply(request.inquiry_id, request.option)
+        return response
 
     def _reset(self, request: Any, response: Any) -> Any:
         """Begin an episode between two questions."""

@@ -10,7 +10,6 @@ from eqa_nodes.core.ledger import spending
 from eqa_nodes.core.protocols import adviser_of
 from eqa_nodes.core.types.questions import Recalled
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.diagnostics import Health
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
@@ -28,7 +27,6 @@ class AnswererNode(EqaNode[AnswererSettings]):
         self.health = Health()
         self.diagnostics.add("model", lambda: self.health.report(self.answerer.spent().calls))
         self.out("view_assessments")
-        self._allowances = Allowances(self, "allow_spending")
         self.serve("rank_regions", self._rank)
         self.serve("assess_views", self._assess)
         self.serve("advise", self._advise)
@@ -37,7 +35,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
     def _rank(self, request: Any, response: Any) -> Any:
         before = self.answerer.spent()
         try:
-            with self.health.call(), spending(self._allowances.of_request(request)):
+            with self.health.call(), spending(messages.budget_of(request.budget)):
                 regions = self.answerer.regions(messages.question_of(request.question))
             response.regions = [convert.ranked_region_msg(r) for r in regions]
         finally:
@@ -53,7 +51,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
             return response
         before = self.answerer.spent()
         try:
-            with self.health.call(), spending(self._allowances.of_request(request)):
+            with self.health.call(), spending(messages.budget_of(request.budget)):
                 assessments = self.answerer.assess(question, [messages.keyframe_of(v) for v in request.views])
         finally:
             response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
@@ -68,7 +66,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
             raise ConfigError(f"the answerer {self.config.answerer!r} takes no briefs: let it judge views")
         before = self.answerer.spent()
         try:
-            with self.health.call(), spending(self._allowances.of_request(request)):
+            with self.health.call(), spending(messages.budget_of(request.budget)):
                 said = adviser.advise(question, messages.brief_of(request))
             convert.fill_advice(response, said, question.id)
         finally:
@@ -81,7 +79,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
         before = self.answerer.spent()
         views = [Recalled(messages.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
         try:
-            with self.health.call(), spending(self._allowances.of_request(request)):
+            with self.health.call(), spending(messages.budget_of(request.budget)):
                 answer = self.answerer.answer(messages.question_of(request.question), views)
             convert.fill_answer(response, answer)
         finally:

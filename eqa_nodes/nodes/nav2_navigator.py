@@ -14,7 +14,6 @@ from eqa_nodes.core.driving.driver import MAY_DRIVE, GoalDriver, Interrupt
 from eqa_nodes.core.errors import BadFrame, EqaError
 from eqa_nodes.core.types.floor import Allowance, NavCode, NavResult
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.nav2 import commander_of
 from eqa_nodes.ros.nav2.place import RobotPlace
@@ -38,7 +37,6 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         robot = RobotPlace(self, driving.gates.place_s, driving.gates.odom_s)
         self._driver = GoalDriver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
                               self.config.node.drive)
-        self._allowances = Allowances(self, "allow_drive")
         self._busy, self._turn, self._halting = threading.Lock(), threading.Lock(), threading.Lock()
         self._newest = Interrupt()  # of the goal that came last
         self._goals: dict[bytes, Interrupt] = {}
@@ -106,7 +104,8 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         identity = bytes(handle.goal_id.uuid)
         with self._busy:  # one robot: the previous goal was cancelled before
             try:
-                result = drive(handle.request, self._goals[identity], self._allowances.of_goal(handle))
+                result = drive(handle.request, self._goals[identity],
+                               messages.allowance_of(handle.request.allowance))
             except EqaError as error:  # the goal itself cannot be read
                 result = NavResult(NavCode.FAILED, str(error))
             except Exception as error:  # whoever asked for the drive must hear of it

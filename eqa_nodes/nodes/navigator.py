@@ -1,4 +1,4 @@
-"""The atomic navigator behind actions of Nav2's types: plans on the agent's map, acts by the bridge, sees each step."""
+"""The atomic navigator behind two actions: plans on the agent's map, acts by the bridge, sees each step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from eqa_nodes.core.errors import EqaError, NavigationError
 from eqa_nodes.core.types.floor import Action, Allowance, GridMap, NavCode, NavResult, Travelled
 from eqa_nodes.core.types.geometry import Pose2, pose2_of
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.allowing import Allowances
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.process import run_node
@@ -37,7 +36,6 @@ class NavigatorNode(EqaNode[NavigatorSettings]):
                                          now=self._now, pose=self._pose,
                                          travelled=lambda: Travelled(self._last.steps, self._last.metres),
                                          drive=self.config.node.drive)
-        self._allowances = Allowances(self, "allow_drive")
         self.subscribe("map", lambda message: self._newest.put("map", message))
         self._action("drive_to_pose", self._go_to)
         self._action("look_around", self._look_around)
@@ -55,7 +53,7 @@ class NavigatorNode(EqaNode[NavigatorSettings]):
         with self._busy:  # one body: a second goal waits for the first
             try:
                 self._request(_ACT.STATUS)
-                result = drive(handle.request, self._allowances.of_goal(handle))
+                result = drive(handle.request, messages.allowance_of(handle.request.allowance))
             except EqaError as error:
                 result = NavResult(NavCode.FAILED, str(error))
             except Exception as error:  # whoever asked for the drive must hear of it

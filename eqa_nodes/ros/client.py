@@ -23,7 +23,6 @@ from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import interface
 from eqa_nodes.ros.remote import Remotes
-from eqa_nodes.ros.replying import reply_parameters
 from eqa_nodes.ros.spinning import spin
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS, SERVICES, TOPICS, absolute
@@ -109,7 +108,7 @@ class GraphClient:
 
     def reply(self, inquiry: str, option: int) -> None:
         """Reply to what the agent asks, by its id and the number of an option. Raises EqaError where it is too late."""
-        self.services["reply"].call(CALL_S, parameters=reply_parameters(inquiry, option))
+        self.services["reply"].call(CALL_S, inquiry_id=inquiry, option=max(0, option))
 
     def stop(self) -> None:
         """Cancel every question, whoever asked it. Raises NodeLost when nobody answers."""

@@ -31,11 +31,13 @@ from vision_msgs.msg import (
 )
 
 from eqa_nodes.core.errors import EqaError, ErrorCode
+from eqa_nodes.core.ledger import UNLIMITED, CallBudget
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
 from eqa_nodes.core.types import advice, floor, questions, views
 from eqa_nodes.core.types.geometry import Pose2, Transform
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.wire.messages import DETECTED
@@ -61,10 +63,7 @@ class RemoteError(EqaError):
 
 def raise_remote(response: Any) -> None:
     """Raise what a response reports as an error; nothing when it reports none."""
-    if hasattr(response, "result"):  # of a service that ROS itself defines
-        if not response.result.successful:
-            raise RemoteError(ErrorCode.INTERNAL, response.result.reason)
-    elif hasattr(response, "success"):
+    if hasattr(response, "success"):  # of a service that ROS itself defines
         if not response.success:
             raise RemoteError(ErrorCode.INTERNAL, response.message)
     elif response.error_code:
@@ -73,9 +72,7 @@ def raise_remote(response: Any) -> None:
 
 def report(response: Any, error: EqaError) -> Any:
     """Write a failure into a response and return it."""
-    if hasattr(response, "result"):
-        response.result.successful, response.result.reason = False, stored(str(error))
-    elif hasattr(response, "success"):
+    if hasattr(response, "success"):
         response.success, response.message = False, stored(str(error))
     else:
         response.error_code, response.error_message = int(error.code), stored(str(error))
@@ -179,9 +176,8 @@ def goal_msg(goal: Pose2, stamp_ns: int, frame: str = MAP) -> PoseStamped:
 
 
 def end_goal(handle: Any, response: Any, result: floor.NavResult) -> Any:
-    """End the goal of a drive; return the response with its code and message (Humble's has no fields for them)."""
-    if hasattr(response, "error_code"):
-        response.error_code, response.error_msg = NAV_ERRORS.get(result.code, 0), result.message
+    """End the goal of a drive; return the response with its code and message."""
+    response.error_code, response.error_msg = NAV_ERRORS.get(result.code, 0), result.message
     if result.code is floor.NavCode.SUCCEEDED:
         handle.succeed()
     elif result.code is floor.NavCode.CANCELED and handle.is_cancel_requested:
@@ -267,6 +263,27 @@ def limits_msg(limits: questions.Limits) -> eqa.Limits:
     return eqa.Limits(steps=limits.steps, metres=float(limits.metres), seconds=float(limits.seconds),
                       calls=limits.calls, tokens=limits.tokens, money=float(limits.money), poses=limits.poses,
                       area=[Point(x=float(x), y=float(y)) for x, y in limits.area])
+
+
+def allowance_msg(allowance: floor.Allowance) -> eqa.Allowance:
+    """What one drive may use -> message."""
+    limited = allowance._replace(permitted=False) != floor.FREE
+    return eqa.Allowance(limited=limited, steps=float(allowance.steps), metres=float(allowance.metres),
+                         seconds=float(allowance.seconds), permitted=allowance.permitted,
+                         area=[Point(x=float(x), y=float(y)) for x, y in allowance.area])
+
+
+def budget_msg(budget: CallBudget) -> eqa.CallBudget:
+    """What a model may be paid for one request -> message."""
+    return eqa.CallBudget(limited=budget != UNLIMITED, calls=float(budget.calls), tokens=float(budget.tokens),
+                          money=float(budget.money))
+
+
+def inquiry_msg(inquiry: Inquiry) -> eqa.Inquiry:
+    """What a person is asked -> message."""
+    return eqa.Inquiry(id=inquiry.id, kind=inquiry.kind, text=stored(inquiry.text),
+                       options=[stored(option) for option in inquiry.options], deadline=float(inquiry.deadline_s),
+                       question_id=inquiry.question_id, question=inquiry.question, reply=inquiry.reply)
 
 
 def assessment_msg(a: questions.ViewAssessment, question_id: str = "") -> eqa.ViewAssessment:

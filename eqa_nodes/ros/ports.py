@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +11,10 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point
 
 from eqa_nodes.core.errors import ErrorCode, LimitReached
+from eqa_nodes.core.ledger import budget_left
 from eqa_nodes.core.protocols import Person, Ports
 from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
-from eqa_nodes.core.types.floor import FREE, Allowance, Decision, NavCode, NavResult, Option, WeighedOption
+from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import (
     Answer,
@@ -28,7 +28,6 @@ from eqa_nodes.core.types.questions import (
 )
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert
-from eqa_nodes.ros.allowing import drive_parameters, spending_parameters
 from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
 from eqa_nodes.wire import messages
@@ -126,8 +125,7 @@ class RosAnswerer:
 
     def __init__(self, node: EqaNode) -> None:
         self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")
-        self._answer, self._allow = node.remote("answer_question"), node.remote("allow_spending")
-        self._advise, self._node = node.remote("advise"), node
+        self._answer, self._advise, self._node = node.remote("answer_question"), node.remote("advise"), node
         self._spent = Receipt()
         self.advises = False  # until the answerer says so
 
@@ -162,10 +160,8 @@ class RosAnswerer:
         return messages.answer_of(response)
 
     def _call(self, client: Any, question: Question, **fields: Any) -> Any:
-        if parameters := spending_parameters(question.id, question.text):
-            self._allow.call(self._node.config.node.call_deadline_s, parameters=parameters)
         response = client.exchange(self._node.config.model_deadline_s, question=convert.question_msg(question),
-                                   **fields)
+                                   budget=convert.budget_msg(budget_left()), **fields)
         cost = messages.receipt_of(response.receipt)  # before the error is raised: failed calls cost too
         self._spent = replace(self._spent.with_model(cost), privileged=cost.privileged)
         if response.error_code == LimitReached.code:
@@ -178,28 +174,22 @@ class RosNavigator:
     """Drives through the actions drive_to_pose and look_around, whichever navigator serves them."""
 
     def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
-        self._to_pose, self._spin = node.remote("drive_to_pose"), node.remote("look_around")
-        self._allow, self._node, self._odometry = node.remote("allow_drive"), node, odometry
+        self._to_pose, self._turn = node.remote("drive_to_pose"), node.remote("look_around")
+        self._odometry = odometry
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance) -> NavResult:
         pose = convert.goal_msg(goal, self._odometry.last()[0])
-        return self._drive(self._to_pose, self._to_pose.Goal(pose=pose), allowance)
+        return self._drive(self._to_pose, self._to_pose.Goal(pose=pose, allowance=convert.allowance_msg(allowance)))
 
     def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
-        return self._drive(self._spin, self._spin.Goal(target_yaw=2 * math.pi), allowance)
+        return self._drive(self._turn, self._turn.Goal(allowance=convert.allowance_msg(allowance)))
 
-    def _drive(self, action: Any, goal: Any, allowance: Allowance) -> NavResult:
-        """Send the drive's allowance to the navigator, then the goal: it holds even if this node dies."""
-        def announce(goal_id: Any) -> None:
-            if allowance != FREE:
-                self._allow.call(self._node.config.node.call_deadline_s,
-                                 parameters=drive_parameters(goal_id, allowance))
-
-        return _result(action.run(goal, DRIVE_WALL_S, announce=announce))
+    def _drive(self, action: Any, goal: Any) -> NavResult:
+        return _result(action.run(goal, DRIVE_WALL_S))
 
     def cancel(self) -> None:
         self._to_pose.cancel()
-        self._spin.cancel()
+        self._turn.cancel()
 
 
 def _result(response: Any) -> NavResult:

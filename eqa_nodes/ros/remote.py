@@ -195,19 +195,15 @@ class RemoteAction(_Remote):
         self._newest: _Sending | None = None
 
     def run(self, goal: Any, deadline_s: float, listener: Callable[[Any], None] = lambda feedback: None,
-            poll: Callable[[Any], None] = lambda handle: None, announce: Callable[[Any], None] = lambda goal_id: None
-            ) -> Any:
+            poll: Callable[[Any], None] = lambda handle: None) -> Any:
         """Send the goal and return (status, result), calling `poll` with its handle now and then. NodeLost calls the
         goal off. `cancel` is for the newest goal, where several run at once.
-
-        announce: called with the goal's id before it is sent; a server that was started again since is lost.
         """
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
             raise NodeLost(f"no server for {self._key}: does {self.server} run?")
         sent, sending = self._now(), _Sending(self._client)
         self._newest = sending
         try:
-            announce(sending.identity)
             answer = self._client.send_goal_async(goal, lambda message: listener(message.feedback), sending.identity)
             handle = self._wait(answer, DISCOVERY_S, sent)
             if not handle.accepted:

@@ -19,7 +19,6 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import decode, loads
 from eqa_nodes.core.storage.text import file_name
 from eqa_nodes.core.types.calls import ModelCall
-from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Limits
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
@@ -34,6 +33,7 @@ from eqa_nodes.ros.live_history import LiveMessages
 from eqa_nodes.ros.parameters import graph_parameters
 from eqa_nodes.ros.runner import RunningGraph
 from eqa_nodes.wire.graph import TOPICS, own_world
+from eqa_nodes.wire.messages import inquiry_of
 
 
 class GraphRunner:
@@ -107,7 +107,7 @@ def subscribe_progress(listener: Callable[[Progress], None]) -> Callable[[Any], 
 def _taking(listener: Callable[[Progress], None], progress: Callable[[Any], Progress]) -> Callable[[Any], None]:
     def take(message: Any) -> None:
         try:
-            told = progress(loads(message.data))
+            told = progress(message)
         except (StorageError, ValueError) as error:
             told = Progress("answering", reason=f"a message of the agent cannot be shown: {error}")
         listener(told)
@@ -115,12 +115,12 @@ def _taking(listener: Callable[[Progress], None], progress: Callable[[Any], Prog
     return take
 
 
-def _call(data: Any) -> Progress:
-    return Progress("answering", call=decode(ModelCall, data))
+def _call(message: Any) -> Progress:
+    return Progress("answering", call=decode(ModelCall, loads(message.data)))
 
 
-def _inquiry(data: Any) -> Progress:
-    inquiry = decode(Inquiry, data)
+def _inquiry(message: Any) -> Progress:
+    inquiry = inquiry_of(message)
     return Progress("asking", reason=inquiry.in_words(), inquiry=inquiry)
 
 

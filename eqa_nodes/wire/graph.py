@@ -99,7 +99,7 @@ TOPICS: dict[str, Topic] = {
     "goal": Topic("exploration/goal", "geometry_msgs/msg/PoseStamped", "event"),  # Nav2 would drive to a goal_pose
     "decision": Topic("decision", "eqa_interfaces/msg/Decision", "event"),
     "model_calls": Topic("model_calls", "std_msgs/msg/String", "event"),
-    "inquiry": Topic("inquiry", "std_msgs/msg/String", "latched"),
+    "inquiry": Topic("inquiry", "eqa_interfaces/msg/Inquiry", "latched"),
     "question": Topic("question", "std_msgs/msg/String", "event"),
     "answer": Topic("answer", "eqa_interfaces/msg/Answer", "event"),
     "replay_status": Topic("replay/status", "diagnostic_msgs/msg/DiagnosticStatus", "latched"),
@@ -141,9 +141,7 @@ SERVICES: dict[str, Port] = {
     "assess_views": Port("assess_views", "eqa_interfaces/srv/AssessViews"),
     "advise": Port("advise", "eqa_interfaces/srv/Advise"),
     "answer_question": Port("answer_question", "eqa_interfaces/srv/AnswerQuestion"),
-    "allow_drive": Port("allow_drive", "rcl_interfaces/srv/SetParametersAtomically"),
-    "allow_spending": Port("allow_spending", "rcl_interfaces/srv/SetParametersAtomically"),
-    "reply": Port("reply", "rcl_interfaces/srv/SetParametersAtomically"),
+    "reply": Port("reply", "eqa_interfaces/srv/Reply"),
     "get_global_costmap": Port("global_costmap/get_costmap", "nav2_msgs/srv/GetCostmap"),
     "clear_global_costmap": Port("global_costmap/clear_entirely_global_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
     "clear_local_costmap": Port("local_costmap/clear_entirely_local_costmap", "nav2_msgs/srv/ClearEntireCostmap"),
@@ -156,8 +154,8 @@ SERVICES: dict[str, Port] = {
 
 ACTIONS: dict[str, Port] = {
     "ask": Port("ask", "eqa_interfaces/action/Ask"),
-    "drive_to_pose": Port("drive_to_pose", "nav2_msgs/action/NavigateToPose"),
-    "look_around": Port("look_around", "nav2_msgs/action/Spin"),
+    "drive_to_pose": Port("drive_to_pose", "eqa_interfaces/action/DriveToPose"),
+    "look_around": Port("look_around", "eqa_interfaces/action/LookAround"),
     "navigate_to_pose": Port("navigate_to_pose", "nav2_msgs/action/NavigateToPose"),
     "spin": Port("spin", "nav2_msgs/action/Spin"),
 }
@@ -226,17 +224,17 @@ NODES: dict[str, NodeSpec] = {
         serves=("choose_goal",)),
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",),
-        serves=("drive_to_pose", "look_around", "allow_drive"),
+        serves=("drive_to_pose", "look_around"),
         calls=("act",), threads=4, worlds=("sim", "replay")),  # of a replay: says that it cannot be driven
     "nav2_navigator": NodeSpec(
         "eqa_nodes.nodes.nav2_navigator:Nav2NavigatorNode",
         publishes=("keep_out_info", "keep_out_mask"),
         subscribes=("odom", "tf", "tf_static", "cmd_vel", "stop", "battery", "localisation"),
-        apart=("odom", "tf", "tf_static"), serves=("drive_to_pose", "look_around", "allow_drive"),
+        apart=("odom", "tf", "tf_static"), serves=("drive_to_pose", "look_around"),
         calls=NAV2_SERVES, threads=6, worlds=("sim", "robot")),
     "answerer": NodeSpec(
         "eqa_nodes.nodes.answerer:AnswererNode", publishes=("view_assessments",),
-        serves=("rank_regions", "assess_views", "advise", "answer_question", "allow_spending"), threads=2),
+        serves=("rank_regions", "assess_views", "advise", "answer_question"), threads=2),
     "recorder": NodeSpec(
         "eqa_nodes.nodes.recorder:RecorderNode",
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
@@ -252,9 +250,7 @@ NODES: dict[str, NodeSpec] = {
         serves=("ask", "reset_episode", "reply"),  # what it hears: where no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "reset_reconstructor", "recall", "recollect", "keep_view", "choose_goal", "rank_regions", "assess_views",
-               "advise",
-               "answer_question",
-               "drive_to_pose", "look_around", "allow_drive", "allow_spending"),
+               "advise", "answer_question", "drive_to_pose", "look_around"),
         threads=4),
 }
 DRIVERS = {"atomic": "navigator", "nav2": "nav2_navigator"}  # who drives, by the name in parameters; one of them runs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 
 from eqa_nodes.core.camera.image_geometry import calibration_of, metres
 from eqa_nodes.core.errors import BadFrame, BadQuestion, ErrorCode
-from eqa_nodes.core.ledger import limit_in
+from eqa_nodes.core.ledger import UNLIMITED, CallBudget, limit_in
+from eqa_nodes.core.mapping.area import check_area
 from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest, TargetNote
-from eqa_nodes.core.types.floor import Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
+from eqa_nodes.core.types.floor import FREE, Allowance, Candidate, Frontier, GridMap, Option, Staircase, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2, Transform, normalised, pose2_of
+from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.questions import (
     Answer,
     Evidence,
@@ -207,6 +209,34 @@ def limits_of(m: Any) -> Limits:
     area = tuple((float(p.x), float(p.y)) for p in m.area)
     return Limits(int(m.steps), float(m.metres), float(m.seconds), int(m.calls), area, int(m.tokens), float(m.money),
                   int(m.poses))
+
+
+def allowance_of(m: Any) -> Allowance:
+    """Return what a drive may use by an eqa_interfaces/Allowance. Raises BadQuestion for a value that is no limit."""
+    if not m.limited:
+        return FREE._replace(permitted=bool(m.permitted))
+    area = tuple((float(p.x), float(p.y)) for p in m.area)
+    check_area(area)
+    return Allowance(*_limits(m, "steps", "metres", "seconds"), area, bool(m.permitted))
+
+
+def budget_of(m: Any) -> CallBudget:
+    """Return what a model may be paid by an eqa_interfaces/CallBudget. Raises BadQuestion for a value that is no limit.
+    """
+    return CallBudget(*_limits(m, "calls", "tokens", "money")) if m.limited else UNLIMITED
+
+
+def _limits(m: Any, *names: str) -> Iterator[float]:
+    for name in names:
+        if not (value := float(getattr(m, name))) >= 0:
+            raise BadQuestion(f"the limit of {name} is {value}: it must be 0 or more, or infinite for no limit")
+        yield value
+
+
+def inquiry_of(m: Any) -> Inquiry:
+    """Return what a person is asked by an eqa_interfaces/Inquiry."""
+    return Inquiry(str(m.id), str(m.kind), str(m.text), tuple(map(str, m.options)), float(m.deadline),
+                   str(m.question_id), str(m.question), int(m.reply))
 
 
 def candidate_of(m: Any) -> Candidate:

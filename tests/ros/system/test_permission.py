@@ -126,7 +126,7 @@ def _sent(graph: Watched, key: str) -> Any:
         action = remotes[0]
         at = client.pose()
         goal = action.Goal(pose=convert.goal_msg(Pose2(at.x + 1.0, at.y, 0.0), 0)) if key == "drive_to_pose" else \
-            action.Goal(target_yaw=1.0)
+            action.Goal()
         result = _result(action.run(goal, WAIT_S))
         assert client.pose() == at
         action.close()
