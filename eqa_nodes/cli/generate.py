@@ -15,7 +15,8 @@ from eqa_nodes.cli.options import FOLDER, argument, flag, from_zero, group, opti
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from eqa_nodes.core.model import Backend, Usage
+    from eqa_nodes.core.model import Backend
+    from eqa_nodes.core.types.costs import Usage
     from eqa_nodes.generate.pipeline import Cast, GenerationProgress, Job
     from eqa_nodes.generate.values import Benchmark
 
@@ -173,7 +174,7 @@ def _make(options: Generate, name: str) -> int:
 def _players(options: Generate, kind: Benchmark) -> Iterator[Players]:
     """Yield who plays which role; models are closed after it."""
     from eqa_nodes.core.answerers.label.answerer import LabelAnswerer
-    from eqa_nodes.core.model import Usage
+    from eqa_nodes.core.types.costs import Usage
     from eqa_nodes.models import open_model
     from eqa_nodes.models.config import ModelConfig
     from eqa_nodes.runners.opening import check_model

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from eqa_nodes.core.errors import BadQuestion, Canceled, LimitReached
 from eqa_nodes.core.mapping.area import check_area
-from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema, Usage, generate_with
-from eqa_nodes.core.protocols import Answerer, Odometry, adviser_of
-from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.model import ChargedBackend, Choice, Completion, Message, Schema
+from eqa_nodes.core.protocols import Answerer, Odometry
+from eqa_nodes.core.types.costs import UNLIMITED, CallAccount, CallBudget, Usage
 from eqa_nodes.core.types.floor import Allowance, Travelled
-from eqa_nodes.core.types.questions import Answer, Limits, Question, RankedRegion, Recalled, Receipt, ViewAssessment
-from eqa_nodes.core.types.views import Keyframe
+from eqa_nodes.core.types.questions import (
+    Limits,
+    Question,
+    Receipt,
+    receipt_of,
+)
 
 T = TypeVar("T")
 MOST = 2 ** 32 - 1  # of what is counted: the messages hold no more
@@ -44,12 +46,14 @@ class Ledger:
     (`apart`): that time and its calls count; what is driven meanwhile, for another question, does not.
     """
 
-    def __init__(self, limits: Limits, odometry: Odometry, answerer: Answerer, canceled: Callable[[], bool]) -> None:
-        self.limits, self.limit, self.canceled = limits, "", canceled
-        self._odometry, self._answerer = odometry, answerer
-        self._spent_before = answerer.spent()
+    def __init__(self, question: Question, odometry: Odometry, answerer: Answerer, canceled: Callable[[], bool],
+                 turn: AbstractContextManager[object] = nullcontext()) -> None:
+        """turn: held while the answerer is asked, where several questions share it."""
+        self.limits, self.limit, self.canceled = question.limits, "", canceled
+        self._question, self._odometry, self._answerer, self._turn = question, odometry, answerer, turn
+        self._paid = CallAccount()  # all calls of the model for this question
+        self._dearest = Usage()  # the most that one turn of the model took
         self._apart_s = 0.0
-        self._dearest = Receipt()  # the most that one turn of the model took
         self._began_s: float | None = None
         self._at_start: Travelled | None = None
         self.travelled, self.poses = Travelled(0, 0.0), 1
@@ -77,10 +81,10 @@ class Ledger:
 
     def receipt(self, privileged: tuple[str, ...] = ()) -> Receipt:
         """Return the receipt by the last update. privileged: what the answer rests on; empty = the answerer's own."""
-        spent = self._answerer.spent().model_since(self._spent_before)
+        spent = receipt_of(self._paid, privileged or self._answerer.spent().privileged)
         worked_s = self._apart_s + (time.monotonic() - self._began_s if self._began_s is not None else 0.0)
         return replace(spent, steps=self.travelled.steps, metres=self.travelled.metres, seconds=worked_s,
-                       privileged=privileged or spent.privileged, limit=self.limit)
+                       limit=self.limit)
 
     def seconds_left(self) -> float:
         """Return how long the question may still be worked on, inf for no limit."""
@@ -139,18 +143,21 @@ class Ledger:
         yield
         self.poses += poses_of(self.update().metres - before)
 
-    def asked(self, call: Callable[[], T], otherwise: T, keep: bool = True) -> T:
+    def asked(self, call: Callable[[Question], T], otherwise: T, keep: bool = True) -> T:
         """Return what a call of the answerer returns, held to what the model may still cost.
 
-        keep: the last call is kept for the answer. otherwise: returned where the limits allow no call; then they have
-        ended the search.
+        call: gets the question with its account. keep: the last call is kept for the answer. otherwise: returned where
+        the limits allow no call; then they have ended the search.
         """
+        account = CallAccount(self._budget(keep))
         try:
-            with self._turn(), spending(self._budget(keep)):
-                return call()
+            with self._turn:
+                return call(self._question._replace(account=account))
         except LimitReached as error:
             self.limit = self.limit or exceeded(error, self.limits)
             return otherwise
+        finally:  # failed calls cost too
+            self._take(account)
 
     def _reached(self, limits: Limits) -> str:
         """Return the limit that is reached now, in words, "" where none is. The model's last call is kept."""
@@ -164,21 +171,35 @@ class Ledger:
 
     def _budget(self, keep: bool) -> CallBudget:
         """Return what the model's next turn may cost. keep: leave enough for the answer, as far as that is known."""
-        limits, spent, kept = self.limits, self.receipt(), self._dearest if keep else Receipt()
+        limits, spent, kept = self.limits, self._paid.total, self._dearest if keep else Usage()
         return CallBudget(left(limits.calls, spent.calls + KEPT * keep),
                           left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
                           left(limits.money, spent.money + kept.money))
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Note what the model's turn inside costs: the answer may cost as much."""
-        before = self._answerer.spent()
-        try:
-            yield
-        finally:
-            now, most = self._answerer.spent().model_since(before), self._dearest
-            self._dearest = Receipt(tokens_in=max(most.tokens_in, now.tokens_in),
-                                    tokens_out=max(most.tokens_out, now.tokens_out), money=max(most.money, now.money))
+    def _take(self, account: CallAccount) -> None:
+        """Add what a turn of the model has cost, and keep the most that one took: the answer may cost as much."""
+        for (role, model), usage in account.by_role.items():
+            self._paid.charge(usage, role, model)
+        now, most = account.total, self._dearest
+        self._dearest = Usage(tokens_in=max(most.tokens_in, now.tokens_in),
+                              tokens_out=max(most.tokens_out, now.tokens_out), money=max(most.money, now.money))
+
+
+@contextmanager
+def paying(question: Question) -> Iterator[Question]:
+    """Yield the question with an account of its own; `paid_until` tells what was paid until an error raised inside."""
+    account = CallAccount()
+    try:
+        yield question._replace(account=account)
+    except Exception as error:
+        error.__dict__["paid"] = receipt_of(account)
+        raise
+
+
+def paid_until(error: Exception) -> Receipt:
+    """Return what a model was paid until an error ended the work on a question (`paying`)."""
+    paid = error.__dict__.get("paid")
+    return paid if isinstance(paid, Receipt) else Receipt()
 
 
 def check_limits(limits: Limits) -> None:
@@ -233,152 +254,73 @@ def limit_in(message: str) -> str:
     return found[1] if found else ""
 
 
-class CallBudget(NamedTuple):
-    """What may be spent; inf = no limit."""
-
-    calls: float = math.inf
-    tokens: float = math.inf
-    money: float = math.inf
-
-
-UNLIMITED = CallBudget()
-
-
-class _Open:
-    """A purse that is being spent. kept: calls of it that are for something else.
-
-    running: what the call that is being made has cost so far; a backend may send several requests for one.
-    """
-
-    def __init__(self, purse: CallBudget) -> None:
-        self.purse, self.spent, self.kept = purse, Usage(), 0
-        self.running: Callable[[], Usage] = Usage
-
-    def left(self) -> CallBudget:
-        spent = self.spent + self.running()
-        return CallBudget(self.purse.calls - self.kept - spent.calls,
-                          self.purse.tokens - spent.tokens_in - spent.tokens_out, self.purse.money - spent.money)
-
-
-_OPEN: ContextVar[_Open | None] = ContextVar("_OPEN", default=None)
-
-
-@contextmanager
-def spending(purse: CallBudget) -> Iterator[None]:
-    """Hold the calls that are made inside, by this thread, to a purse. They raise LimitReached when it is empty."""
-    token = _OPEN.set(_Open(purse) if purse != UNLIMITED else None)
-    try:
-        yield
-    finally:
-        _OPEN.reset(token)
-
-
-@contextmanager
-def keeping(calls: int) -> Iterator[None]:
-    """Keep so many calls of the purse for what comes after."""
-    purse = _OPEN.get()
-    if purse is None:
-        yield
-        return
-    purse.kept += calls
-    try:
-        yield
-    finally:
-        purse.kept -= calls
-
-
-def affordable(asks: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """Yield what each returns, up to the one that the purse does not allow; a call is kept for the answer itself."""
+def affordable(account: CallAccount | None, asks: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """Yield what each returns, up to the one that the account does not allow; a call is kept for the answer itself."""
     for ask in asks:
         try:
-            with keeping(1):
+            with nullcontext() if account is None else account.keeping(1):
                 said = ask()
         except LimitReached:
             return
         yield said
 
 
-def budget_left() -> CallBudget:
-    """Return what may be spent now."""
-    purse = _OPEN.get()
-    return UNLIMITED if purse is None else purse.left()
-
-
-def repeats(most: int) -> int:
+def repeats(account: CallAccount | None, most: int) -> int:
     """Return how often a request may be sent again when it fails. Raises LimitReached where it may not be sent at all.
 
     Each time counts as a call of the question. most: what the backend's settings allow.
     """
-    calls = budget_left().calls
+    calls = math.inf if account is None else account.left().calls
     if calls < 1:
         raise LimitReached(_NO_CALLS)
     return int(min(most, calls - 1))
 
 
-def spare_tokens(usage: Usage, messages: Sequence[Message], max_tokens: int, most: int) -> int:
+def spare_tokens(account: CallAccount | None, usage: Usage, messages: Sequence[Message], max_tokens: int,
+                 most: int) -> int:
     """Return how many tokens a reply may have beyond max_tokens by what is left, at most `most`.
 
     usage: of the model so far.
     """
-    purse = _OPEN.get()
-    if purse is None:
+    if account is None or (left := account.left()) == UNLIMITED:
         return most
     try:
-        return max(0, _reply_within(purse.left(), usage, messages, max_tokens + most) - max_tokens)
+        return max(0, _reply_within(left, usage, messages, max_tokens + most) - max_tokens)
     except LimitReached:
         return 0
 
 
-class BudgetedBackend:
-    """A backend whose calls are held to the purse around them. Implements Backend."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend, self.model = backend, backend.model
-
-    @property
-    def usage(self) -> Usage:
-        """A copy of the counts so far."""
-        return self._backend.usage
+class BudgetedBackend(ChargedBackend):
+    """A backend whose calls are charged to an account, and held to what it allows. Implements Backend."""
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn, no longer than is left. Raises LimitReached, and what the backend raises."""
-        return self._paid(messages, max_tokens,
-                          lambda most: generate_with(self._backend, messages, most, seed, schema))
+        return super().generate(messages, self._most(messages, max_tokens), seed, schema)
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return how probable the model holds each option. Raises as `generate`."""
-        return self._paid(messages, _LEAST_REPLY, lambda _: self._backend.choose(messages, options, seed))
+        self._most(messages, _LEAST_REPLY)
+        return super().choose(messages, options, seed)
 
-    def close(self) -> None:
-        """Release connections."""
-        self._backend.close()
-
-    def _paid(self, messages: Sequence[Message], max_tokens: int, call: Callable[[int], T]) -> T:
-        purse = _OPEN.get()
-        if purse is None:
-            return call(max_tokens)
-        before = self._backend.usage
-        most = _reply_within(purse.left(), before, messages, max_tokens)
-        purse.running = lambda: self._backend.usage - before
-        try:
-            return call(most)
-        finally:  # failed calls cost too
-            purse.spent, purse.running = purse.spent + purse.running(), Usage
+    def _most(self, messages: Sequence[Message], max_tokens: int) -> int:
+        left = self.account.left()
+        return max_tokens if left == UNLIMITED else _reply_within(left, self.usage, messages, max_tokens)
 
 
-def _reply_within(purse: CallBudget, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
+def _reply_within(left: CallBudget, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
     """Return how long a reply may be, tokens. Raises LimitReached where no call may be made.
 
     usage: of the model so far, which tells what a token costs on average.
     """
-    if purse.calls < 1:
+    if left.calls < 1:
         raise LimitReached(_NO_CALLS)
     tokens = usage.tokens_in + usage.tokens_out
-    payable = purse.money * tokens / usage.money if usage.money else math.inf
-    reply = min(purse.tokens, payable) - tokens_read(messages)
-    if purse.money <= 0 or reply < min(_LEAST_REPLY, max_tokens):
-        name = "tokens" if purse.tokens <= payable and purse.money > 0 else "money"
+    payable = left.money * tokens / usage.money if usage.money else math.inf
+    reply = min(left.tokens, payable) - tokens_read(messages)
+    if left.money <= 0 or reply < min(_LEAST_REPLY, max_tokens):
+        name = "tokens" if left.tokens <= payable and left.money > 0 else "money"
         raise LimitReached(f"{name}: what is left does not do for another call")
     return int(min(max_tokens, reply))
 
@@ -387,63 +329,3 @@ def tokens_read(messages: Sequence[Message]) -> float:
     """Return about how many tokens a model reads, before it has counted them."""
     parts = [part for message in messages for part in message.parts]
     return sum(len(part) / _CHARS_PER_TOKEN if isinstance(part, str) else _IMAGE_TOKENS for part in parts)
-
-
-class MeteredAnswerer:
-    """An answerer that several questions share, as one of them sees it: `spent` is what its own calls cost.
-
-    Implements Answerer. turn: the same for all of them; one call at a time, or nobody could say whose cost is whose.
-    """
-
-    def __init__(self, answerer: Answerer, turn: threading.Lock) -> None:
-        self._answerer, self._turn = answerer, turn
-        nothing = Receipt()
-        self._spans: list[tuple[Receipt, Receipt]] = [(nothing, nothing)]  # spent before and after
-
-    def spent(self) -> Receipt:
-        """Return what this question's calls cost."""
-        spent = Receipt()
-        for before, after in self._spans:
-            spent = spent.with_model(after.model_since(before))
-        return replace(spent, privileged=self._answerer.spent().privileged)
-
-    def why_unanswerable(self, question: Question) -> str:
-        """Return what the shared answerer objects to; that costs nothing."""
-        return self._answerer.why_unanswerable(question)
-
-    def regions(self, question: Question) -> list[RankedRegion]:
-        """Return the regions of the shared answerer."""
-        return self._paid(lambda: self._answerer.regions(question))
-
-    def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Let the shared answerer judge."""
-        return self._paid(lambda: self._answerer.assess(question, views))
-
-    @property
-    def advises(self) -> bool:
-        """Whether the shared answerer takes briefs."""
-        return adviser_of(self._answerer) is not None
-
-    def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
-        """Let the shared answerer advise. Raises TypeError for one that takes no briefs."""
-        adviser = adviser_of(self._answerer)
-        if adviser is None:
-            raise TypeError("the shared answerer takes no briefs")
-        return self._paid(lambda: adviser.advise(question, brief))
-
-    def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Let the shared answerer answer."""
-        return self._paid(lambda: self._answerer.answer(question, items))
-
-    def _paid(self, call: Callable[[], T]) -> T:
-        with self._turn:
-            before = self._answerer.spent()
-            try:
-                return call()
-            finally:  # failed calls cost too
-                self._put(before, self._answerer.spent())
-
-    def _put(self, before: Receipt, after: Receipt) -> None:
-        """Add a span; one that follows on the last, as alone they all do, joins it: money is not rounded twice."""
-        first, last = self._spans[-1]
-        self._spans = ([*self._spans[:-1], (first, after)] if last == before else [*self._spans, (before, after)])

@@ -6,11 +6,9 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from PIL import Image
 
@@ -19,6 +17,7 @@ from eqa_nodes.core.json_schema import NUMBER, an_object
 from eqa_nodes.core.json_schema import Schema as Schema
 from eqa_nodes.core.storage.text import plain, printable
 from eqa_nodes.core.types.calls import OptionMark
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
@@ -94,51 +93,6 @@ class Choice(NamedTuple):
     how: str
 
 
-@dataclass
-class Usage:
-    """Requests sent and tokens counted so far, those of failed calls included (as far as the server says).
-
-    money: what the tokens cost, in the currency of the prices; 0.0 where no prices are known. images: in the messages
-    of calls that were answered. tokens_cached: those of tokens_in that the server had read before, where it says so.
-    """
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    money: float = 0.0
-    images: int = 0
-    tokens_cached: int = 0
-
-    def __sub__(self, before: Usage) -> Usage:
-        return Usage(self.calls - before.calls, self.tokens_in - before.tokens_in, self.tokens_out - before.tokens_out,
-                     self.money - before.money, self.images - before.images, self.tokens_cached - before.tokens_cached)
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out,
-                     self.money + other.money, self.images + other.images, self.tokens_cached + other.tokens_cached)
-
-
-_SPENDING: ContextVar[list[Usage] | None] = ContextVar("_SPENDING", default=None)
-
-
-@contextmanager
-def counted() -> Iterator[list[Usage]]:
-    """Collect what the calls inside spend, apart from what other threads spend on the same backend meanwhile."""
-    spent: list[Usage] = []
-    token = _SPENDING.set(spent)
-    try:
-        yield spent
-    finally:
-        _SPENDING.reset(token)
-
-
-def note_spent(usage: Usage) -> None:
-    """Tell who counts in this thread, if anybody, what a call has spent. Backends call it."""
-    spent = _SPENDING.get()
-    if spent is not None:
-        spent.append(usage)
-
-
 class Budget(NamedTuple):
     """What a backend may spend over its life; 0 = no limit."""
 
@@ -167,10 +121,15 @@ class Backend(Protocol):
         """A copy of the current counts."""
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
-        """Return the model's next turn. schema: of the JSON that is asked for; a help for backends that can use it."""
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
+        """Return the model's next turn.
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+        schema: of the JSON that is asked for; a help for backends that can use it. account: is charged with each
+        request, and says what may still be spent.
+        """
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return the model's probability of each option as the answer to the last message."""
 
     def close(self) -> None:
@@ -178,11 +137,56 @@ class Backend(Protocol):
 
 
 def generate_with(backend: Backend, messages: Sequence[Message], max_tokens: int, seed: int,
-                  schema: Schema | None) -> Completion:
-    """Return the next turn. The schema is given to backends whose `generate` takes one: older ones do not."""
-    if schema is None or "schema" not in inspect.signature(backend.generate).parameters:
-        return backend.generate(messages, max_tokens, seed)
-    return backend.generate(messages, max_tokens, seed, schema)
+                  schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
+    """Return the next turn, charged to the account. Schema and account are given to backends that take them."""
+    takes = inspect.signature(backend.generate).parameters
+    more: dict[str, Any] = {"schema": schema} if schema is not None and "schema" in takes else {}
+    return _charged(backend, "account" in takes, account, lambda own: backend.generate(
+        messages, max_tokens, seed, **more, **own))
+
+
+def choose_with(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int,
+                account: CallAccount | None = None) -> Choice:
+    """Return the probabilities of options, charged to the account. Else as `generate_with`."""
+    takes = "account" in inspect.signature(backend.choose).parameters
+    return _charged(backend, takes, account, lambda own: backend.choose(messages, options, seed, **own))
+
+
+def _charged(backend: Backend, takes: bool, account: CallAccount | None, call: Callable[[dict[str, Any]], T]) -> T:
+    """Return what a call returns. A backend that takes no account is charged by its own counts; failed calls too."""
+    if account is None or takes:
+        return call({} if account is None else {"account": account})
+    before = backend.usage
+    try:
+        return call({})
+    finally:
+        account.charge(backend.usage - before)
+
+
+class ChargedBackend:
+    """A backend whose calls are charged to one account. Implements Backend."""
+
+    def __init__(self, backend: Backend, account: CallAccount) -> None:
+        self.backend, self.account, self.model = backend, account, backend.model
+
+    @property
+    def usage(self) -> Usage:
+        """A copy of the backend's counts so far."""
+        return self.backend.usage
+
+    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
+        """Return the model's next turn."""
+        return generate_with(self.backend, messages, max_tokens, seed, schema, self.account)
+
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
+        """Return how probable the model holds each option."""
+        return choose_with(self.backend, messages, options, seed, self.account)
+
+    def close(self) -> None:
+        """Release connections."""
+        self.backend.close()
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -305,7 +309,8 @@ def fraction(value: object, name: str) -> float:
     return float(value)
 
 
-def choose_verbalised(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+def choose_verbalised(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+                      account: CallAccount | None = None) -> Choice:
     """Let the model state its probabilities: for models that give out neither logits nor logprobs."""
     names = [f"option_{i + 1}" for i in range(len(options))]
     menu = "\n".join(f"{name}: {json.dumps(option)}" for name, option in zip(names, options))
@@ -320,5 +325,6 @@ def choose_verbalised(backend: Backend, messages: Sequence[Message], options: Se
 
     ask = (f"The options are:\n{menu}\nReply with one JSON object that gives each option's name the "
            "probability (0 to 1) that it is the right answer.")
-    return ask_json(backend, [*messages, Message("user", (ask,))], read, max_tokens=64 + 24 * len(options), seed=seed,
+    asked = backend if account is None else ChargedBackend(backend, account)
+    return ask_json(asked, [*messages, Message("user", (ask,))], read, max_tokens=64 + 24 * len(options), seed=seed,
                     schema=an_object(**dict.fromkeys(names, NUMBER)))

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from eqa_nodes.core.errors import StorageError
-from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import decode, encode
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
+from eqa_nodes.core.types.costs import Usage
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from eqa_nodes.bench.readers.records import JsonRecord, load
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, SimulatorError, UnknownScene
 from eqa_nodes.core.memory.embedding import make_embedder
-from eqa_nodes.core.model import Usage
 from eqa_nodes.core.protocols import Answerer
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.generate.filters import FilterConfig, Filters
 from eqa_nodes.generate.journal import Journal, JournalEntry, Paid
 from eqa_nodes.generate.roles import Evaluator, Generator

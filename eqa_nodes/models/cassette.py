@@ -22,13 +22,13 @@ from eqa_nodes.core.model import (
     Completion,
     Message,
     Schema,
-    Usage,
-    counted,
+    choose_with,
     generate_with,
 )
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.storage.text import stored
+from eqa_nodes.core.types.costs import UNLIMITED, CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
 
@@ -133,7 +133,7 @@ class Cassette:
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn, or the recorded one. Raises ModelError, BudgetSpent, StorageError.
 
         The schema is no part of what is recorded: it restates what the prompt asks for, and not every server gets it.
@@ -141,17 +141,19 @@ class Cassette:
         call = self._call(messages, (), max_tokens, seed)
         expected = tokens_read(messages)
         with self._meter.holding(expected, max_tokens):
-            done = self._ask(call, lambda backend: generate_with(backend, messages, max_tokens, seed, schema))
+            done = self._ask(call, account,
+                             lambda backend, own: generate_with(backend, messages, max_tokens, seed, schema, own))
         self._meter.was_read(expected, done.completion.tokens_in if done.completion else 0)
         if done.completion is None:
             raise ModelError(done.error)
         return done.completion._replace(text=stored(done.completion.text))
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return the options' probabilities, or the recorded ones. Raises as generate."""
         call = self._call(messages, tuple(options), 0, seed)
         with self._meter.holding(tokens_read(messages), 1):
-            done = self._ask(call, lambda backend: backend.choose(messages, options, seed))
+            done = self._ask(call, account, lambda backend, own: choose_with(backend, messages, options, seed, own))
         if done.choice is None:
             raise ModelError(done.error)
         return done.choice
@@ -177,44 +179,45 @@ class Cassette:
                                  for part in message.parts)) for message in messages),
             options, max_tokens, self._config.seed + seed)
 
-    def _ask(self, call: Call, ask: Callable[[Backend], Completion | Choice]) -> CassetteEntry:
+    def _ask(self, call: Call, account: CallAccount | None,
+             ask: Callable[[Backend, CallAccount], Completion | Choice]) -> CassetteEntry:
         key = call.key()
         with self._lock:
             place, found = self._tape.next(key)
         if found is not None and (self._mode == "replay" or (self._mode == "auto" and not found.error)):
-            self._count(found)
+            self._count(found, account)
             return found
         if self._mode == "replay":
             raise ModelError(f"not recorded: {self._path} holds no {'choice' if call.options else 'reply'} of "
                              f"{call.model} to {_last_words(call)!r} (seed {call.seed}, at most {call.max_tokens} "
                              f"tokens, request {key[:12]}): record it with cassette_mode auto")
-        return self._record(key, call, ask, place if self._mode == "auto" else -1)
+        return self._record(key, call, account, ask, place if self._mode == "auto" else -1)
 
-    def _record(self, key: str, call: Call, ask: Callable[[Backend], Completion | Choice], place: int) -> CassetteEntry:
+    def _record(self, key: str, call: Call, account: CallAccount | None,
+                ask: Callable[[Backend, CallAccount], Completion | Choice], place: int) -> CassetteEntry:
         with self._lock:
             if self._backend is None:
                 self._backend = self._open()
-        reply, error = None, ""
-        with counted() as spent:
-            try:
-                reply = ask(self._backend)
-            except BudgetSpent:
-                raise  # says nothing about the model
-            except ModelError as failure:
-                error = str(failure) or "failed"
-        paid = replace(sum(spent, Usage()), money=0.0)  # what a played call costs depends on the prices then
+        reply, error, own = None, "", CallAccount(UNLIMITED if account is None else account.left())
+        try:
+            reply = ask(self._backend, own)
+        except BudgetSpent:
+            raise  # says nothing about the model
+        except ModelError as failure:
+            error = str(failure) or "failed"
+        paid = replace(own.total, money=0.0)  # what a played call costs depends on the prices then
         recording = CassetteEntry(key, call, paid, reply if isinstance(reply, Completion) else None,
                                   reply if isinstance(reply, Choice) else None, error, place)
-        self._count(recording)
+        self._count(recording, account)
         with self._lock:
             with LineWriter(self._path, wait=True) as lines:  # other processes may record to it too
                 lines.append(recording)
             self._tape.add(recording)
         return recording
 
-    def _count(self, recording: CassetteEntry) -> None:
+    def _count(self, recording: CassetteEntry, account: CallAccount | None) -> None:
         spent = recording.usage
-        self._meter.add(spent.calls, spent.tokens_in, spent.tokens_out, spent.images, spent.tokens_cached)
+        self._meter.add(account, spent.calls, spent.tokens_in, spent.tokens_out, spent.images, spent.tokens_cached)
 
 
 def recorded_calls(path: Path) -> int:

@@ -30,13 +30,13 @@ from eqa_nodes.core.model import (
     Completion,
     Message,
     Schema,
-    Usage,
     alternating,
     choose_verbalised,
     images_in,
     letter_menu,
 )
 from eqa_nodes.core.traits import Traits
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.accelerator import device_of, dtype_of, free, named_failures, one_line, placed, quick_dtype
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
@@ -227,26 +227,28 @@ class LocalModel:
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn. Raises ModelError, BudgetSpent. schema: not used."""
-        return self.generate_many([messages], max_tokens, seed)[0]
+        return self.generate_many([messages], max_tokens, seed, account)[0]
 
-    def generate_many(self, chats: Sequence[Sequence[Message]], max_tokens: int = 1024,
-                      seed: int = 0) -> list[Completion]:
+    def generate_many(self, chats: Sequence[Sequence[Message]], max_tokens: int = 1024, seed: int = 0,
+                      account: CallAccount | None = None) -> list[Completion]:
         """Return the next turn of each chat, `batch` neighbours in one pass. Raises ModelError, BudgetSpent."""
         found: list[Completion] = []
         for _, alike in groupby(chats, shows_images):
             rows = list(alike)
             for begin in range(0, len(rows), self._config.batch):
-                found += self._pass(rows[begin:begin + self._config.batch], max_tokens, seed, self._completions)
+                batch = rows[begin:begin + self._config.batch]
+                found += self._pass(batch, max_tokens, seed, account, self._completions)
         return found
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return each option's probability: that of its letter as the next token, among the letters of the menu."""
         chat = [*messages, letter_menu(options)]
         if self._letters is None or not self._config.logprobs:
-            return choose_verbalised(self, messages, options, seed)
-        return self._pass([chat], 1, seed, partial(self._choice, self._letters[:len(options)]))
+            return choose_verbalised(self, messages, options, seed, account)
+        return self._pass([chat], 1, seed, account, partial(self._choice, self._letters[:len(options)]))
 
     def close(self) -> None:
         """Let go of the model's memory; a pass that runs has its own hold on it, and ends first."""
@@ -279,25 +281,25 @@ class LocalModel:
                 "hub name of an image-text-to-text model, or for texts alone of a text-generation model, that "
                 "transformers knows; without a network, one that was fetched before (hf download NAME)") from error
 
-    def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int,
-              read: Callable[[_Written, int], T]) -> T:
+    def _pass(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int, account: CallAccount | None,
+              read: Callable[[_Written, int, CallAccount | None], T]) -> T:
         expected = sum(map(tokens_read, chats))
         with self._meter.holding(expected, max_tokens * len(chats)):
-            return self._alone(chats, max_tokens, seed, expected, read)
+            return self._alone(chats, max_tokens, seed, account, expected, read)
 
-    def _alone(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int, expected: float,
-               read: Callable[[_Written, int], T]) -> T:
+    def _alone(self, chats: Sequence[Sequence[Message]], max_tokens: int, seed: int, account: CallAccount | None,
+               expected: float, read: Callable[[_Written, int, CallAccount | None], T]) -> T:
         until = time.monotonic() + self._config.deadline_s
         if not self._lock.acquire(timeout=self._config.deadline_s):
             raise ModelError(f"timed out: {self.model} was busy for {self._config.deadline_s:g} s with other calls")
         try:
             if (loaded := self._loaded) is None:
                 raise ModelError(f"closed: {self.model} was closed")
-            self._meter.add(len(chats), images=sum(map(images_in, chats)))
+            self._meter.add(account, len(chats), images=sum(map(images_in, chats)))
             with named_failures(self._torch, self.device, self.model, _SMALLER):
                 written = self._written(loaded, chats, max_tokens, seed, until)
                 self._meter.was_read(expected, sum(written.tokens_in))
-                return read(written, max_tokens)
+                return read(written, max_tokens, account)
         finally:
             self._lock.release()
             if self._loaded is None:  # closed meanwhile
@@ -319,12 +321,13 @@ class LocalModel:
         tokens_in = inputs["attention_mask"].sum(dim=1).tolist()
         return _Written(loaded, out.sequences[:, width:], out.logits[0] if out.logits else None, tokens_in)
 
-    def _completions(self, written: _Written, max_tokens: int) -> list[Completion]:
+    def _completions(self, written: _Written, max_tokens: int,
+                     account: CallAccount | None) -> list[Completion]:
         found, ends, tokenizer = [], written.loaded.ends, written.loaded.processor.tokenizer
         for row, tokens_in in zip(written.tokens.tolist(), written.tokens_in):
             end = next((i + 1 for i, token in enumerate(row) if token in ends), 0)
             row = row[:end] if end else row
-            self._meter.add(0, tokens_in, len(row))
+            self._meter.add(account, 0, tokens_in, len(row))
             text = tokenizer.decode(row, skip_special_tokens=True).strip()
             found.append(Completion(text, tokens_in, len(row), "stop" if end else "length"))
         if any(done.finish_reason == "length" and done.tokens_out < max_tokens for done in found):
@@ -332,8 +335,9 @@ class LocalModel:
                              "model.deadline_s, or ask for fewer tokens")
         return found
 
-    def _choice(self, letters: list[list[int]], written: _Written, max_tokens: int) -> Choice:
-        self._meter.add(0, written.tokens_in[0], 1)
+    def _choice(self, letters: list[list[int]], written: _Written, max_tokens: int,
+                account: CallAccount | None) -> Choice:
+        self._meter.add(account, 0, written.tokens_in[0], 1)
         row = written.logits[0].float().cpu()  # not all devices have float64
         logits = [row[tokens].tolist() for tokens in letters]
         top = max(chain(*logits))

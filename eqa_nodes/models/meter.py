@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.model import Budget, Usage, note_spent
+from eqa_nodes.core.model import Budget
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
 
 _MINUTE_S = 60.0
@@ -69,13 +70,14 @@ class UsageMeter:
         with self._lock:
             self._more = max(self._more, tokens_in / expected) if expected else self._more
 
-    def add(self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, images: int = 0,
-            tokens_cached: int = 0) -> None:
-        """Count. tokens_cached: of tokens_in."""
+    def add(self, account: CallAccount | None, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0,
+            images: int = 0, tokens_cached: int = 0) -> None:
+        """Count, and charge an account. tokens_cached: of tokens_in."""
         spent = Usage(calls, tokens_in, tokens_out, images=images, tokens_cached=tokens_cached)
         with self._lock:
             self._usage += spent
-        note_spent(self._priced(spent))
+        if account is not None:
+            account.charge(self._priced(spent))
 
     def _priced(self, usage: Usage) -> Usage:
         return replace(usage, money=usage.tokens_in * self._prices[0] + usage.tokens_out * self._prices[1]

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eqa_nodes.core.errors import ConfigError, MissingExtra, ModelError
@@ -22,12 +22,12 @@ from eqa_nodes.core.model import (
     Completion,
     Message,
     Schema,
-    Usage,
     choose_verbalised,
     images_in,
     letter_menu,
 )
 from eqa_nodes.core.traits import Traits
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import RateLimit, UsageMeter
 from eqa_nodes.models.quirks import LOADING, REMEDIES, TOKENS, Refusal, is_final, quirks_of, read_refusal
@@ -53,7 +53,17 @@ _GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its c
 _TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
 _LOADING_S = 1.0  # between requests to a server that still loads its model
 _HOPELESS = ("no connection", "not authorised", "not found", "timed out", "not a chat model", "no quota", LOADING)
-_SENT: ContextVar[list[object]] = ContextVar("_SENT")  # the requests of one call
+
+
+@dataclass
+class _Sent:
+    """The requests of one call, which the HTTP library sends by itself."""
+
+    account: CallAccount | None
+    requests: int = 0
+
+
+_SENT: ContextVar[_Sent] = ContextVar("_SENT")  # how a hook of the HTTP library knows whose request it is
 
 
 def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, str]) -> str:
@@ -137,21 +147,22 @@ class OpenAIChat:
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn. Raises ModelError, BudgetSpent.
 
         schema: is sent as `response_format` in the best form that the server takes.
         """
-        return self._complete(ModelRequest(messages, max_tokens, seed, schema))[0]
+        return self._complete(ModelRequest(messages, max_tokens, seed, schema, account=account))[0]
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return the options' probabilities: of the first token where the server gives logprobs, else stated ones."""
         menu = letter_menu(options)
         if self._logprobs:
-            choice = self._choose_by_logprobs([*messages, menu], LETTERS[:len(options)], seed)
+            choice = self._choose_by_logprobs([*messages, menu], LETTERS[:len(options)], seed, account)
             if choice is not None:
                 return choice
-        return choose_verbalised(self, messages, options, seed)
+        return choose_verbalised(self, messages, options, seed, account)
 
     def models(self) -> list[str]:
         """Return the names in the server's list of models, [] where it gives none.
@@ -182,11 +193,12 @@ class OpenAIChat:
         self._loop.run_forever()
         self._loop.close()
 
-    def _choose_by_logprobs(self, messages: Sequence[Message], letters: str, seed: int) -> Choice | None:
+    def _choose_by_logprobs(self, messages: Sequence[Message], letters: str, seed: int,
+                            account: CallAccount | None) -> Choice | None:
         if "logprobs" in self._quirks.dialect.refused:
             return None
         try:
-            _, choice = self._complete(ModelRequest(messages, 1, seed, logprobs=True))
+            _, choice = self._complete(ModelRequest(messages, 1, seed, logprobs=True, account=account))
         except ModelError as error:
             refusal = self._refusal(error, 0)
             if refusal is None or refusal.kind() or not (refusal.status in (400, 422) or refusal.names("logprobs")):
@@ -210,7 +222,7 @@ class OpenAIChat:
             body = body_of(ask, self.model, self._config, dialect, most)
             try:
                 with self._meter.holding(expected, most):
-                    done, choice = self._once(body)
+                    done, choice = self._once(body, ask.account)
                 self._meter.was_read(expected, done.tokens_in)
             except ModelError as error:
                 refusal = self._refusal(error, pictures)
@@ -222,13 +234,13 @@ class OpenAIChat:
             if not attempts.again_for_thoughts(done, dialect, self.usage):
                 return done, choice
 
-    def _once(self, body: dict[str, Any]) -> tuple[Completion, dict[str, Any]]:
+    def _once(self, body: dict[str, Any], account: CallAccount | None) -> tuple[Completion, dict[str, Any]]:
         self._policy.check_size(body)
-        text = self._request(body)
+        text = self._request(body, account)
         streams = self._config.stream
         data = joined(text, self.model, self._hidden) if streams else parse(text, self.model)
         tokens = tokens_of(data)
-        self._meter.add(0, *tokens, _pictured(body), cached_tokens(data))
+        self._meter.add(account, 0, *tokens, _pictured(body), cached_tokens(data))
         self._rate.used(sum(tokens))
         choice = first_choice(data, self.model)
         reason = finish_reason(choice)
@@ -246,15 +258,15 @@ class OpenAIChat:
             return read_refusal(error.__cause__.status_code, self._hidden(error.__cause__.response.text), pictures)
         return read_refusal(200, str(error), pictures) if str(error).startswith(SERVER_SAID) else None
 
-    def _request(self, body: dict[str, Any]) -> str:
+    def _request(self, body: dict[str, Any], account: CallAccount | None) -> str:
         """Return the reply without the key, because it is parsed, shown in errors and recorded."""
-        client = self._client.with_options(max_retries=repeats(self._config.max_retries))
+        client = self._client.with_options(max_retries=repeats(account, self._config.max_retries))
         began, deadline = time.monotonic(), self._config.deadline_s
         time.sleep(self._rate.reserve(deadline))
         send = self._stream if self._config.stream else self._post
         left = max(deadline - (time.monotonic() - began), 0.0)
         waited = list[str]()
-        asked = self._loaded(lambda: send(client, body), waited)
+        asked = self._loaded(lambda: send(client, body), waited, account)
         future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, left), self._loop)
         try:
             return self._hidden(future.result(left + _GRACE_S))
@@ -267,35 +279,35 @@ class OpenAIChat:
         finally:
             future.cancel()
 
-    async def _loaded(self, send: Callable[[], Coroutine[Any, Any, str]], waited: list[str]) -> str:
+    async def _loaded(self, send: Callable[[], Coroutine[Any, Any, str]], waited: list[str],
+                      account: CallAccount | None) -> str:
         """Send, and again while the server says that it still loads its model. What it refused for that is no call.
 
         waited: takes what was waited for.
         """
         while True:
+            _SENT.set(_Sent(account))
             try:
                 return await send()
             except self._openai.APIStatusError as error:
                 if read_refusal(error.status_code, error.response.text, 0).kind() != LOADING:
                     raise
-            self._meter.add(-1)
+            self._meter.add(account, -1)
             if not waited:
                 log.warning("%s loads %s; it is asked again until the deadline", self._url, self.model)
                 waited.append(f"{LOADING}: {self._url} has not loaded {self.model}")
             await asyncio.sleep(_LOADING_S)
 
     async def _post(self, client: Any, body: dict[str, Any]) -> str:
-        _SENT.set([])
         reply = await client.chat.completions.with_raw_response.create(**body)
         return reply.text  # read as text: the library's own models accept almost anything
 
     async def _list(self) -> str:
-        _SENT.set([])
+        _SENT.set(_Sent(None))
         reply = await self._client.models.with_raw_response.list()
         return reply.text
 
     async def _stream(self, client: Any, body: dict[str, Any]) -> str:
-        _SENT.set([])
         text, size, tail = [], 0, b""
         async with client.chat.completions.with_streaming_response.create(**body) as reply:
             try:
@@ -318,10 +330,10 @@ class OpenAIChat:
         return "" if usual == self._url.rstrip("/") else f"; most servers are asked at {usual}: set --base-url to it"
 
     async def _count(self, request: object) -> None:
-        self._meter.add(1)
         sent = _SENT.get()
-        sent.append(request)
-        if len(sent) > 1:
+        self._meter.add(sent.account, 1)
+        sent.requests += 1
+        if sent.requests > 1:
             self._rate.retried()
 
     def _hidden(self, text: str) -> str:

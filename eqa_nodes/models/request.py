@@ -10,6 +10,7 @@ from PIL import Image
 
 from eqa_nodes.core.ledger import spare_tokens
 from eqa_nodes.core.model import Completion, Message, Schema, Usage, alternating, images_in
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.quirks import NONE, OBJECT, ROLES, STRICT, Dialect, Quirk, Refusal, ServerQuirks, quirk_from
 from eqa_nodes.models.reply import wire
@@ -24,13 +25,14 @@ _BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # wh
 
 
 class ModelRequest(NamedTuple):
-    """One call. logprobs: the probabilities of the first token are wanted, and nothing else."""
+    """One call. logprobs: the probabilities of the first token are wanted, and nothing else. account: pays."""
 
     messages: Sequence[Message]
     max_tokens: int
     seed: int
     schema: Schema | None = None
     logprobs: bool = False
+    account: CallAccount | None = None
 
 
 def body_of(ask: ModelRequest, model: str, config: ModelConfig, dialect: Dialect, max_tokens: int) -> dict[str, Any]:
@@ -162,7 +164,7 @@ class Attempts:
         """
         most = self._room
         if dialect.thoughts and not self._ask.logprobs:
-            most += spare_tokens(usage, self._ask.messages, most, dialect.thoughts)
+            most += spare_tokens(self._ask.account, usage, self._ask.messages, most, dialect.thoughts)
         return min(most, dialect.most_tokens or most)
 
     def again(self, refusal: Refusal, dialect: Dialect, body: Mapping[str, Any]) -> bool:
@@ -192,7 +194,7 @@ class Attempts:
         if self._made >= _ATTEMPTS or lesson is None:
             return False
         most = lesson.changes["thoughts"]
-        if spare_tokens(usage, self._ask.messages, self._ask.max_tokens, most) <= dialect.thoughts:
+        if spare_tokens(self._ask.account, usage, self._ask.messages, self._ask.max_tokens, most) <= dialect.thoughts:
             return False  # the budget allows no more than was allowed already
         return self._learn(lesson, None)
 

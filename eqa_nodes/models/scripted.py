@@ -8,8 +8,9 @@ from pathlib import Path
 
 from eqa_nodes.core.errors import ConfigError, ModelError, StorageError
 from eqa_nodes.core.ledger import tokens_read
-from eqa_nodes.core.model import Choice, Completion, Message, Schema, Usage, fraction, images_in
+from eqa_nodes.core.model import Choice, Completion, Message, Schema, fraction, images_in
 from eqa_nodes.core.storage.codec import read_json
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
 
@@ -71,20 +72,21 @@ class ScriptedBackend:
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the next reply; a plain str counts its words as tokens. schema: not used."""
-        reply = self._next(messages, max_tokens)
+        reply = self._next(messages, max_tokens, account)
         if isinstance(reply, str):
             asked = sum(len(part.split()) for m in messages for part in m.parts if isinstance(part, str))
             reply = Completion(reply, asked, len(reply.split()))
         if not isinstance(reply, Completion):
             raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, but text was asked for")
-        self._meter.add(0, reply.tokens_in, reply.tokens_out, images_in(messages))
+        self._meter.add(account, 0, reply.tokens_in, reply.tokens_out, images_in(messages))
         return reply
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return the next reply."""
-        reply = self._next(messages, 1)
+        reply = self._next(messages, 1, account)
         if not isinstance(reply, Choice) or len(reply.probabilities) != len(options):
             raise ModelError(f"script: reply {len(self.requests)} is {reply!r}, "
                              f"but a choice of {len(options)} options was asked for")
@@ -93,9 +95,10 @@ class ScriptedBackend:
     def close(self) -> None:
         """Nothing to release."""
 
-    def _next(self, messages: Sequence[Message], max_tokens: int) -> str | Completion | Choice:
+    def _next(self, messages: Sequence[Message], max_tokens: int,
+              account: CallAccount | None) -> str | Completion | Choice:
         with self._lock, self._meter.holding(tokens_read(messages), max_tokens):
-            self._meter.add(1)
+            self._meter.add(account, 1)
             self.requests.append(tuple(messages))
             number = len(self.requests)
         if number > len(self._replies):

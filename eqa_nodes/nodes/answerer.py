@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from eqa_nodes.config.nodes import AnswererSettings
 from eqa_nodes.core.errors import BadQuestion, ConfigError
-from eqa_nodes.core.ledger import spending
 from eqa_nodes.core.protocols import adviser_of
-from eqa_nodes.core.types.questions import Recalled
+from eqa_nodes.core.types.costs import CallAccount
+from eqa_nodes.core.types.questions import Question, Recalled, receipt_of
 from eqa_nodes.ros import convert
 from eqa_nodes.ros.diagnostics import Health
 from eqa_nodes.ros.node import EqaNode
@@ -33,57 +35,53 @@ class AnswererNode(EqaNode[AnswererSettings]):
         self.serve("answer_question", self._answer)
 
     def _rank(self, request: Any, response: Any) -> Any:
-        before = self.answerer.spent()
-        try:
-            with self.health.call(), spending(messages.budget_of(request.budget)):
-                regions = self.answerer.regions(messages.question_of(request.question))
-            response.regions = [convert.ranked_region_msg(r) for r in regions]
-        finally:
-            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
+        with self._paid(request, response) as question:
+            response.regions = [convert.ranked_region_msg(r) for r in self.answerer.regions(question)]
         return response
 
     def _assess(self, request: Any, response: Any) -> Any:
-        question = messages.question_of(request.question)
         if not request.views:  # only whether the question is understood was asked
-            if why := self.answerer.why_unanswerable(question):
+            if why := self.answerer.why_unanswerable(messages.question_of(request.question)):
                 raise BadQuestion(why)
             response.advises = adviser_of(self.answerer) is not None
             return response
-        before = self.answerer.spent()
-        try:
-            with self.health.call(), spending(messages.budget_of(request.budget)):
-                assessments = self.answerer.assess(question, [messages.keyframe_of(v) for v in request.views])
-        finally:
-            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
+        with self._paid(request, response) as question:
+            assessments = self.answerer.assess(question, [messages.keyframe_of(v) for v in request.views])
         response.assessments = [convert.assessment_msg(a, question.id) for a in assessments]
-        for message in response.assessments:
-            self.send("view_assessments", message)
-        return response
+        return self._published(response)
 
     def _advise(self, request: Any, response: Any) -> Any:
-        adviser, question = adviser_of(self.answerer), messages.question_of(request.question)
+        adviser = adviser_of(self.answerer)
         if adviser is None:
             raise ConfigError(f"the answerer {self.config.answerer!r} takes no briefs: let it judge views")
-        before = self.answerer.spent()
-        try:
-            with self.health.call(), spending(messages.budget_of(request.budget)):
-                said = adviser.advise(question, messages.brief_of(request))
-            convert.fill_advice(response, said, question.id)
-        finally:
-            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
-        for message in response.assessments:
-            self.send("view_assessments", message)
-        return response
+        with self._paid(request, response) as question:
+            convert.fill_advice(response, adviser.advise(question, messages.brief_of(request)), question.id)
+        return self._published(response)
 
     def _answer(self, request: Any, response: Any) -> Any:
-        before = self.answerer.spent()
         views = [Recalled(messages.keyframe_of(v), s, "") for v, s in zip(request.views, request.scores)]
+        with self._paid(request, response) as question:
+            convert.fill_answer(response, self.answerer.answer(question, views))
+        return response
+
+    @contextmanager
+    def _paid(self, request: Any, response: Any) -> Iterator[Question]:
+        """Yield the question with an account of the request's budget; the response says what was paid, even on failure.
+
+        An answerer that charges no account is charged by its own counts.
+        """
+        account, before = CallAccount(messages.budget_of(request.budget)), self.answerer.spent()
         try:
-            with self.health.call(), spending(messages.budget_of(request.budget)):
-                answer = self.answerer.answer(messages.question_of(request.question), views)
-            convert.fill_answer(response, answer)
+            with self.health.call():
+                yield messages.question_of(request.question)._replace(account=account)
         finally:
-            response.receipt = convert.receipt_msg(self.answerer.spent().model_since(before))
+            own = self.answerer.spent()
+            paid = receipt_of(account, own.privileged)
+            response.receipt = convert.receipt_msg(paid if paid.calls else own.model_since(before))
+
+    def _published(self, response: Any) -> Any:
+        for message in response.assessments:
+            self.send("view_assessments", message)
         return response
 
 

@@ -31,11 +31,11 @@ from vision_msgs.msg import (
 )
 
 from eqa_nodes.core.errors import EqaError, ErrorCode
-from eqa_nodes.core.ledger import UNLIMITED, CallBudget
 from eqa_nodes.core.perception.detection import Detection
 from eqa_nodes.core.perception.tracking import Perceived
 from eqa_nodes.core.storage.text import stored
 from eqa_nodes.core.types import advice, floor, questions, views
+from eqa_nodes.core.types.costs import UNLIMITED, CallBudget
 from eqa_nodes.core.types.geometry import Pose2, Transform
 from eqa_nodes.core.types.inquiries import Inquiry
 from eqa_nodes.core.types.trace import TraceDecision

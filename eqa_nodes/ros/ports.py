@@ -11,9 +11,9 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point
 
 from eqa_nodes.core.errors import ErrorCode, LimitReached
-from eqa_nodes.core.ledger import budget_left
 from eqa_nodes.core.protocols import Person, Ports
 from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
+from eqa_nodes.core.types.costs import UNLIMITED
 from eqa_nodes.core.types.floor import Allowance, Decision, NavCode, NavResult, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import (
@@ -25,6 +25,7 @@ from eqa_nodes.core.types.questions import (
     Receipt,
     Recollection,
     ViewAssessment,
+    charge,
 )
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.ros import convert
@@ -160,10 +161,14 @@ class RosAnswerer:
         return messages.answer_of(response)
 
     def _call(self, client: Any, question: Question, **fields: Any) -> Any:
+        account = question.account
+        budget = convert.budget_msg(UNLIMITED if account is None else account.left())
         response = client.exchange(self._node.config.model_deadline_s, question=convert.question_msg(question),
-                                   budget=convert.budget_msg(budget_left()), **fields)
+                                   budget=budget, **fields)
         cost = messages.receipt_of(response.receipt)  # before the error is raised: failed calls cost too
         self._spent = replace(self._spent.with_model(cost), privileged=cost.privileged)
+        if account is not None:
+            charge(account, cost)
         if response.error_code == LimitReached.code:
             raise LimitReached(response.error_message)
         convert.raise_remote(response)

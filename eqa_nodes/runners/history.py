@@ -17,6 +17,7 @@ from eqa_nodes.core.agent.reporting import CallRecorder
 from eqa_nodes.core.answerers.common import check_question, refusal
 from eqa_nodes.core.components import ANSWERERS
 from eqa_nodes.core.errors import EqaError, StorageError
+from eqa_nodes.core.ledger import paying
 from eqa_nodes.core.memory.recollect import about_past
 from eqa_nodes.core.memory.times import about_time, dated, time_in_recording
 from eqa_nodes.core.protocols import Answerer
@@ -163,7 +164,8 @@ class HistoryRunner:
             self._listener(ANSWERING)
             began = time.monotonic()
             asked = CallRecorder(self._answerer, _EndOf(views.kept.way), calls.append)
-            answer, shown = self._answered(question, views, asked)
+            with paying(question) as paid:
+                answer, shown = self._answered(paid, views, asked)
         spots = views.kept.spots
         evidence = tuple(e._replace(note=_note(e.note, views.kept), **spots[str(e.keyframe_id)]._asdict())
                          for e in answer.evidence)
@@ -176,7 +178,8 @@ class HistoryRunner:
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
-        return self._answerer.answer(sample.as_question(force_guess=True), ())
+        with paying(sample.as_question(force_guess=True)) as question:
+            return self._answerer.answer(question, ())
 
     def close(self) -> None:
         """Release what is open."""

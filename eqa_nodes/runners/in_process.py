@@ -13,6 +13,7 @@ from eqa_nodes.core.agent.person import Replies
 from eqa_nodes.core.agent.questions import Agent
 from eqa_nodes.core.driving.atomic import ActOutcome, AtomicNavigator
 from eqa_nodes.core.errors import ConfigError, StaleData
+from eqa_nodes.core.ledger import paying
 from eqa_nodes.core.mapping.floors import MultiFloorMapper
 from eqa_nodes.core.mapping.map_picture import picture_of
 from eqa_nodes.core.memory import MemoryStore
@@ -209,7 +210,8 @@ class InProcessRunner:
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""
-        return self._answerer.answer(sample.as_question(self._limits, force_guess=True), ())
+        with paying(sample.as_question(self._limits, force_guess=True)) as question:
+            return self._answerer.answer(question, ())
 
     def reply(self, inquiry: str, option: int) -> None:
         """Reply to what the agent asks. Raises ConfigError where nothing waits for it."""

@@ -27,8 +27,9 @@ from eqa_nodes.bench.embodied.loop import (
 from eqa_nodes.bench.embodied.tasks import Task, record_of, task_in
 from eqa_nodes.core.errors import ConfigError, ModelError, unknown
 from eqa_nodes.core.memory.keyframes import jpeg_of
-from eqa_nodes.core.model import Backend, Message, Usage, ask_json
+from eqa_nodes.core.model import Backend, Message, ask_json
 from eqa_nodes.core.storage.codec import write_bytes, write_json
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision

@@ -5,7 +5,6 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
@@ -22,10 +21,10 @@ from eqa_nodes.bench.running.manifest import (
 from eqa_nodes.bench.running.predictions import Count, Prediction, PredictionWriter, RunProgress, RunSummary
 from eqa_nodes.bench.samples import check_runnable, check_samples, read_samples, write_samples
 from eqa_nodes.core.errors import EqaError, ErrorCode, StorageError
-from eqa_nodes.core.model import Usage, counted
+from eqa_nodes.core.ledger import paid_until
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.storage.text import file_name
-from eqa_nodes.core.types.questions import Answer, Receipt
+from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import ACTIVE, EpisodeResult, EpisodeRunner, Sample
 
 SAMPLES = "samples.jsonl"
@@ -144,21 +143,19 @@ def episode_folder(index: int, sample_id: str) -> str:
 
 def ask(task: QuestionTask, runner: EpisodeRunner, asking: AskSettings) -> Prediction:
     """Run one episode and write its trace; every error becomes part of the prediction."""
-    sample, spent = task.sample, list[Usage]()
+    sample = task.sample
     try:
         if task.refusal is not None:
             return Prediction(sample.id, task.refusal, blind=_blind(sample, runner) if asking.blind else None)
-        with counted() as spent:
-            result = runner.run(sample)
+        result = runner.run(sample)
         guess = _blind(sample, runner) if asking.blind else None
         prediction = _prediction(task, result, guess, asking)
         dumps(prediction)  # what cannot be written must fail here, as this question's error
         return prediction
     except EqaError as error:
-        failed = _paid(failure(error), spent)
-        return Prediction(sample.id, failed, blind=_blind(sample, runner) if asking.blind else None)
+        return Prediction(sample.id, failure(error), blind=_blind(sample, runner) if asking.blind else None)
     except Exception as error:
-        return Prediction(sample.id, _paid(failure(error), spent), traceback=traceback.format_exc())
+        return Prediction(sample.id, failure(error), traceback=traceback.format_exc())
 
 
 def _refusal(sample: Sample, preflight: Callable[[Sample], object]) -> Answer | None:
@@ -185,24 +182,16 @@ def _prediction(task: QuestionTask, result: EpisodeResult, blind: Answer | None,
 
 def _blind(sample: Sample, runner: EpisodeRunner) -> Answer:
     """Ask blind; its failure is its own and leaves the episode's answer alone."""
-    with counted() as spent:
-        try:
-            return runner.blind(sample)
-        except EqaError as error:
-            return _paid(failure(error), spent)
-
-
-def _paid(answer: Answer, spent: Sequence[Usage]) -> Answer:
-    """Return the answer of a failure with what its calls cost, which no other receipt holds."""
-    paid = sum(spent, Usage())
-    return replace(answer, receipt=Receipt(calls=paid.calls, tokens_in=paid.tokens_in, tokens_out=paid.tokens_out,
-                                           money=paid.money))
+    try:
+        return runner.blind(sample)
+    except EqaError as error:
+        return failure(error)
 
 
 def failure(error: Exception) -> Answer:
     """Return the answer of a question that ended in an error; an unexpected exception is INTERNAL."""
     code = error.code if isinstance(error, EqaError) else ErrorCode.INTERNAL
-    return Answer(abstained=True, error=code, message=f"{type(error).__name__}: {error}")
+    return Answer(abstained=True, error=code, receipt=paid_until(error), message=f"{type(error).__name__}: {error}")
 
 
 def _relative(path: Path, out: Path) -> str:

@@ -20,7 +20,6 @@ from eqa_nodes.bench.running.predictions import HOPELESS, Prediction
 from eqa_nodes.bench.running.workers import one_thread_each
 from eqa_nodes.config.graph import merged
 from eqa_nodes.core.errors import ConfigError, EqaError, unknown
-from eqa_nodes.core.model import counted
 from eqa_nodes.core.storage.json_lines import LineWriter, read_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import Limits, Support, WeighedAnswer
@@ -157,9 +156,9 @@ def _carry_out(task: _Task) -> Trial:
 
 
 def _asked(runner: InProcessRunner, sample: Sample, arm: Arm) -> Trial:
-    with counted() as spent:
-        result = runner.run(sample)
-    return _trial(result, sample, arm, sum(one.images for one in spent))
+    result = runner.run(sample)
+    images = sum(len(call.pictures) for call in result.trace.calls) if result.trace is not None else 0
+    return _trial(result, sample, arm, images)
 
 
 def _trial(result: EpisodeResult, sample: Sample, arm: Arm, images: int) -> Trial:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -36,13 +37,14 @@ class Episode:
     """
 
     def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
-                 listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO) -> None:
-        """drive: one of DRIVE_MODES."""
+                 listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO,
+                 turn: AbstractContextManager[object] = nullcontext()) -> None:
+        """drive: one of DRIVE_MODES. turn: held while the answerer is asked, where several questions share it."""
         self._with_question = partial(Episode, ports, replace(config, ask_back=False), stop, listener=listener,
-                                      canceled=canceled, drive=drive)
+                                      canceled=canceled, drive=drive, turn=turn)
         if config.explore == NEWEST:  # such an agent never says that it does not know
             question = question._replace(force_guess=True)
-        self.ledger = Ledger(question.limits, ports.odometry, ports.answerer, canceled)
+        self.ledger = Ledger(question, ports.odometry, ports.answerer, canceled, turn)
         self.report = Reporter(listener, self.ledger)
         ports = ports._replace(answerer=CallRecorder(ports.answerer, ports.odometry, self.report.called))
         self.context = EpisodeContext(question, ports, config, self.ledger, self.report)

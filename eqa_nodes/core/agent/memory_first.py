@@ -22,7 +22,7 @@ class MemoryFirst:
 
     def refused(self) -> Answer | None:
         """Return the end of a question that the answerer does not understand, unless memory itself answers it."""
-        refused = refusal(self._ports.answerer, self._question)
+        refused = self._ledger.asked(lambda question: refusal(self._ports.answerer, question), None, keep=False)
         return refused if refused is not None and self.recollection() is None else None
 
     def recollection(self) -> Recollection | None:

@@ -127,7 +127,7 @@ class ModelDecides(ExploreFirst):
     def _advice(self, brief: DecisionRequest, keep: bool = True) -> DecisionReply | None:
         """Ask the model, which may take long; None where the limits allow no call. keep: one is kept for the answer."""
         self._report("deciding")
-        return self._ledger.asked(lambda: self._adviser.advise(self._question, brief), None, keep)
+        return self._ledger.asked(lambda question: self._adviser.advise(question, brief), None, keep)
 
     def _insists(self, answer: Answer) -> bool:
         """Say whether the model gives the same answer again and again: more of the same would not make it surer."""

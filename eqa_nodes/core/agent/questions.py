@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar
 
 from eqa_nodes.core.agent.config import ASKING, AgentConfig
@@ -18,7 +18,6 @@ from eqa_nodes.core.answerers.common import check_question
 from eqa_nodes.core.background import background_task
 from eqa_nodes.core.errors import EqaError, ErrorCode, QueueFull
 from eqa_nodes.core.language.english import wish
-from eqa_nodes.core.ledger import MeteredAnswerer
 from eqa_nodes.core.protocols import Ports
 from eqa_nodes.core.types.inquiries import GO
 from eqa_nodes.core.types.progress import Progress
@@ -49,15 +48,16 @@ class Agent:
         No limit is exceeded: they hold inside a drive and inside a model's turn.
         """
         self._canceled = False
-        return self.episode(self.ports, question, self._listener, lambda: self._canceled).run()
+        return self.episode(question, self._listener, lambda: self._canceled).run()
 
-    def episode(self, ports: Ports, question: Question, listener: Listener, canceled: Callable[[], bool]) -> Episode:
-        """Return the episode of a question, not begun yet."""
+    def episode(self, question: Question, listener: Listener, canceled: Callable[[], bool],
+                turn: AbstractContextManager[object] = nullcontext()) -> Episode:
+        """Return the episode of a question, not begun yet. turn: as Episode takes it."""
         limits = question.limits
         limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
                                  money=_tighter(limits.money, self.config.max_money))
-        return Episode(ports, self.config, self._stop, understood(question._replace(limits=limits)), listener, canceled,
-                       self._drive)
+        return Episode(self.ports, self.config, self._stop, understood(question._replace(limits=limits)), listener,
+                       canceled, self._drive, turn)
 
     def cancel(self) -> None:
         """End the running question at the next safe moment."""
@@ -149,7 +149,7 @@ class QuestionQueue:
 
     def __init__(self, agent: Agent, limit: int = QUEUE_LIMIT) -> None:
         self.agent, self._limit = agent, limit  # another agent, with other settings, is that of later questions
-        self._paying = threading.Lock()
+        self._turn = threading.Lock()  # one question at a time asks the answerer
         self._changed = threading.Condition()
         self._waiting: list[QueuedQuestion] = []
         self._running: QueuedQuestion | None = None
@@ -218,10 +218,7 @@ class QuestionQueue:
 
     def _prepare(self, asked: QueuedQuestion) -> None:
         """Give a question its episode, not begun yet."""
-        ports = self.agent.ports
-        meter = MeteredAnswerer(ports.answerer, self._paying)
-        asked.episode = self.agent.episode(ports._replace(answerer=meter), asked.question, asked.asker.progress,
-                                           lambda: asked.canceled)
+        asked.episode = self.agent.episode(asked.question, asked.asker.progress, lambda: asked.canceled, self._turn)
         asked.waiting = WaitingQuestion(asked.episode)
 
     def _line(self) -> list[QueuedQuestion]:

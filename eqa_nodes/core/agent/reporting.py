@@ -18,6 +18,7 @@ from eqa_nodes.core.pillow import image_size
 from eqa_nodes.core.protocols import Answerer, Ports, adviser_of
 from eqa_nodes.core.types.advice import DecisionReply, DecisionRequest
 from eqa_nodes.core.types.calls import CallPicture, ModelCall, OptionMark
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.core.types.floor import Decision, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import Inquiry
@@ -31,6 +32,8 @@ from eqa_nodes.core.types.questions import (
     Receipt,
     ViewAssessment,
     WeighedAnswer,
+    charge,
+    receipt_of,
 )
 from eqa_nodes.core.types.views import Keyframe
 
@@ -119,7 +122,7 @@ class CallRecorder:
         def said(call: ModelCall, regions: Sequence[RankedRegion]) -> ModelCall:
             return call._replace(reasons=", ".join(f"{r.name} {r.weight:.2f}" for r in regions))
 
-        return self._noted("regions", question, (), lambda: self._answerer.regions(question), said)
+        return self._noted("regions", question, (), self._answerer.regions, said)
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
         """Let the answerer judge views."""
@@ -130,7 +133,8 @@ class CallRecorder:
                 call = call._replace(answer=best.says, confidence=best.enough, evidence=(best.keyframe_id,))
             return call._replace(pictures=tuple(p._replace(note=notes.get(p.keyframe_id, "")) for p in call.pictures))
 
-        return self._noted("assess", question, _pictures(views), lambda: self._answerer.assess(question, views), said)
+        return self._noted("assess", question, _pictures(views), lambda asked: self._answerer.assess(asked, views),
+                           said)
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Let the answerer advise. Raises TypeError for one that takes no briefs."""
@@ -149,7 +153,7 @@ class CallRecorder:
                 pictures=tuple(p._replace(points=points.get(p.keyframe_id, ()), note=notes.get(p.keyframe_id, ""))
                                for p in call.pictures))
 
-        return self._noted("decide", question, shown, lambda: adviser.advise(question, brief), said, unweighed)
+        return self._noted("decide", question, shown, lambda asked: adviser.advise(asked, brief), said, unweighed)
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Let the answerer answer."""
@@ -162,27 +166,33 @@ class CallRecorder:
 
         views = {item.keyframe.id: item.keyframe for item in items}
         shown = _pictures([item.keyframe for item in items])
-        return self._noted("answer", question, shown, lambda: self._answerer.answer(question, items), said)
+        return self._noted("answer", question, shown, lambda asked: self._answerer.answer(asked, items), said)
 
-    def _noted(self, kind: str, question: Question, shown: tuple[CallPicture, ...], ask: Callable[[], T],
+    def _noted(self, kind: str, question: Question, shown: tuple[CallPicture, ...], ask: Callable[[Question], T],
                said: Callable[[ModelCall, T], ModelCall], options: tuple[WeighedOption, ...] = ()) -> T:
         """Return what `ask` returns, and note it where it cost a call; a call that failed is noted with its error."""
-        before, began_s = self._answerer.spent(), time.monotonic()
+        account, began_s = question.account or CallAccount(), time.monotonic()
+        before, spent_before = receipt_of(account), self._answerer.spent()
+
+        def charged() -> bool:  # an answerer that charges no account is charged by its own counts
+            if account.total.calls == before.calls:
+                charge(account, self._answerer.spent().model_since(spent_before))
+            return account.total.calls > before.calls
 
         def call(error: str = "") -> ModelCall:
-            spent = self._answerer.spent().model_since(before)
+            spent = receipt_of(account).model_since(before)
             return ModelCall(*self._place(), question.text, kind, shown, options,
                              requests=spent.calls, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out,
                              money=spent.money, seconds=round(time.monotonic() - began_s, 3), error=error,
                              models=tuple(map(str, spent.roles)))
 
         try:
-            result = ask()
+            result = ask(question._replace(account=account))
         except Exception as error:
-            if self._answerer.spent().calls > before.calls:
+            if charged():
                 self._note(call(str(error) or type(error).__name__))
             raise
-        if self._answerer.spent().calls > before.calls:
+        if charged():
             self._note(said(call(), result))
         return result
 

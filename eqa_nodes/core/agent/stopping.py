@@ -178,7 +178,7 @@ class Answers:
     def ask(self, items: Sequence[Recalled]) -> Answer:
         """Return the answer from these views; where the limits allow no call any more, what was said last stands."""
         self._report("answering")
-        answer = self._ledger.asked(lambda: self._answerer.answer(self._question, items), None, keep=False)
+        answer = self._ledger.asked(lambda question: self._answerer.answer(question, items), None, keep=False)
         if answer is None:
             return self.last or Answer(abstained=True, message="the limits leave no call for an answer")
         self.last = self._weighed(answer)

@@ -75,7 +75,7 @@ class ExploreFirst:
 
     def _rank_rooms(self) -> Sequence[RankedRegion]:
         """Ask for the rooms where the answer may be found."""
-        return self._ledger.asked(lambda: self._ports.answerer.regions(self._question), [])
+        return self._ledger.asked(self._ports.answerer.regions, [])
 
 
 class JudgeEachView(ExploreFirst):

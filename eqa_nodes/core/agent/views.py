@@ -15,7 +15,7 @@ from eqa_nodes.core.memory.keyframes import spread
 from eqa_nodes.core.memory.times import about_time, dated, time_phrase
 from eqa_nodes.core.protocols import adviser_of
 from eqa_nodes.core.types.geometry import Pose2, wrap
-from eqa_nodes.core.types.questions import Recalled, RecallQuery, ViewAssessment
+from eqa_nodes.core.types.questions import Question, Recalled, RecallQuery, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
 _HERE_M, _HERE_RAD = 0.15, math.radians(7.5)  # a remembered view from so near shows what the robot sees now
@@ -104,9 +104,9 @@ class ViewAssessments:
 
         None where the question's limits allow no call.
         """
-        def judged() -> float:
+        def judged(question: Question) -> float:
             self._newest = views[-1].id
-            return self._take(views)
+            return self._take(question, views)
 
         return self._ledger.asked(judged, None)
 
@@ -114,7 +114,7 @@ class ViewAssessments:
         """Judge in one call those that were not yet, where how sure an answer is depends on it."""
         views = [item.keyframe for item in items if item.keyframe.id not in self._by_id]
         if self._calibrated and views and self.judged_one_by_one:
-            self._ledger.asked(lambda: self._take(views), None)
+            self._ledger.asked(lambda question: self._take(question, views), None)
 
     def items(self) -> list[Recalled]:
         """Return views that were judged relevant, best first, then what memory recalls by the question's words.
@@ -156,8 +156,8 @@ class ViewAssessments:
         now_ns = max(now_ns, self._odometry.last()[0])
         return dated(items, partial(time_phrase, now_ns=now_ns)) if about_time(text, now_ns) else items
 
-    def _take(self, views: Sequence[Keyframe]) -> float:
-        assessments = self._answerer.assess(self._question, views)
+    def _take(self, question: Question, views: Sequence[Keyframe]) -> float:
+        assessments = self._answerer.assess(question, views)
         self.add(assessments, views)
         return max((a.enough for a in assessments), default=0.0)
 

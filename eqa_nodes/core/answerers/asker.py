@@ -9,20 +9,20 @@ from functools import partial
 from typing import TypeVar
 
 from eqa_nodes.core.answerers.common import check_question, evidence_from, labelled
-from eqa_nodes.core.answerers.roles import CHOOSE, ROLES, RoleModels, role_of
+from eqa_nodes.core.answerers.roles import CHOOSE, RoleModels, role_of
 from eqa_nodes.core.answerers.vlm_replies import NOTHING_SEEN, ReadReply, read_abstention, read_answer, read_prose
 from eqa_nodes.core.errors import LimitReached
-from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Backend, Choice, Message, Schema, ask_json
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.core.types.measures import with_point
-from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt, receipt_of
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
 NO_ANSWER = "the views do not answer the question"
 
 
-class MeteredModel:
+class PromptedModel:
     """A model with its costs. Raises ModelError (BudgetSpent), BadQuestion.
 
     Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
@@ -31,7 +31,6 @@ class MeteredModel:
 
     def __init__(self, backend: Backend, max_tokens: int = 2048) -> None:
         self.models, self._max_tokens = RoleModels.of(backend), max_tokens
-        self._budgeted = {name: BudgetedBackend(self.models.role(name).backend) for name in ROLES}
         self._before = self.models.spent()
         self._guessed: dict[tuple[object, ...], ReadReply] = {}  # the last one
         self._own = self.models.privileged  # of a model that is none but in name
@@ -58,14 +57,14 @@ class MeteredModel:
         after it was asked for twice.
         """
         messages = self._messages(prompt, question, parts, views)
-        return ask_json(self._budgeted[role_of(prompt)], messages, read, self._max_tokens, question.seed, schema,
-                        prose)
+        backend = self.models.asked(role_of(prompt), question.account)
+        return ask_json(backend, messages, read, self._max_tokens, question.seed, schema, prose)
 
     def choose(self, prompt: str, question: Question, parts: Sequence[str | bytes], options: Sequence[str],
                views: Sequence[Keyframe] = ()) -> Choice:
         """Return how probable the model of the prompt's role holds each option, and where it knows that from."""
         messages = self._messages(prompt, question, parts, views)
-        return self._budgeted[role_of(prompt)].choose(messages, options, question.seed)
+        return self.models.asked(role_of(prompt), question.account).choose(messages, options, question.seed)
 
     def _messages(self, prompt: str, question: Question, parts: Sequence[str | bytes],
                   views: Sequence[Keyframe]) -> tuple[Message, Message]:
@@ -74,15 +73,16 @@ class MeteredModel:
         return Message("system", (text,)), Message("user", (_as_data(question), *parts))
 
     def settle(self, question: Question, views: Sequence[Keyframe],
-               look: Callable[[], tuple[ReadReply, Sequence[Keyframe]]]) -> Answer:
+               look: Callable[[Question], tuple[ReadReply, Sequence[Keyframe]]]) -> Answer:
         """Return the answer from the views; without views, or to force a guess after an abstention, a blind guess.
 
-        look: returns a reply and the views that the numbers in it mean, from 1. Where a guess is forced, a model also
-        says whether the answer is one, as OpenEQA's supplement G does.
+        look: gets the question with the account that pays; returns a reply and the views that its numbers mean, from 1.
+        Where a guess is forced, a model also says whether the answer is one, as OpenEQA's supplement G does.
         """
         check_question(question.text)
-        before = self.models.spent()
-        reply, shown = look() if views else (NOTHING_SEEN, ())
+        account = question.account or CallAccount()
+        question, before = question._replace(account=account), receipt_of(account)
+        reply, shown = look(question) if views else (NOTHING_SEEN, ())
         message = ": ".join(filter(None, (NO_ANSWER, reply.why))) if reply.abstain else ""
         if question.force_guess and views and not reply.abstain:
             reply, message = self._checked(question, reply)
@@ -96,7 +96,7 @@ class MeteredModel:
                 message += ", and the limits allow no guess"
         return Answer(reply.answer, reply.confidence, reply.abstain,
                       _pointed(evidence_from((shown[i - 1] for i in reply.images), reply.why), reply, shown),
-                      replace(self.models.spent().model_since(before), privileged=self._own or labelled(views)),
+                      replace(receipt_of(account).model_since(before), privileged=self._own or labelled(views)),
                       message="; ".join(filter(None, (message, reply.note))))
 
     def _guess(self, question: Question) -> ReadReply:

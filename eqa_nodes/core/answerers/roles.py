@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from eqa_nodes.core.answerers.vlm_replies import REGIONS
 from eqa_nodes.core.answerers.wordings import OWN
-from eqa_nodes.core.model import (
-    Backend,
-    Choice,
-    Completion,
-    Message,
-    Schema,
-    Usage,
-    counted,
-    generate_with,
-    note_spent,
-)
-from eqa_nodes.core.types.questions import Receipt, RoleCost
+from eqa_nodes.core.ledger import BudgetedBackend
+from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema
+from eqa_nodes.core.types.costs import CallAccount, RoleAccount, Usage
+from eqa_nodes.core.types.questions import Receipt, receipt_of
 
-T = TypeVar("T")
 STATED, CHOOSE = "stated", "choose"  # how a role gets a number: the model writes it, or probabilities of options
 
 
@@ -103,63 +93,16 @@ class RoleModel:
         return side_px if self.side_px is None else self.side_px
 
 
-@dataclass
-class _Ledger:
-    """What each role and model has cost."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    paid: dict[tuple[str, str], Usage] = field(default_factory=dict)
-
-    def add(self, role: str, model: str, usage: Usage) -> None:
-        with self.lock:
-            self.paid[role, model] = self.paid.get((role, model), Usage()) + usage
-
-
-class _InRole:
-    """A backend whose calls are counted for a role. Implements Backend."""
-
-    def __init__(self, backend: Backend, role: str, ledger: _Ledger) -> None:
-        self._backend, self._role, self._ledger, self.model = backend, role, ledger, backend.model
-
-    @property
-    def usage(self) -> Usage:
-        """The model's counts, in all its roles."""
-        return self._backend.usage
-
-    def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
-        """As the model does."""
-        return self._counted(lambda: generate_with(self._backend, messages, max_tokens, seed, schema))
-
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
-        """As the model does."""
-        return self._counted(lambda: self._backend.choose(messages, options, seed))
-
-    def close(self) -> None:
-        """Release the model."""
-        self._backend.close()
-
-    def _counted(self, call: Callable[[], T]) -> T:
-        spent: list[Usage] = []
-        try:
-            with counted() as spent:  # apart from other roles that ask the same model meanwhile
-                return call()
-        finally:  # failed calls cost too
-            paid = sum(spent, Usage())
-            self._ledger.add(self._role, self.model, paid)
-            note_spent(paid)  # to who counts around this
-
-
 class RoleModels:
     """The model of an answerer with those that single roles have for themselves. Implements Backend: the model."""
 
     def __init__(self, main: Backend, own: Mapping[str, RoleModel] | None = None, wording: str = OWN) -> None:
         """own: by role; a role that has none asks `main`. wording: of all prompts that no role replaces."""
-        self._main, self.model, self._ledger = main, main.model, _Ledger()
+        self.model, self._paid = main.model, CallAccount()
         own = own or {}
         asked = (main, *(one.backend for one in own.values()))
         self._every = list({id(backend): backend for backend in asked}.values())
-        self._roles = {name: self._counted(name, own.get(name) or RoleModel(main), wording) for name in ROLES}
+        self._roles = {name: replace(own.get(name) or RoleModel(main), wording=wording) for name in ROLES}
 
     @classmethod
     def of(cls, backend: Backend) -> RoleModels:
@@ -181,28 +124,27 @@ class RoleModels:
         """Return the model of a role. Raises KeyError for an unknown one."""
         return self._roles[name]
 
+    def asked(self, name: str, account: CallAccount | None) -> BudgetedBackend:
+        """Return the model of a role for one request, which `account` pays for."""
+        backend = self._roles[name].backend
+        accounts = (self._paid,) if account is None else (account, self._paid)
+        return BudgetedBackend(backend, RoleAccount(name, backend.model, *accounts))
+
     def spent(self) -> Receipt:
         """Return what all models cost so far, and each in each role."""
-        with self._ledger.lock:
-            paid = dict(self._ledger.paid)
-        used, roles = self.usage, tuple(RoleCost(*key, one.calls, one.tokens_in, one.tokens_out, one.money)
-                                        for key, one in paid.items())
-        return Receipt(calls=used.calls, tokens_in=used.tokens_in, tokens_out=used.tokens_out, money=used.money,
-                       privileged=self.privileged, roles=roles)
+        return receipt_of(self._paid, self.privileged)
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Ask the answerer's own model."""
-        return self.role("answer").backend.generate(messages, max_tokens, seed, schema)
+        return self.asked("answer", account).generate(messages, max_tokens, seed, schema)
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Ask the answerer's own model."""
-        return self.role("answer").backend.choose(messages, options, seed)
+        return self.asked("answer", account).choose(messages, options, seed)
 
     def close(self) -> None:
         """Release all models."""
         for backend in self._every:
             backend.close()
-
-    def _counted(self, name: str, model: RoleModel, wording: str) -> RoleModel:
-        return replace(model, backend=_InRole(model.backend, name, self._ledger), wording=wording)

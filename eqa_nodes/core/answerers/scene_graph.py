@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from eqa_nodes.core.answerers.asker import MeteredModel
+from eqa_nodes.core.answerers.asker import PromptedModel
 from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView
 from eqa_nodes.core.answerers.object_graph import (
     MAX_OBJECTS,
@@ -24,6 +24,7 @@ from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.memory.embedding import make_embedder
 from eqa_nodes.core.model import Backend
 from eqa_nodes.core.traits import AnswererTraits
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
@@ -63,7 +64,7 @@ class SceneGraphAnswerer(JudgesNoView):
         """ranker: chooses the objects by their pictures, None = by their names."""
         config = config or self.preset
         models = RoleModels.of(backend)
-        self._asker, self._captioner = MeteredModel(models), Captioner(models, store)
+        self._asker, self._captioner = PromptedModel(models), Captioner(models, store)
         self._config, self._embedder, self._ranker = config, make_embedder(config.embedder), ranker
 
     @classmethod
@@ -79,7 +80,7 @@ class SceneGraphAnswerer(JudgesNoView):
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from the objects that the items' views sighted; evidence is the best view of each that is named."""
         views = [item.keyframe for item in items]
-        return self._asker.settle(question, views, lambda: self._look(question, views))
+        return self._asker.settle(question, views, lambda asked: self._look(asked, views))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[ReadReply, Sequence[Keyframe]]:
         c = self._config
@@ -88,7 +89,8 @@ class SceneGraphAnswerer(JudgesNoView):
                    else self._ranker.likest(question.text, every, c.objects))
         if not objects:
             return NOTHING_SEEN, ()
-        descriptions = list(affordable(partial(self._described, obj) for obj in objects))
+        descriptions = list(affordable(question.account, (
+            partial(self._described, obj, question.account) for obj in objects)))
         objects = objects[:len(descriptions)]
         lines = [described(i, obj, text, c.boxes) for i, (obj, text) in enumerate(zip(objects, descriptions), 1)]
         if c.relations:
@@ -98,10 +100,10 @@ class SceneGraphAnswerer(JudgesNoView):
                                 prose=partial(read_prose, question=question, views=len(objects)))
         return reply, [obj.crops[0].view for obj in objects]
 
-    def _described(self, obj: GraphObject) -> str:
+    def _described(self, obj: GraphObject, account: CallAccount | None) -> str:
         """Return the captions of its best crops, each once."""
         hint = f"A detector took it for: {obj.kind}"
-        captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop)
+        captions = (self._captioner.caption("caption_thing", crop.view.jpeg, account, hint, crop)
                     for crop in obj.crops[:self._config.crops])
         return " / ".join(dict.fromkeys(captions))
 

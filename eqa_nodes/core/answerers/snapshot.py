@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from eqa_nodes.core.answerers.asker import MeteredModel
+from eqa_nodes.core.answerers.asker import PromptedModel
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.object_graph import Snapshot, objects_in, snapshots
 from eqa_nodes.core.answerers.roles import RoleModels
@@ -49,7 +49,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
     def __init__(self, backend: Backend, config: SnapshotsConfig | None = None) -> None:
         self._config = config or SnapshotsConfig()
         models = RoleModels.of(backend)
-        self._asker = MeteredModel(models)
+        self._asker = PromptedModel(models)
         self._judge = VlmAnswerer(models, VlmConfig(max_images=self._config.max_images,
                                                    max_side_px=self._config.max_side_px))
         self._embedder = make_embedder(self._config.embedder)
@@ -76,7 +76,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from snapshots of the items' views: one call filters kinds of objects, one picks and answers."""
         views = [item.keyframe for item in items]
-        return self._asker.settle(question, views, lambda: self._look(question, views))
+        return self._asker.settle(question, views, lambda asked: self._look(asked, views))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> tuple[ReadReply, Sequence[Keyframe]]:
         c = self._config
@@ -101,7 +101,8 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
             return kept
         parts = (f"At most {self._config.classes} of:", as_list("kinds", kinds))
         read = partial(read_classes, known=kinds, limit=self._config.classes)
-        if not (chosen := list(affordable([lambda: self._asker.ask("classes", question, parts, read, views)]))):
+        asks = [lambda: self._asker.ask("classes", question, parts, read, views)]
+        if not (chosen := list(affordable(question.account, asks))):
             return kept
         rank = {kind: i for i, kind in enumerate(chosen[0])}
         best = {s.view.id: min((rank[t.kind] for t in s.objects if t.kind in rank), default=len(rank)) for s in kept}

@@ -11,18 +11,19 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from eqa_nodes.core.answerers.asker import MeteredModel
+from eqa_nodes.core.answerers.asker import PromptedModel
 from eqa_nodes.core.answerers.common import AnswererOptions, JudgesNoView
 from eqa_nodes.core.answerers.object_graph import Crop
 from eqa_nodes.core.answerers.roles import RoleModels
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_prose
 from eqa_nodes.core.answerers.vlm_views import picture
 from eqa_nodes.core.errors import ModelError, StorageError
-from eqa_nodes.core.ledger import BudgetedBackend, affordable
+from eqa_nodes.core.ledger import affordable
 from eqa_nodes.core.model import Backend, Message
 from eqa_nodes.core.storage.sqlite_files import check_tables
 from eqa_nodes.core.storage.text import printable
 from eqa_nodes.core.traits import AnswererTraits
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
@@ -74,36 +75,38 @@ class Captioner:
     """Describes images. Raises ModelError (BudgetSpent), StorageError."""
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
-        self._role = RoleModels.of(backend).role("caption")
-        self._backend, self._store = BudgetedBackend(self._role.backend), store or CaptionStore()
+        self._models, self._store = RoleModels.of(backend), store or CaptionStore()
+        self._role = self._models.role("caption")
         self.side_px = self._role.side(0)  # longest side of a whole picture, 0 = as stored
 
-    def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None) -> str:
+    def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None,
+                account: CallAccount | None = None) -> str:
         """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.
 
-        hint: text for the user turn. A caption serves all calls with the same hint, so one that holds the question
-        serves that question alone.
+        account: pays for it. hint: text for the user turn. A caption serves all calls with the same hint, so one that
+        holds the question serves that question alone.
         Raises BadFrame where nothing can be cut out.
         """
         system, where = self._role.text(prompt), repr(crop.bbox) if crop is not None else ""
         digest = hashlib.sha256()
-        for part in (self._backend.model.encode(), system.encode(), hint.encode(), where.encode(), jpeg):
+        for part in (self._role.backend.model.encode(), system.encode(), hint.encode(), where.encode(), jpeg):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
         key = digest.hexdigest()
         kept = self._store.get(key)
         if kept is not None:
             return kept
-        return self._store.put(key, self._asked(system, jpeg if crop is None else crop.jpeg(), hint))
+        return self._store.put(key, self._asked(system, jpeg if crop is None else crop.jpeg(), hint, account))
 
-    def _asked(self, system: str, jpeg: bytes, hint: str) -> str:
+    def _asked(self, system: str, jpeg: bytes, hint: str, account: CallAccount | None) -> str:
         """Ask for a caption; an empty one is asked for once more."""
         parts = (hint, jpeg) if hint else (jpeg,)
+        backend = self._models.asked("caption", account)
         for _ in range(2):
-            reply = self._backend.generate((Message("system", (system,)), Message("user", parts)), MAX_TOKENS)
+            reply = backend.generate((Message("system", (system,)), Message("user", parts)), MAX_TOKENS)
             if text := " ".join(printable(reply.text).split())[:MAX_CHARS]:
                 return text
-        raise ModelError(f"empty: {self._backend.model} described a picture twice with no word")
+        raise ModelError(f"empty: {backend.model} described a picture twice with no word")
 
 
 def as_list(tag: str, lines: Sequence[str]) -> str:
@@ -124,7 +127,7 @@ class CaptionAnswerer(JudgesNoView):
 
     def __init__(self, backend: Backend, store: CaptionStore | None = None) -> None:
         models = RoleModels.of(backend)
-        self._asker, self._captioner = MeteredModel(models), Captioner(models, store)
+        self._asker, self._captioner = PromptedModel(models), Captioner(models, store)
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> CaptionAnswerer:
@@ -138,13 +141,13 @@ class CaptionAnswerer(JudgesNoView):
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from the captions of all items, the oldest first."""
         views = sorted((item.keyframe for item in items), key=lambda view: (view.stamp_ns, view.id))
-        return self._asker.settle(question, views, lambda: (self._look(question, views), views))
+        return self._asker.settle(question, views, lambda asked: (self._look(asked, views), views))
 
     def _look(self, question: Question, views: Sequence[Keyframe]) -> ReadReply:
         hint = self._hint(question)
         asks = (partial(self._captioner.caption, self.prompt,
-                        picture(view, {}, self._captioner.side_px), hint) for view in views)
-        lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(asks), 1)]
+                        picture(view, {}, self._captioner.side_px), question.account, hint) for view in views)
+        lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(question.account, asks), 1)]
         return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
                                partial(read_answer, question=question, views=len(views)), views,
                                 prose=partial(read_prose, question=question, views=len(views)))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from eqa_nodes.core.answerers.advice import FORM, read_advice
-from eqa_nodes.core.answerers.asker import MeteredModel
+from eqa_nodes.core.answerers.asker import PromptedModel
 from eqa_nodes.core.answerers.briefs import shown
 from eqa_nodes.core.answerers.common import AcceptsAnyQuestion, AnswererOptions
 from eqa_nodes.core.answerers.vlm_replies import ReadReply, read_answer, read_assessments, read_prose, read_regions
@@ -53,7 +53,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     def __init__(self, backend: Backend, config: VlmConfig | None = None) -> None:
         self._config = config or VlmConfig()
-        self._asker, self._scale = MeteredModel(backend, self._config.max_tokens), PointScale()
+        self._asker, self._scale = PromptedModel(backend, self._config.max_tokens), PointScale()
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> VlmAnswerer:
@@ -82,7 +82,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
         """Answer from the first `max_images` views, oldest first; without views, or to force a guess, from none."""
         best = (item.keyframe for item in items[:self._config.max_images])
         views = sorted(best, key=lambda view: (view.stamp_ns, view.id))
-        return self._asker.settle(question, views, lambda: (self._look(question, views), views))
+        return self._asker.settle(question, views, lambda asked: (self._look(asked, views), views))
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
         """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""

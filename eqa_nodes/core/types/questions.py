@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from eqa_nodes.core.errors import ErrorCode
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
@@ -46,7 +47,8 @@ class Limits(NamedTuple):
 class Question(NamedTuple):
     """What is asked. choices: the options of a multiple-choice benchmark, else empty.
 
-    show: drive to the best evidence after the answer; not where may_explore is False.
+    show: drive to the best evidence after the answer; not where may_explore is False. account: pays for the calls of a
+    model; None: there is no limit, and nobody counts.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Question(NamedTuple):
     force_guess: bool = False
     seed: int = 0
     show: bool = False
+    account: CallAccount | None = None
 
 
 class ViewAssessment(NamedTuple):
@@ -175,6 +178,26 @@ class Receipt:
         return replace(self, calls=self.calls + more.calls, tokens_in=self.tokens_in + more.tokens_in,
                        tokens_out=self.tokens_out + more.tokens_out, privileged=more.privileged or self.privileged,
                        money=self.money + more.money, roles=_added(self.roles, more.roles, 1))
+
+
+def charge(account: CallAccount, paid: Receipt) -> None:
+    """Charge an account with what a receipt says that a model was paid, by role."""
+    rest = Usage(paid.calls, paid.tokens_in, paid.tokens_out, paid.money)
+    for cost in paid.roles:
+        usage = Usage(cost.calls, cost.tokens_in, cost.tokens_out, cost.money)
+        account.charge(usage, cost.role, cost.model)
+        rest -= usage
+    if rest.calls or rest.tokens_in or rest.tokens_out:  # of answerers that know no roles
+        account.charge(rest)
+
+
+def receipt_of(account: CallAccount, privileged: tuple[str, ...] = ()) -> Receipt:
+    """Return what an account has paid."""
+    paid = account.total
+    return Receipt(calls=paid.calls, tokens_in=paid.tokens_in, tokens_out=paid.tokens_out, privileged=privileged,
+                   money=paid.money, roles=tuple(
+                       RoleCost(role, model, one.calls, one.tokens_in, one.tokens_out, one.money)
+                       for (role, model), one in account.by_role.items() if one.calls and role))
 
 
 def _added(roles: Sequence[RoleCost], others: Sequence[RoleCost], sign: int) -> tuple[RoleCost, ...]:

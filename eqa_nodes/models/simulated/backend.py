@@ -18,6 +18,7 @@ from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, U
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.calls import OptionMark
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
@@ -64,24 +65,25 @@ class SimulatedModel:
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the reply in the form that the system message asks for. schema: not used."""
         with self._meter.holding(self._read(messages), max_tokens):
-            self._meter.add(1)
+            self._meter.add(account, 1)
         request = read_request(messages, seed)
         text = json.dumps(REPLIES[request.form](request, self._limits))
         read, written = self._read(messages), math.ceil(len(text) / _CHARS_PER_TOKEN)
-        self._meter.add(0, read, written, images_in(messages))
+        self._meter.add(account, 0, read, written, images_in(messages))
         cut = written > max_tokens
         return Completion(text[:max_tokens * _CHARS_PER_TOKEN] if cut else text, read, min(written, max_tokens),
                           "length" if cut else "stop")
 
-    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0) -> Choice:
+    def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
+               account: CallAccount | None = None) -> Choice:
         """Return as likely as each other the options that it does not say, and the one that it says by its confidence.
 
         It says one where the messages ask one of the questions that `generate` answers.
         """
-        said = json.loads(self.generate(messages, seed=seed).text)
+        said = json.loads(self.generate(messages, seed=seed, account=account).text)
         rest = (1.0 - float(said.get("confidence", 0.0))) / len(options)
         weights = [rest + (float(said["confidence"]) if option == said.get("answer") else 0.0) for option in options]
         return Choice(tuple(weight / sum(weights) for weight in weights), "verbalised")
@@ -160,9 +162,9 @@ class RecordingChat(OpenAIChat):
         self._folder, self._writing = Path(folder), Lock()
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
-                 schema: Schema | None = None) -> Completion:
+                 schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's reply after it was recorded."""
-        reply = super().generate(messages, max_tokens, seed, schema)
+        reply = super().generate(messages, max_tokens, seed, schema, account)
         save(self._folder, self._writing, recorded(messages, seed), reply.text)
         return reply
 

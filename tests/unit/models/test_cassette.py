@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError, StorageError
-from eqa_nodes.core.model import Backend, Choice, Completion, Message, Usage
+from eqa_nodes.core.model import Backend, Choice, Completion, Message
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.cassette import Call, Cassette
 from eqa_nodes.models.config import ModelConfig

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.model import Usage, counted
+from eqa_nodes.core.model import counted
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import RateLimit, UsageMeter
 

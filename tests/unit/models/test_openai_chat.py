@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
-from eqa_nodes.core.ledger import BudgetedBackend, CallBudget, spending
-from eqa_nodes.core.model import Message, Usage
+from eqa_nodes.core.ledger import BudgetedBackend, spending
+from eqa_nodes.core.model import Message
+from eqa_nodes.core.types.costs import CallBudget, Usage
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.quirks import forget_all
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion

@@ -11,8 +11,9 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.core.errors import LimitReached, ModelError
-from eqa_nodes.core.ledger import BudgetedBackend, CallBudget, spending
+from eqa_nodes.core.ledger import BudgetedBackend, spending
 from eqa_nodes.core.model import Message, ask_json
+from eqa_nodes.core.types.costs import CallBudget
 from eqa_nodes.models import openai_chat, quirks
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.quirks import forget_all

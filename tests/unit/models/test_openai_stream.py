@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, ModelError
-from eqa_nodes.core.model import Message, Usage, ask_json
+from eqa_nodes.core.model import Message, ask_json
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.quirks import forget_all
 from eqa_nodes.models.reply import content_of, first_choice, joined, letter_weights

@@ -24,8 +24,9 @@ from eqa_nodes.bench.running.predictions import (
 )
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
-from eqa_nodes.core.model import Usage, note_spent
+from eqa_nodes.core.model import note_spent
 from eqa_nodes.core.storage.codec import decode, dumps
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample

@@ -27,10 +27,11 @@ from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
-from eqa_nodes.core.ledger import CallBudget, check_limits, limit_in, limit_in_words, metres_left, poses_of, spending
+from eqa_nodes.core.ledger import check_limits, limit_in, limit_in_words, metres_left, poses_of, spending
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.protocols import Ports
+from eqa_nodes.core.types.costs import CallBudget
 from eqa_nodes.core.types.floor import Allowance, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, RecallQuery

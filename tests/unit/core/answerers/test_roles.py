@@ -28,9 +28,10 @@ from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.wordings import OPENEQA
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.ledger import CallBudget, spending
+from eqa_nodes.core.ledger import spending
 from eqa_nodes.core.model import Choice, Completion, Message, counted
 from eqa_nodes.core.types.calls import ModelCall
+from eqa_nodes.core.types.costs import CallBudget
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Recalled, Receipt, RoleCost
 from eqa_nodes.core.types.views import FloorPixel

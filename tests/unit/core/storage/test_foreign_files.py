@@ -14,11 +14,12 @@ import pytest
 from eqa_nodes.bench.judges.prompts import from_file
 from eqa_nodes.core.agent.stopping import Calibration, load_calibration
 from eqa_nodes.core.errors import ConfigError, EqaError, StorageError
-from eqa_nodes.core.model import Choice, Message, Usage
+from eqa_nodes.core.model import Choice, Message
 from eqa_nodes.core.storage import json_lines
 from eqa_nodes.core.storage.codec import decode, encode, loads, read_json, write_json
 from eqa_nodes.core.storage.json_lines import read_lines
 from eqa_nodes.core.storage.text import storable
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.questions import Support
 from eqa_nodes.models.cassette import Call, Cassette, CassetteEntry
 from eqa_nodes.models.config import ModelConfig
