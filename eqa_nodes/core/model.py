@@ -139,17 +139,22 @@ class Backend(Protocol):
 def generate_with(backend: Backend, messages: Sequence[Message], max_tokens: int, seed: int,
                   schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
     """Return the next turn, charged to the account. Schema and account are given to backends that take them."""
-    takes = inspect.signature(backend.generate).parameters
-    more: dict[str, Any] = {"schema": schema} if schema is not None and "schema" in takes else {}
-    return _charged(backend, "account" in takes, account, lambda own: backend.generate(
+    more: dict[str, Any] = {"schema": schema} if schema is not None and _takes(backend.generate, "schema") else {}
+    return _charged(backend, _takes(backend.generate, "account"), account, lambda own: backend.generate(
         messages, max_tokens, seed, **more, **own))
 
 
 def choose_with(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int,
                 account: CallAccount | None = None) -> Choice:
     """Return the probabilities of options, charged to the account. Else as `generate_with`."""
-    takes = "account" in inspect.signature(backend.choose).parameters
-    return _charged(backend, takes, account, lambda own: backend.choose(messages, options, seed, **own))
+    return _charged(backend, _takes(backend.choose, "account"), account,
+                    lambda own: backend.choose(messages, options, seed, **own))
+
+
+def _takes(call: Callable[..., object], name: str) -> bool:
+    """Return whether a backend's method takes an argument: a package's own may be simpler."""
+    takes = inspect.signature(call).parameters
+    return name in takes or any(one.kind is one.VAR_KEYWORD for one in takes.values())
 
 
 def _charged(backend: Backend, takes: bool, account: CallAccount | None, call: Callable[[dict[str, Any]], T]) -> T:

@@ -13,8 +13,8 @@ from eqa_nodes.bench.readers.explora import read_explora, write_explora
 from eqa_nodes.bench.readers.express import read_express
 from eqa_nodes.bench.running.manifest import git_state, utc_now
 from eqa_nodes.core.errors import ConfigError, StorageError
-from eqa_nodes.core.model import Usage
 from eqa_nodes.core.storage.codec import decode, dumps, encode, read_json, write_bytes, write_json
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.floor import Action
 from eqa_nodes.core.types.geometry import Pose2, position_to_habitat, rotation_to_habitat
 from eqa_nodes.core.types.samples import Sample

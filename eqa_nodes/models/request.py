@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from eqa_nodes.core.ledger import spare_tokens
-from eqa_nodes.core.model import Completion, Message, Schema, Usage, alternating, images_in
-from eqa_nodes.core.types.costs import CallAccount
+from eqa_nodes.core.model import Completion, Message, Schema, alternating, images_in
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.quirks import NONE, OBJECT, ROLES, STRICT, Dialect, Quirk, Refusal, ServerQuirks, quirk_from
 from eqa_nodes.models.reply import wire

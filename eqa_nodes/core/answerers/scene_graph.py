@@ -103,7 +103,7 @@ class SceneGraphAnswerer(JudgesNoView):
     def _described(self, obj: GraphObject, account: CallAccount | None) -> str:
         """Return the captions of its best crops, each once."""
         hint = f"A detector took it for: {obj.kind}"
-        captions = (self._captioner.caption("caption_thing", crop.view.jpeg, account, hint, crop)
+        captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop, account)
                     for crop in obj.crops[:self._config.crops])
         return " / ".join(dict.fromkeys(captions))
 

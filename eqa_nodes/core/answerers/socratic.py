@@ -146,7 +146,7 @@ class CaptionAnswerer(JudgesNoView):
     def _look(self, question: Question, views: Sequence[Keyframe]) -> ReadReply:
         hint = self._hint(question)
         asks = (partial(self._captioner.caption, self.prompt,
-                        picture(view, {}, self._captioner.side_px), question.account, hint) for view in views)
+                        picture(view, {}, self._captioner.side_px), hint, account=question.account) for view in views)
         lines = [f"{i}. {caption}" for i, caption in enumerate(affordable(question.account, asks), 1)]
         return self._asker.ask("answer_captions", question, (as_list("descriptions", lines),),
                                partial(read_answer, question=question, views=len(views)), views,

@@ -14,11 +14,11 @@ from threading import Lock
 from PIL import Image
 
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, Usage, images_in
+from eqa_nodes.core.model import Choice, Completion, Message, Picture, Schema, images_in
 from eqa_nodes.core.storage.codec import decode, read_json, write_json
 from eqa_nodes.core.traits import BackendTraits
 from eqa_nodes.core.types.calls import OptionMark
-from eqa_nodes.core.types.costs import CallAccount
+from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter

@@ -10,6 +10,7 @@ import pytest
 from eqa_nodes.core.json_schema import NUMBER, TEXT, WHOLE, an_object, list_of
 from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Completion, Message, Schema, ask_json
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.models.cassette import Cassette
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.scripted import ScriptedBackend
@@ -41,13 +42,13 @@ class Now(ScriptedBackend):
 def test_a_schema_reaches_a_backend_through_budget_and_cassette(tmp_path: Path) -> None:
     backend = Now(["{}"])
     tape = Cassette(ModelConfig(cassette=str(tmp_path / "tape"), model="m"), lambda: backend)
-    assert ask_json(BudgetedBackend(tape), ASK, dict, schema=SCHEMA) == {}
+    assert ask_json(BudgetedBackend(tape, CallAccount()), ASK, dict, schema=SCHEMA) == {}
     assert backend.given == SCHEMA
 
 
 def test_a_backend_without_schemas_still_works(tmp_path: Path) -> None:
     tape = Cassette(ModelConfig(cassette=str(tmp_path / "tape"), model="m"), lambda: Before(["{}"]))
-    assert ask_json(BudgetedBackend(Before(["{}"])), ASK, dict, schema=SCHEMA) == {}
+    assert ask_json(BudgetedBackend(Before(["{}"]), CallAccount()), ASK, dict, schema=SCHEMA) == {}
     assert ask_json(tape, ASK, dict, schema=SCHEMA) == {}
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqa_nodes.core.errors import BudgetSpent, ModelError
-from eqa_nodes.core.model import counted
-from eqa_nodes.core.types.costs import Usage
+from eqa_nodes.core.types.costs import CallAccount
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import RateLimit, UsageMeter
 
@@ -22,15 +21,15 @@ def test_money_is_that_of_all_tokens_in_any_order(spends: list[tuple[int, int, i
                                                   price_out: float) -> None:
     config = ModelConfig(price_in=price_in, price_out=price_out)
     meter, backwards = UsageMeter(config), UsageMeter(config)
-    with counted() as seen:
-        for spent in spends:
-            meter.add(*spent)
+    account = CallAccount()
+    for spent in spends:
+        meter.add(account, *spent)
     for spent in reversed(spends):
-        backwards.add(*spent)
+        backwards.add(None, *spent)
     assert meter.usage == backwards.usage
     assert meter.usage.money == pytest.approx(sum(i * price_in + o * price_out for _, i, o in spends) / 1e6)
-    assert sum(seen, Usage()).money == pytest.approx(meter.usage.money)
-    assert sum(seen, Usage()).tokens_in == meter.usage.tokens_in == sum(i for _, i, _ in spends)
+    assert account.total.money == pytest.approx(meter.usage.money)
+    assert account.total.tokens_in == meter.usage.tokens_in == sum(i for _, i, _ in spends)
 
 
 @given(st.integers(1, 4), st.lists(st.floats(0, 50), min_size=1, max_size=30))
@@ -64,7 +63,7 @@ def test_calls_that_run_at_once_stay_within_the_budget_of_money() -> None:
     def ask() -> None:
         try:
             with meter.holding(0, 4):
-                meter.add(1, 0, 3)
+                meter.add(None, 1, 0, 3)
         except BudgetSpent:
             pass  # the rest is not enough for a reply of four tokens
 
@@ -79,7 +78,7 @@ def test_calls_that_run_at_once_stay_within_the_budget_of_money() -> None:
 def test_a_request_is_expected_to_be_as_long_as_the_server_counts() -> None:
     meter = UsageMeter(ModelConfig(price_in=1e6, budget_money=100.0))
     with meter.holding(30, 0):
-        meter.add(1, 60)
+        meter.add(None, 1, 60)
     meter.was_read(30, 60)
     with pytest.raises(BudgetSpent, match=r"may cost 42 \(60 is spent\)"), meter.holding(21, 0):
         pass

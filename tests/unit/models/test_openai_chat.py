@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import BudgetSpent, ConfigError, LimitReached, MissingExtra, ModelError
-from eqa_nodes.core.ledger import BudgetedBackend, spending
+from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Message
-from eqa_nodes.core.types.costs import CallBudget, Usage
+from eqa_nodes.core.types.costs import CallAccount, CallBudget, Usage
 from eqa_nodes.models import make_backend
 from eqa_nodes.models.quirks import forget_all
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion
@@ -115,8 +115,8 @@ def test_a_server_that_drips_for_ever_meets_the_deadline(connect: Callable[..., 
 
 
 def test_requests_that_are_sent_again_count_as_calls_of_the_question(connect: Callable[..., Any]) -> None:
-    with VlmServer([ServerReply(b"busy", 503)] * 9) as server, spending(CallBudget(calls=2)):
-        backend = BudgetedBackend(connect(server.url, max_retries=5))
+    with VlmServer([ServerReply(b"busy", 503)] * 9) as server:
+        backend = BudgetedBackend(connect(server.url, max_retries=5), CallAccount(CallBudget(calls=2)))
         with pytest.raises(ModelError, match="^server error"):
             backend.generate(ASK)
         with pytest.raises(LimitReached, match="^calls"):
@@ -126,9 +126,8 @@ def test_requests_that_are_sent_again_count_as_calls_of_the_question(connect: Ca
 
 def test_a_server_without_logprobs_gets_no_second_request_where_one_call_is_left(connect: Callable[..., Any]) -> None:
     refusal = ServerReply(b'{"error": {"message": "no logprobs"}}', 400)
-    with (VlmServer([refusal] * 3) as server, spending(CallBudget(calls=1)),
-          pytest.raises(LimitReached, match="^calls")):
-        BudgetedBackend(connect(server.url)).choose(ASK, ("red", "blue"))
+    with VlmServer([refusal] * 3) as server, pytest.raises(LimitReached, match="^calls"):
+        BudgetedBackend(connect(server.url), CallAccount(CallBudget(calls=1))).choose(ASK, ("red", "blue"))
     assert len(server.requests) == 1
 
 

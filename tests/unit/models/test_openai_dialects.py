@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from eqa_nodes.core.errors import LimitReached, ModelError
-from eqa_nodes.core.ledger import BudgetedBackend, spending
+from eqa_nodes.core.ledger import BudgetedBackend
 from eqa_nodes.core.model import Message, ask_json
-from eqa_nodes.core.types.costs import CallBudget
+from eqa_nodes.core.types.costs import CallAccount, CallBudget
 from eqa_nodes.models import openai_chat, quirks
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.quirks import forget_all
@@ -375,18 +375,18 @@ def test_a_broken_picture_that_is_too_large_is_named(connect: Callable[..., Any]
 
 def test_lessons_count_as_calls_and_outlive_the_purse(connect: Callable[..., Any]) -> None:
     with VlmServer(manners.thinking_openai(RED, thoughts=0)) as server:
-        backend = BudgetedBackend(connect(server.url))
+        backend = connect(server.url)
         for calls in (1, 2):
-            with spending(CallBudget(calls=1)), pytest.raises(LimitReached, match="^calls"):
-                backend.generate(ASK)
+            with pytest.raises(LimitReached, match="^calls"):
+                BudgetedBackend(backend, CallAccount(CallBudget(calls=1))).generate(ASK)
             assert backend.usage.calls == calls
-        with spending(CallBudget(calls=1)):
-            assert backend.generate(ASK).text
+        assert BudgetedBackend(backend, CallAccount(CallBudget(calls=1))).generate(ASK).text
 
 
 def test_thoughts_keep_to_the_tokens_of_the_purse(connect: Callable[..., Any]) -> None:
-    with VlmServer(manners.thinking_openai(RED)) as server, spending(CallBudget(tokens=4000)):
-        done = BudgetedBackend(connect(server.url)).generate(ASK, 1024)
+    with VlmServer(manners.thinking_openai(RED)) as server:
+        account = CallAccount(CallBudget(tokens=4000))
+        done = BudgetedBackend(connect(server.url), account).generate(ASK, 1024)
     assert done.finish_reason == "length" or done.text
     assert all(request.get("max_completion_tokens", 0) <= 4000 for request in server.requests)
 

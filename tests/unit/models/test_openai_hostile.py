@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from eqa_nodes.core.errors import ModelError
-from eqa_nodes.core.model import MOST_TOKENS, Message, Usage
+from eqa_nodes.core.model import MOST_TOKENS, Message
+from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.models.transport import BODY_BYTES, ERROR_BYTES, unpacker
 from eqa_nodes.testing.model_server import ServerReply, VlmServer, completion, stream
 

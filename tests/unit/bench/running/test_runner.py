@@ -24,11 +24,11 @@ from eqa_nodes.bench.running.predictions import (
 )
 from eqa_nodes.bench.running.runner import run_benchmark
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, ModelError, StorageError
-from eqa_nodes.core.model import note_spent
+from eqa_nodes.core.ledger import paying
 from eqa_nodes.core.storage.codec import decode, dumps
 from eqa_nodes.core.types.costs import Usage
 from eqa_nodes.core.types.geometry import Pose2
-from eqa_nodes.core.types.questions import Answer, Evidence, Receipt
+from eqa_nodes.core.types.questions import Answer, Evidence, Question, Receipt
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 from tests.fixtures.scripted_runner import ScriptedRunner
 from tests.fixtures.synthetic_run import make_run, overall, plain, samples, scripted
@@ -168,9 +168,11 @@ def test_a_failing_blind_answer_is_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fails", ["run", "blind"])
 def test_what_fails_keeps_what_its_calls_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     def pays(self: ScriptedRunner, sample: Sample) -> EpisodeResult:
-        note_spent(Usage(1, 100, 20, 0.5))
-        note_spent(Usage(1, 150, 20, 0.25))
-        raise ModelError("wrong form")
+        with paying(Question("What is it?")) as question:
+            assert question.account is not None
+            question.account.charge(Usage(1, 100, 20, 0.5))
+            question.account.charge(Usage(1, 150, 20, 0.25))
+            raise ModelError("wrong form")
 
     asked, _ = plain(1)
     monkeypatch.setattr(ScriptedRunner, fails, pays)

@@ -123,7 +123,7 @@ def test_what_memory_itself_answers_needs_no_rule() -> None:
 
 def test_a_question_that_waits_and_that_nobody_understands_ends_at_once() -> None:
     world = Labels({1: 0.8})
-    episode = Agent(ports := Ports(world, world, world, world, world)).episode(
-        ports, Question("sofa"), lambda progress: None, lambda: False)
+    episode = Agent(Ports(world, world, world, world, world)).episode(
+        Question("sofa"), lambda progress: None, lambda: False)
     answer = WaitingQuestion(episode).consider()
     assert answer is not None and "'sofa'" in answer.message and world.calls == []

@@ -115,7 +115,7 @@ def test_while_it_waits_for_its_turn_an_unclear_question_is_left_alone() -> None
     home = Home()
     ports = Ports(home, home, home, home, home)
     for question, unclear in ((TIDY, True), (Question("Where is the kettle?"), False)):
-        episode = Agent(ports, AgentConfig(ask_back=True)).episode(ports, question, home.told.append, lambda: False)
+        episode = Agent(ports, AgentConfig(ask_back=True)).episode(question, home.told.append, lambda: False)
         assert episode.unclear() is unclear
         if unclear:
             assert WaitingQuestion(episode).consider() is None and not home.texts

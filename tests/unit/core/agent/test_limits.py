@@ -27,11 +27,11 @@ from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.driving.drive_budget import DriveBudget, DriveEnded
 from eqa_nodes.core.errors import BadQuestion, ConfigError, ErrorCode, LimitReached
-from eqa_nodes.core.ledger import check_limits, limit_in, limit_in_words, metres_left, poses_of, spending
+from eqa_nodes.core.ledger import check_limits, limit_in, limit_in_words, metres_left, poses_of
 from eqa_nodes.core.mapping.area import is_inside
 from eqa_nodes.core.model import Completion, Message
 from eqa_nodes.core.protocols import Ports
-from eqa_nodes.core.types.costs import CallBudget
+from eqa_nodes.core.types.costs import CallAccount, CallBudget
 from eqa_nodes.core.types.floor import Allowance, NavCode, Travelled
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Limits, Question, Recalled, RecallQuery
@@ -280,16 +280,16 @@ def test_captions_keep_a_call_for_the_answer() -> None:
     backend = ScriptedBackend([Completion("a red room")] * 2 + [json.dumps(
         {"answer": "red", "confidence": 0.9, "images": [1], "abstain": False})])
     items = [Recalled(view(i, HERE, jpeg=red_jpeg(64 + i)), 1.0, "") for i in range(1, 6)]
-    with spending(CallBudget(calls=3)):
-        answer = CaptionAnswerer(backend).answer(Question("What colour is the room?"), items)
+    asked = Question("What colour is the room?", account=CallAccount(CallBudget(calls=3)))
+    answer = CaptionAnswerer(backend).answer(asked, items)
     assert answer.text == "red" and len(backend.requests) == 3
 
 
 def test_an_empty_purse_is_told_by_its_name() -> None:
     for purse, name in ((CallBudget(calls=0), "calls"), (CallBudget(tokens=10), "tokens"),
                         (CallBudget(money=0), "money")):
-        with spending(purse), pytest.raises(LimitReached, match=f"^{name}:"):
-            VlmAnswerer(ScriptedBackend(["{}"])).regions(QUESTION)
+        with pytest.raises(LimitReached, match=f"^{name}:"):
+            VlmAnswerer(ScriptedBackend(["{}"])).regions(QUESTION._replace(account=CallAccount(purse)))
 
 
 def test_a_reply_is_no_longer_than_what_is_left() -> None:
@@ -300,6 +300,5 @@ def test_a_reply_is_no_longer_than_what_is_left() -> None:
             asked.append(max_tokens)
             return super().generate(messages, max_tokens, seed)
 
-    with spending(CallBudget(tokens=2000)):
-        VlmAnswerer(Noting(['{"regions": {}}'])).regions(QUESTION)
+    VlmAnswerer(Noting(['{"regions": {}}'])).regions(QUESTION._replace(account=CallAccount(CallBudget(tokens=2000))))
     assert len(asked) == 1 and 32 <= asked[0] < 2000

@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -28,10 +27,9 @@ from eqa_nodes.core.answerers.socratic import CaptionAnswerer
 from eqa_nodes.core.answerers.vlm import VlmAnswerer
 from eqa_nodes.core.answerers.wordings import OPENEQA
 from eqa_nodes.core.errors import ConfigError
-from eqa_nodes.core.ledger import spending
-from eqa_nodes.core.model import Choice, Completion, Message, counted
+from eqa_nodes.core.model import Choice, Completion, Message
 from eqa_nodes.core.types.calls import ModelCall
-from eqa_nodes.core.types.costs import CallBudget
+from eqa_nodes.core.types.costs import CallAccount, CallBudget
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Recalled, Receipt, RoleCost
 from eqa_nodes.core.types.views import FloorPixel
@@ -83,8 +81,8 @@ def test_only_where_a_guess_is_wanted_is_an_answer_checked() -> None:
 
 
 def test_without_calls_left_the_answer_stands_and_says_so() -> None:
-    with spending(CallBudget(calls=1)):
-        answer = VlmAnswerer(ScriptedBackend([answer_json(), answers(False)])).answer(FORCED, ITEMS)
+    asked = FORCED._replace(account=CallAccount(CallBudget(calls=1)))
+    answer = VlmAnswerer(ScriptedBackend([answer_json(), answers(False)])).answer(asked, ITEMS)
     assert answer.text == "gray" and "allowed no check" in answer.message
 
 
@@ -121,12 +119,13 @@ def test_roles_that_ask_one_model_at_once_pay_for_their_own_calls() -> None:
             return reply
 
     models = RoleModels(Slow(["one", "two"], "writer"))
-    with ThreadPoolExecutor(2) as pool, counted() as outside:
-        for done in [pool.submit(copy_context().run, models.role(role).backend.generate, [Message("user", ("?",))])
+    account = CallAccount()
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(models.asked(role, account).generate, [Message("user", ("?",))])
                      for role in ("caption", "answer")]:
             done.result()
     assert {cost.role: cost.calls for cost in models.spent().roles} == {"caption": 1, "answer": 1}
-    assert models.spent().calls == len(outside) == 2
+    assert models.spent().calls == account.total.calls == 2
 
 
 def test_each_call_names_role_and_model() -> None:
