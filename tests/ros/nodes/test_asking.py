@@ -60,7 +60,7 @@ class Body:
     def cancel(self) -> None:
         """It does not drive."""
 
-    def episode(self, ports: object, question: Question, listener: object, canceled: Any) -> Found:
+    def episode(self, question: Question, listener: object, canceled: Any, turn: object) -> Found:
         return Found(self, question, canceled)
 
 
