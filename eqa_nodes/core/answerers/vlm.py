@@ -67,7 +67,7 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return kinds of room out of REGIONS, the likeliest first; none where any would do. One call."""
-        asked = Question(question.text, seed=question.seed)  # without options: through the graph they do not come
+        asked = Question(question.text, seed=question.seed, account=question.account)  # options are not on the wire
         return self._asker.ask("regions", asked, (), read_regions, ())
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
