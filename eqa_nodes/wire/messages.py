@@ -218,7 +218,8 @@ def allowance_of(m: Any) -> Allowance:
         return FREE._replace(permitted=bool(m.permitted))
     area = tuple((float(p.x), float(p.y)) for p in m.area)
     check_area(area)
-    return Allowance(*_limits(m, "steps", "metres", "seconds"), area, bool(m.permitted))
+    steps, metres, seconds = _limits(m, "steps", "metres", "seconds")
+    return Allowance(steps, metres, seconds, area, bool(m.permitted))
 
 
 def budget_of(m: Any) -> CallBudget:
