@@ -20,7 +20,7 @@ ALSO = ("map", "clock")  # read besides images and poses
 
 
 @dataclass
-class Stream:
+class HeardStream:
     """Messages of one topic, or of one moving transform, in the order they came: stamps of headers, times of arrival.
 
     Arrival is by the clock of who listened or recorded, ns.
@@ -39,7 +39,7 @@ class Stream:
         return (clock.at(np.array(self.received_ns, np.int64)) - np.array(self.stamps_ns, np.int64)) / 1e9
 
 
-class Link(NamedTuple):
+class TfLink(NamedTuple):
     """A transform from a frame to the one it hangs from."""
 
     parent: str
@@ -89,8 +89,8 @@ class RobotFacts:
     links: moving ones have their stream, static ones an empty one. odometry: its frame and the one that it moves.
     """
 
-    streams: dict[str, Stream] = field(default_factory=dict)
-    links: dict[Link, Stream] = field(default_factory=dict)
+    streams: dict[str, HeardStream] = field(default_factory=dict)
+    links: dict[TfLink, HeardStream] = field(default_factory=dict)
     cameras: dict[str, str] = field(default_factory=dict)
     odometry: tuple[str, str] = ("", "")
     clock: Clock = field(default_factory=Clock)
@@ -101,8 +101,8 @@ class RobotFacts:
         key, received_ns, message = recorded
         if key in ("tf", "tf_static"):
             for t in message.transforms:
-                link = Link(t.header.frame_id.lstrip("/"), t.child_frame_id.lstrip("/"), key == "tf_static")
-                stream = self.links.setdefault(link, Stream())
+                link = TfLink(t.header.frame_id.lstrip("/"), t.child_frame_id.lstrip("/"), key == "tf_static")
+                stream = self.links.setdefault(link, HeardStream())
                 if not link.static:
                     stream.add(messages.stamp_of(t), received_ns)
         elif key == "clock":
@@ -111,7 +111,7 @@ class RobotFacts:
         elif key == "map":
             self.grid = _grid(message)
         else:
-            self.streams.setdefault(key, Stream()).add(messages.stamp_of(message), received_ns)
+            self.streams.setdefault(key, HeardStream()).add(messages.stamp_of(message), received_ns)
             if key in ("color", "depth"):
                 self.cameras[key] = message.header.frame_id.lstrip("/")
             elif key == "odom":
@@ -123,7 +123,7 @@ class RobotFacts:
         frames = {*parents, *(parent for above in parents.values() for parent in above)}
         base = next((name for name in BASES if name in frames), self.odometry[1] or BASES[0])
         if self.odometry[0] and base not in parents:
-            self.links[Link(self.odometry[0], base, False)] = self.streams["odom"]
+            self.links[TfLink(self.odometry[0], base, False)] = self.streams["odom"]
 
     def parents(self) -> Mapping[str, list[str]]:
         """Return child -> its parent frames, in order of arrival."""

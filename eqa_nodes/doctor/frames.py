@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from eqa_nodes.core.findings import Finding
-from eqa_nodes.doctor.facts import Link, RobotFacts, Stream
+from eqa_nodes.doctor.facts import HeardStream, RobotFacts, TfLink
 from eqa_nodes.recordings.bags.poses import BASES, FIXED
 
 _OLD_S, _STALE_S = 0.3, 2.0  # a transform lags behind the images by so much
@@ -68,7 +68,7 @@ def _chain(camera: str, parents: Mapping[str, Sequence[str]], map_frame: str,
     return Finding("", "ok", said), chain
 
 
-def _moving(link: Link, stream: Stream, images: Stream) -> Finding:
+def _moving(link: TfLink, stream: HeardStream, images: HeardStream) -> Finding:
     """Judge rate and lateness of a moving link of the chain, against the images that need it."""
     stamps = np.unique(np.array(stream.stamps_ns, np.int64))
     steps = np.diff(stamps) / 1e9
@@ -88,7 +88,7 @@ def _moving(link: Link, stream: Stream, images: Stream) -> Finding:
     return Finding(name, "ok", found)
 
 
-def _late_s(stream: Stream, images: Stream) -> float | None:
+def _late_s(stream: HeardStream, images: HeardStream) -> float | None:
     """Return by how much the newest transform was older than the image when that came: the median over images."""
     if not images.stamps_ns:
         return None
@@ -100,8 +100,8 @@ def _late_s(stream: Stream, images: Stream) -> float | None:
     return float(np.median(late)) if len(late) else None
 
 
-def _images(facts: RobotFacts) -> Stream:
-    return facts.streams.get("depth") or facts.streams.get("color") or Stream()
+def _images(facts: RobotFacts) -> HeardStream:
+    return facts.streams.get("depth") or facts.streams.get("color") or HeardStream()
 
 
 def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from eqa_nodes.core.camera.config import CameraConfig
 from eqa_nodes.core.errors import BadFrame
 from eqa_nodes.core.findings import Finding
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.facts import ALSO, Grid, RobotFacts, Stream
+from eqa_nodes.doctor.facts import ALSO, Grid, HeardStream, RobotFacts
 from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.recordings.bags.check import check_bag
 from eqa_nodes.recordings.bags.floor import judge_measured
@@ -131,7 +131,7 @@ def _said(age_s: float) -> str:
     return f"{age_s * 1e3:.0f} ms" if abs(age_s) < 10 else f"{age_s:.4g} s"
 
 
-def _jumps(name: str, stream: Stream, simulated: bool) -> str:
+def _jumps(name: str, stream: HeardStream, simulated: bool) -> str:
     """Say when stamps went back, or went on by more than the time that passed; by /clock any pace is right."""
     stamps, received = (np.array(values, np.int64) for values in (stream.stamps_ns, stream.received_ns))
     steps, passed = np.diff(stamps) / 1e9, np.diff(received) / 1e9

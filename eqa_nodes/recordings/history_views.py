@@ -35,7 +35,7 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Label
 from eqa_nodes.core.version import __version__
 from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame
-from eqa_nodes.recordings.formats.pictures import ColourHistory, Picture
+from eqa_nodes.recordings.formats.pictures import ColourHistory, StoredPicture
 
 DEFAULT_K = 50  # OpenEQA's baselines show as many frames
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
@@ -360,7 +360,7 @@ class _Read(NamedTuple):
     pose: Transform | None
 
 
-def _take(picture: Picture, memory: MemoryConfig, read: dict[int, _Read], dropped: Counter[str]) -> bool:
+def _take(picture: StoredPicture, memory: MemoryConfig, read: dict[int, _Read], dropped: Counter[str]) -> bool:
     """Read one image; False, and count it, where it is damaged."""
     try:
         rgb, pose = picture.rgb(), picture.map_from_base()

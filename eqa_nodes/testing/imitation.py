@@ -42,7 +42,7 @@ _KEPT = {"volatile": DurabilityPolicy.VOLATILE, "transient_local": DurabilityPol
          "system_default": DurabilityPolicy.SYSTEM_DEFAULT}
 
 
-class Place(Protocol):
+class LensView(Protocol):
     """Where the robot drives, and what it sees: the built-in house's world is one."""
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Any:
@@ -86,7 +86,7 @@ class Imitation:
     now_ns: the wall's clock, or a test's. slower: of so many images one is sent, for slow machines.
     """
 
-    def __init__(self, node: Node, imitated: Driver, house: Place, start: Pose2, *, scale: float = 1.0,
+    def __init__(self, node: Node, imitated: Driver, house: LensView, start: Pose2, *, scale: float = 1.0,
                  slower: int = 1, localised: bool = True,
                  more: Sequence[Link] = (), now_ns: Callable[[], int] = time.time_ns) -> None:
         """more: static frames that the robot's user publishes beside the driver."""

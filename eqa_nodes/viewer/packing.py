@@ -50,7 +50,7 @@ def differences(triangles: np.ndarray) -> np.ndarray:
     return rows
 
 
-class ObjectBox(NamedTuple):
+class ShownBox(NamedTuple):
     """An object: its name, corners in metres (map frame), and whether only a simulator's labels know of it."""
 
     name: str
@@ -59,7 +59,7 @@ class ObjectBox(NamedTuple):
     privileged: bool
 
 
-def boxes_of(views: Iterable[Keyframe]) -> list[ObjectBox]:
+def boxes_of(views: Iterable[Keyframe]) -> list[ShownBox]:
     """Return a box for each object that the views show, largest sighting first, BOXES at most.
 
     An object's box is that of its newest sighting, widened by older ones that meet it: it may have been moved since.
@@ -74,7 +74,7 @@ def boxes_of(views: Iterable[Keyframe]) -> list[ObjectBox]:
     return [_box(kind, sightings, not detected) for (detected, kind, _), sightings in groups]
 
 
-def owners(points: np.ndarray, boxes: list[ObjectBox]) -> np.ndarray:
+def owners(points: np.ndarray, boxes: list[ShownBox]) -> np.ndarray:
     """Return whose points (n, 3) are: (n,) uint8, 1 + index of the smallest box around a point, 0 = nobody's."""
     owner = np.zeros(len(points), np.uint8)
     volume = [np.prod(np.subtract(box.high, box.low) + 0.01) for box in boxes]
@@ -85,7 +85,7 @@ def owners(points: np.ndarray, boxes: list[ObjectBox]) -> np.ndarray:
     return owner
 
 
-def _box(kind: str, sightings: list[Sighting], privileged: bool) -> ObjectBox:
+def _box(kind: str, sightings: list[Sighting], privileged: bool) -> ShownBox:
     low, high = _corners(sightings[-1])
     for older in reversed(sightings[:-1]):
         a, b = _corners(older)
@@ -93,7 +93,7 @@ def _box(kind: str, sightings: list[Sighting], privileged: bool) -> ObjectBox:
             low, high = np.minimum(a, low), np.maximum(b, high)
     x0, y0, z0 = map(float, low)
     x1, y1, z1 = map(float, high)
-    return ObjectBox(kind, (x0, y0, z0), (x1, y1, z1), privileged)
+    return ShownBox(kind, (x0, y0, z0), (x1, y1, z1), privileged)
 
 
 def _corners(sighting: Sighting) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from eqa_nodes.core.reconstruction.config import ReconstructionConfig
 from eqa_nodes.core.reconstruction.rendering import RenderView, rendered, simplified
 from eqa_nodes.core.reconstruction.volume import Reconstruction
 from eqa_nodes.core.types.views import Frame, Keyframe, Mesh
-from eqa_nodes.viewer.packing import ObjectBox, boxes_of, differences, owners, packed, quantised
+from eqa_nodes.viewer.packing import ShownBox, boxes_of, differences, owners, packed, quantised
 from eqa_nodes.wire.image_files import shrunk
 
 TRIANGLES = 150_000  # of a surface on a page
@@ -116,7 +116,7 @@ class SceneModel:
     last: np.ndarray
     owner: np.ndarray
     path: np.ndarray
-    boxes: Sequence[ObjectBox]
+    boxes: Sequence[ShownBox]
     frustums: Sequence[Frustum]
     view: RenderView
     seconds: float

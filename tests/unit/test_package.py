@@ -195,6 +195,15 @@ def test_simulators_know_no_ros() -> None:
     assert not {name for name in imports_of(files) if ROS.fullmatch(name.split(".")[0])}
 
 
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    found: dict[str, list[str]] = {}
+    for path in (path for folder in ("eqa_nodes", "sim_bridge", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
 def test_tests_share_fixtures_and_import_no_other_test() -> None:
     imported = re.compile(r"^\s*(?:from|import) tests\.(?!fixtures\b)[\w.]+", re.MULTILINE)
     assert {f"{path.relative_to(ROOT)}: {line}" for path in (ROOT / "tests").rglob("*.py")

@@ -61,7 +61,7 @@ class AttachOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistoryOptions:
+class EmHistoryOptions:
     """Where the histories of questions are, and which views answer."""
 
     histories: Path | None = option(None, "folder that holds each history under its name in the data set (default: "
@@ -88,7 +88,7 @@ class Run:
     how: WorkerOptions = group(WorkerOptions, "how it is run")
     graph: AttachOptions = group(AttachOptions, "a running graph")
     scans: SimulatorOptions = group(SimulatorOptions, "scans")
-    em: HistoryOptions = group(HistoryOptions, "task em")
+    em: EmHistoryOptions = group(EmHistoryOptions, "task em")
     chain: ChainOptions = group(ChainOptions)
 
     def run(self) -> int:

@@ -41,7 +41,7 @@ class ImagesFormat:
 
 
 @dataclass(frozen=True)
-class Picture(ABC):
+class StoredPicture(ABC):
     """An image of a recording. number: which one it is, from 0; stamp_ns: when it was taken."""
 
     number: int
@@ -57,11 +57,11 @@ class Picture(ABC):
         """Return where the robot was; None where nobody recorded it. Raises BadFrame."""
 
 
-class NumberedPicture(Picture):
+class NumberedPicture(StoredPicture):
     """An image of which nothing else is known."""
 
     def rgb(self) -> np.ndarray:
-        """As in Picture."""
+        """As in StoredPicture."""
         return read_rgb(self.path)
 
     def map_from_base(self) -> Transform | None:
@@ -74,7 +74,7 @@ class ColourHistory(FramesAlone):
 
     labels: Mapping[int, Label] = MappingProxyType({})
 
-    def __init__(self, name: str, pictures: tuple[Picture, ...]) -> None:
+    def __init__(self, name: str, pictures: tuple[StoredPicture, ...]) -> None:
         """pictures: in the order of their recording."""
         self.name, self.pictures, self.dropped = name, pictures, Counter[str]()
 

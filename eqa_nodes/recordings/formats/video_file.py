@@ -45,7 +45,7 @@ class VideoPicture(NumberedPicture):
     video: VideoImages
 
     def rgb(self) -> np.ndarray:
-        """As in Picture."""
+        """As in StoredPicture."""
         return self.video.image(self.number)
 
 

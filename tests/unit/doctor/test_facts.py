@@ -11,40 +11,40 @@ from hypothesis import strategies as st
 
 from eqa_nodes.core.findings import Finding, failed
 from eqa_nodes.core.types.views import Intrinsics
-from eqa_nodes.doctor.facts import Clock, Grid, Link, RobotFacts, Stream
+from eqa_nodes.doctor.facts import Clock, Grid, HeardStream, RobotFacts, TfLink
 from eqa_nodes.doctor.frames import above, judge_frames
 from eqa_nodes.doctor.judge import judge_map, judge_matrix, judge_times
 from eqa_nodes.doctor.navigation import Navigation, judge_navigation
 
 SECOND = 10**9
 BEGIN = 1_700_000_000 * SECOND
-ODOM, BASE = Link("map", "odom", False), Link("odom", "base_link", False)
-MOUNT, OPTICAL = Link("base_link", "cam", True), Link("cam", "optical", True)
+ODOM, BASE = TfLink("map", "odom", False), TfLink("odom", "base_link", False)
+MOUNT, OPTICAL = TfLink("base_link", "cam", True), TfLink("cam", "optical", True)
 
 
-def stream(hz: float = 10.0, count: int = 50, age_s: float = 0.02, begin_ns: int = BEGIN) -> Stream:
+def stream(hz: float = 10.0, count: int = 50, age_s: float = 0.02, begin_ns: int = BEGIN) -> HeardStream:
     stamps = [begin_ns + round(i * SECOND / hz) for i in range(count)]
-    return Stream(stamps, [stamp + round(age_s * SECOND) for stamp in stamps])
+    return HeardStream(stamps, [stamp + round(age_s * SECOND) for stamp in stamps])
 
 
 def sound() -> RobotFacts:
     """A robot without fault."""
     return RobotFacts({"color": stream(), "depth": stream(), "odom": stream(30.0, 150)},
-                      {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: Stream(), OPTICAL: Stream()},
+                      {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: HeardStream(), OPTICAL: HeardStream()},
                       {"color": "optical", "depth": "optical"})
 
 
-def linked(**links: Stream) -> RobotFacts:
+def linked(**links: HeardStream) -> RobotFacts:
     facts = sound()
-    return replace(facts, links={**facts.links, **{Link(*name.split("__"), False): s for name, s in links.items()}})
+    return replace(facts, links={**facts.links, **{TfLink(*name.split("__"), False): s for name, s in links.items()}})
 
 
-def without(*links: Link) -> RobotFacts:
+def without(*links: TfLink) -> RobotFacts:
     facts = sound()
     return replace(facts, links={link: s for link, s in facts.links.items() if link not in links})
 
 
-def with_stream(**streams: Stream) -> RobotFacts:
+def with_stream(**streams: HeardStream) -> RobotFacts:
     facts = sound()
     return replace(facts, streams={**facts.streams, **streams})
 
@@ -89,14 +89,14 @@ def test_faults_of_frames(facts: RobotFacts, wanted: dict[str, str], words: str)
 
 
 def test_named_frames_stand_in_for_the_usual_ones() -> None:
-    facts = replace(sound(), links={Link("mocap", "rig", False): stream(), Link("rig", "optical", True): Stream()})
+    facts = replace(sound(), links={TfLink("mocap", "rig", False): stream(), TfLink("rig", "optical", True): HeardStream()})
     assert set(troubles(list(judge_frames(facts)))) == {"tf to color", "tf to depth"}
     assert not troubles(list(judge_frames(facts, "mocap", "rig")))
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=12))
 def test_any_tangle_of_frames_is_walked_to_its_end(pairs: list[tuple[str, str]]) -> None:
-    facts = RobotFacts(links={Link(parent, child, False): stream(count=3) for parent, child in pairs},
+    facts = RobotFacts(links={TfLink(parent, child, False): stream(count=3) for parent, child in pairs},
                        cameras={"depth": "a"}, streams={"depth": stream(count=3)})
     way = above("a", facts.parents())
     assert way[0] == "a" and len(set(way)) == len(way)
@@ -125,7 +125,7 @@ def test_faults_of_clocks(facts: RobotFacts, wanted: dict[str, str], words: str)
 def test_a_jump_of_stamps_is_found_wherever_it_is(at: int, jump_s: float, back: bool) -> None:
     odom = stream()
     sign = -1 if back else 1
-    jumped = Stream([s + (sign * round(jump_s * SECOND) if i >= at else 0) for i, s in enumerate(odom.stamps_ns)],
+    jumped = HeardStream([s + (sign * round(jump_s * SECOND) if i >= at else 0) for i, s in enumerate(odom.stamps_ns)],
                     odom.received_ns)
     findings = [f for f in judge_times(with_stream(odom=jumped), live=True) if f.name == "time jumps"]
     assert findings[0].state == ("error" if back else "warning")
@@ -135,9 +135,9 @@ def test_a_jump_of_stamps_is_found_wherever_it_is(at: int, jump_s: float, back: 
 def test_by_a_simulated_clock_any_pace_is_right() -> None:
     facts = sound()
     slow = [BEGIN + 3 * i * SECOND for i in range(50)]  # arrivals: a thirtieth of real time
-    shown = Stream([10 * SECOND + i * SECOND // 10 for i in range(50)], slow)
+    shown = HeardStream([10 * SECOND + i * SECOND // 10 for i in range(50)], slow)
     simulated = replace(facts, streams={"color": shown, "depth": shown}, clock=Clock([t - 1 for t in slow],
-                        shown.stamps_ns), links={ODOM: shown, BASE: shown, MOUNT: Stream(), OPTICAL: Stream()})
+                        shown.stamps_ns), links={ODOM: shown, BASE: shown, MOUNT: HeardStream(), OPTICAL: HeardStream()})
     assert not troubles(of(simulated))
     anew = replace(simulated, clock=Clock(simulated.clock.received_ns, shown.stamps_ns[25:] + shown.stamps_ns[:25]))
     assert troubles(list(judge_times(anew, live=True)))["clock"] == "error"
