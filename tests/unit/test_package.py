@@ -197,7 +197,8 @@ def test_simulators_know_no_ros() -> None:
 
 def test_a_public_class_has_a_name_of_its_own() -> None:
     found: dict[str, list[str]] = {}
-    for path in (path for folder in ("eqa_nodes", "sim_bridge", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
+    folders = ("eqa_nodes", "sim_bridge", "benchmarks")
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))

@@ -30,7 +30,8 @@ def stream(hz: float = 10.0, count: int = 50, age_s: float = 0.02, begin_ns: int
 def sound() -> RobotFacts:
     """A robot without fault."""
     return RobotFacts({"color": stream(), "depth": stream(), "odom": stream(30.0, 150)},
-                      {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: HeardStream(), OPTICAL: HeardStream()},
+                      {ODOM: stream(20.0, 100), BASE: stream(30.0, 150, 0.01), MOUNT: HeardStream(),
+                       OPTICAL: HeardStream()},
                       {"color": "optical", "depth": "optical"})
 
 
@@ -89,7 +90,8 @@ def test_faults_of_frames(facts: RobotFacts, wanted: dict[str, str], words: str)
 
 
 def test_named_frames_stand_in_for_the_usual_ones() -> None:
-    facts = replace(sound(), links={TfLink("mocap", "rig", False): stream(), TfLink("rig", "optical", True): HeardStream()})
+    facts = replace(sound(), links={TfLink("mocap", "rig", False): stream(),
+                                    TfLink("rig", "optical", True): HeardStream()})
     assert set(troubles(list(judge_frames(facts)))) == {"tf to color", "tf to depth"}
     assert not troubles(list(judge_frames(facts, "mocap", "rig")))
 
@@ -137,7 +139,8 @@ def test_by_a_simulated_clock_any_pace_is_right() -> None:
     slow = [BEGIN + 3 * i * SECOND for i in range(50)]  # arrivals: a thirtieth of real time
     shown = HeardStream([10 * SECOND + i * SECOND // 10 for i in range(50)], slow)
     simulated = replace(facts, streams={"color": shown, "depth": shown}, clock=Clock([t - 1 for t in slow],
-                        shown.stamps_ns), links={ODOM: shown, BASE: shown, MOUNT: HeardStream(), OPTICAL: HeardStream()})
+                        shown.stamps_ns),
+                        links={ODOM: shown, BASE: shown, MOUNT: HeardStream(), OPTICAL: HeardStream()})
     assert not troubles(of(simulated))
     anew = replace(simulated, clock=Clock(simulated.clock.received_ns, shown.stamps_ns[25:] + shown.stamps_ns[:25]))
     assert troubles(list(judge_times(anew, live=True)))["clock"] == "error"
