@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eqa_nodes.core.version import __version__
-
 if TYPE_CHECKING:
+    from eqa_nodes.core.version import __version__
     from eqa_nodes.library.places import ask, history, memory, robot, scene
 
 __all__ = ["__version__", "ask", "history", "memory", "robot", "scene"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__ or name.startswith("_"):
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from eqa_nodes.library import places
-
-    return getattr(places, name)
+    if name == "__version__":
+        from eqa_nodes.core import version as module
+    else:
+        from eqa_nodes.library import places as module  # type: ignore[no-redef]
+    return getattr(module, name)
