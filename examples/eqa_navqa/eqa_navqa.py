@@ -28,7 +28,7 @@ from eqa_nodes.core.errors import BadFrame, ConfigError, StorageError
 from eqa_nodes.core.traits import HistoryTraits, ReaderTraits
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.samples import EM, Sample
-from eqa_nodes.recordings.formats.pictures import ColourHistory, Picture
+from eqa_nodes.recordings.formats.pictures import ColourHistory, StoredPicture
 from eqa_nodes.wire.image_files import read_bounded, read_rgb, text_of
 
 KINDS = {"position": "position", "time": "time", "duration": "duration", "binary": "yes-no", "text": "text"}
@@ -152,17 +152,17 @@ class CodaFormat:
 
 
 @dataclass(frozen=True)
-class PosedPicture(Picture):
+class PosedPicture(StoredPicture):
     """An image with the pose of the robot's lidar in the map. pose: x, y, z and w, x, y, z of the rotation."""
 
     pose: tuple[float, ...]
 
     def rgb(self) -> np.ndarray:
-        """As in Picture."""
+        """As in StoredPicture."""
         return read_rgb(self.path)
 
     def map_from_base(self) -> Transform:
-        """As in Picture."""
+        """As in StoredPicture."""
         x, y, z, *rotation = self.pose
         if abs(float(np.linalg.norm(rotation)) - 1) > 1e-2:
             raise BadFrame(f"the pose of {self.path} is {self.pose}: expected x, y, z and a unit quaternion")
