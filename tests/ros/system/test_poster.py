@@ -33,7 +33,7 @@ from tests.fixtures.poster import LINES, MODELS, SCENE, hung
 pytest.importorskip("openai", reason="openai is not installed: pip install 'eqa-nodes[vlm]'")
 
 LIMITS = Limits(steps=60, metres=12.0, calls=20)
-UNREADABLE = {"breaking": "wrong form", "huge": "the reply goes on after"}  # models whose replies end the question
+UNREADABLE = {"breaking": "wrong form", "huge": "it is longer than"}  # models whose replies end the question
 LAST_LEG = 150, 6.0, 6  # by which the last leg may overrun them: they are checked before each
 BUDGET = 30  # requests that the model's own budget allows, whatever it says
 QUESTION = Sample("poster", "What color is the sofa?", "gray", scene=SCENE)
