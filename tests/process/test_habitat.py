@@ -71,11 +71,14 @@ def test_the_base_stands_on_the_floor_that_is_seen(source: str) -> None:
 
 
 @pytest.mark.parametrize(("body", "source_of_mesh"), [((0.1, 1.5), "loaded"), ((0.18, 1.3), "computed")])
-def test_a_mesh_for_another_robot_is_not_used(source: str, body: tuple[float, float], source_of_mesh: str) -> None:
+def test_a_mesh_for_another_robot_is_not_used(source: str, body: tuple[float, float], source_of_mesh: str,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
     sim = habitat_tape.open_habitat()
     robot = replace(SMALL, radius_m=body[0], height_m=body[1])
+    replies, opened = [], sim._session.open
+    monkeypatch.setattr(sim._session, "open", lambda **request: replies.append(opened(**request)) or replies[-1])
     step = sim.reset(EpisodeSetup("habitat:hm3d/00003-Baked", start=START, robot=robot))
-    assert sim._session._opened["navmesh"] == source_of_mesh
+    assert replies[-1]["navmesh"] == source_of_mesh
     assert step.frame.map_from_base.xyz[2] == pytest.approx(0.0, abs=0.01)  # also where the mesh lies 0.2 m above
     sim.close()
 

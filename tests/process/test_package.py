@@ -16,7 +16,7 @@ from tests.fixtures.paths import ROOT
 def test_executable_runs_the_node_it_is_named_after(tmp_path: Path) -> None:
     """The wrapper is copied into a made-up environment, as pip and colcon do, whose Python tells what it was asked."""
     environment, script = tmp_path / "bin", tmp_path / "lib" / "eqa_nodes" / "bridge"
-    package = tmp_path / "eqa_nodes" / "ros"
+    package = tmp_path / "eqa_nodes" / "wire"
     for folder in (environment, script.parent, package):
         folder.mkdir(parents=True)
     shutil.copy(ROOT / "resource" / "node", script)

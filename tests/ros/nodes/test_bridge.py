@@ -185,5 +185,5 @@ def test_the_mount_is_static_and_the_head_tilts(driver: Driver, ros: Any) -> Non
 def test_a_misspelt_parameter_is_an_error(ros: Any) -> None:
     from eqa_nodes.core.errors import ConfigError
 
-    with pytest.raises(ConfigError, match="repeat.*repeat_s"):
-        ros.add(BridgeNode, repeat=1.0)
+    with pytest.raises(ConfigError, match="unknown parameter 'drives'.*drive"):
+        ros.add(BridgeNode, drives=1.0)
