@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,10 +76,16 @@ def test_a_mesh_for_another_robot_is_not_used(source: str, body: tuple[float, fl
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     sim = habitat_tape.open_habitat()
     robot = replace(SMALL, radius_m=body[0], height_m=body[1])
-    replies, opened = [], sim._session.open
-    monkeypatch.setattr(sim._session, "open", lambda **request: replies.append(opened(**request)) or replies[-1])
+    meshes, opened = list[str](), sim._session.open
+
+    def noted(**request: Any) -> Any:
+        reply = opened(**request)
+        meshes.append(reply["navmesh"])
+        return reply
+
+    monkeypatch.setattr(sim._session, "open", noted)
     step = sim.reset(EpisodeSetup("habitat:hm3d/00003-Baked", start=START, robot=robot))
-    assert replies[-1]["navmesh"] == source_of_mesh
+    assert meshes == [source_of_mesh]
     assert step.frame.map_from_base.xyz[2] == pytest.approx(0.0, abs=0.01)  # also where the mesh lies 0.2 m above
     sim.close()
 
