@@ -23,10 +23,9 @@ from sensor_msgs.msg import BatteryState
 from std_msgs.msg import Bool
 
 from eqa_nodes.core.driving.commander import TaskEnd, TaskState
-from eqa_nodes.core.types.floor import GridMap, NavCode, NavResult
+from eqa_nodes.core.types.floor import GridMap, NavCode
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY
-from eqa_nodes.ros import convert
 from eqa_nodes.ros.interfaces import qos
 from eqa_nodes.ros.nav2.wire import WireTask, end_of
 from eqa_nodes.ros.sros2 import policy
@@ -133,11 +132,7 @@ def test_the_server_that_is_gone_is_named_before_those_that_the_lifecycle_manage
 
 
 def test_results_of_humble_have_neither_code_nor_message() -> None:
-    humble = SimpleNamespace(result=None)
-    assert end_of(GoalStatus.STATUS_ABORTED, humble) == TaskEnd(TaskState.ABORTED)
-    handle = Mock(is_cancel_requested=False)
-    assert convert.end_goal(handle, humble, NavResult(NavCode.BLOCKED, "why")) is humble
-    assert handle.abort.called and not handle.succeed.called and not hasattr(humble, "error_code")
+    assert end_of(GoalStatus.STATUS_ABORTED, SimpleNamespace(result=None)) == TaskEnd(TaskState.ABORTED)
 
 
 def test_a_goal_whose_answer_is_lost_is_canceled() -> None:
