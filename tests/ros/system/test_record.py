@@ -21,7 +21,7 @@ import pytest
 import yaml
 from rosbags.highlevel import AnyReader
 
-from eqa_nodes.cli import main, recording
+from eqa_nodes.cli import main, record
 from eqa_nodes.core.errors import BadFrame, ConfigError
 from eqa_nodes.recordings.bags.history import read_history
 from eqa_nodes.recordings.bags.writer import KEYS, BagTopic
@@ -161,10 +161,10 @@ def test_a_mask_that_cannot_be_is_refused(arguments: list[str], complaint: str, 
 def test_pictures_in_another_form_are_refused_and_what_is_no_known_image_is_not_recorded() -> None:
     topics = {"/c": BagTopic("sensor_msgs/msg/CompressedImage", "event"), "/i": BagTopic(IMAGE, "event")}
     with pytest.raises(ConfigError, match="/c of type sensor_msgs/msg/CompressedImage cannot be masked"):
-        recording._hider(topics, (0.0, 0.0, 1.0, 0.5))
-    assert recording._hider(topics, ())("/c", b"anything") == b"anything"
+        record._hider(topics, (0.0, 0.0, 1.0, 0.5))
+    assert record._hider(topics, ())("/c", b"anything") == b"anything"
     del topics["/c"]
-    hide = recording._hider(topics, (0.0, 0.0, 1.0, 0.5))
+    hide = record._hider(topics, (0.0, 0.0, 1.0, 0.5))
     bayer = Cdr().image(np.ones((4, 4), np.uint8), "bayer_rggb8", 1)
     for wrong in (bayer, bayer[:20]):
         with pytest.raises(BadFrame):
