@@ -15,7 +15,7 @@ MAX_CORNERS = 1000
 
 
 def check_area(area: Area) -> None:
-    """Raises BadQuestion for what bounds no area; no corners at all = anywhere."""
+    """Raise BadQuestion for corners that do not bound an area; no corners at all = anywhere."""
     if not area:
         return
     if not 3 <= len(area) <= MAX_CORNERS or not all(map(math.isfinite, (v for corner in area for v in corner))):
@@ -27,7 +27,7 @@ def check_area(area: Area) -> None:
 
 
 def inside(area: Area, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return for each point whether it is in the area (even-odd rule); without an area all are. x, y: same shape."""
+    """Return which points lie in the area (even-odd rule); all points if there is no area. x, y: metres, same shape."""
     if not area:
         return np.ones(np.shape(x), bool)
     within = np.zeros(np.shape(x), bool)
@@ -39,15 +39,15 @@ def inside(area: Area, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def is_inside(area: Area, x: float, y: float) -> bool:
-    """Return whether one point is in the area; without an area every finite one is."""
+    """Return whether a point lies in the area; without an area every finite point does."""
     return bool(inside(area, np.float64(x), np.float64(y)))
 
 
 def fenced(situation: Situation) -> Situation:
-    """Return what a policy may decide on: floor outside of the question's area counts as occupied, and no frontier
-    lies there.
+    """Return the situation that a policy may decide on: floor outside the question's area is occupied and has no
+    frontiers.
 
-    Where the robot itself stands outside, the floor stays as it is, or it would not get in.
+    If the robot itself stands outside, the grid is not changed; otherwise the robot could not drive in.
     """
     area, grid = situation.question.limits.area, situation.grid
     if not area:
@@ -59,12 +59,12 @@ def fenced(situation: Situation) -> Situation:
 
 
 def fence(grid: GridMap, area: Area) -> GridMap:
-    """Return a map whose cells outside of an area are occupied."""
+    """Return a map whose cells outside an area are occupied."""
     return replace(grid, cells=np.where(outside(grid, area), np.int8(100), grid.cells))
 
 
 def outside(grid: GridMap, area: Area) -> np.ndarray:
-    """Return (rows, columns) bool: the cells whose centres lie outside of an area."""
+    """Return (rows, columns) bool: the cells whose centres lie outside an area."""
     rows, columns = np.indices(grid.cells.shape)
     x, y = (grid.origin[0] + (columns + 0.5) * grid.resolution_m, grid.origin[1] + (rows + 0.5) * grid.resolution_m)
     return ~inside(area, x, y)

@@ -1,6 +1,6 @@
-"""Settings of mapper, navigator and laser scan. They stand apart so that nodes can read them without the code.
+"""Settings of the mapper, navigator and laser scan, in a module of their own.
 
-Every node reads them, few need what that code imports.
+Every node reads them, but few nodes need the packages that the algorithms import.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from eqa_nodes.core.ranges import NotNegative, Part, Positive, Range, check_rang
 from eqa_nodes.core.settings import PICTURE, constant, setting
 from eqa_nodes.core.types.robot import RobotModel
 
-HEAD_ROOM_M = 0.1  # what hangs so little above the robot is an obstacle: one voxel
-_BLIND_M = 1.5  # the least distance that blind_m is computed to be
+HEAD_ROOM_M = 0.1  # an obstacle this close above the robot still blocks it: one voxel
+_BLIND_M = 1.5  # lower bound of the computed blind_m
 Weight: TypeAlias = Annotated[int, Range(1, 127)]
 
 
 @dataclass(frozen=True)
 class MapperConfig:
-    """Settings of the mapper. Heights are above the floor, which is the height of the base in the first frame."""
+    """Settings of the mapper. Heights are above the floor, i.e. above the base in the first frame."""
 
     voxel_m: Positive = setting(0.1, "Edge length of a voxel and of a grid cell in metres.")
     range_m: Positive = setting(5.0, "Maximum horizontal distance in metres at which depth is used for the map.")
@@ -64,14 +64,14 @@ class MapperConfig:
 
 
 def check_body(config: MapperConfig, robot: RobotModel) -> None:
-    """Raise ConfigError for a robot whose height does not fit between the map's heights."""
+    """Raise ConfigError if the height of the robot does not fit between the map's heights."""
     if not 0 < config.obstacle_min_m < robot.height_m + HEAD_ROOM_M <= config.ceiling_m:
         raise ConfigError(f"mapper heights must rise: obstacle_min_m {config.obstacle_min_m} < robot.height_m "
                           f"{robot.height_m} + {HEAD_ROOM_M} <= ceiling_m {config.ceiling_m}")
 
 
 def blind_m(config: MapperConfig, robot: RobotModel) -> float:
-    """Return the distance within which the floor may lie below the image: as configured, else by the camera."""
+    """Return the distance within which the floor may lie below the image: the configured one, else from the camera."""
     if config.blind_m >= 0:
         return config.blind_m
     return max(_BLIND_M, min(config.range_m, round(robot.camera.sees_from_m(config.low_m), 2)))
@@ -79,7 +79,7 @@ def blind_m(config: MapperConfig, robot: RobotModel) -> float:
 
 @dataclass(frozen=True)
 class NavigatorConfig:
-    """How to drive."""
+    """Settings of the navigator."""
 
     tolerance_m: Positive = setting(0.25, "Distance in metres to the goal at which it is reached.")
     snap_m: Positive = constant(0.5, "Maximum distance in metres by which a goal is moved onto reachable floor.")
@@ -92,7 +92,7 @@ class NavigatorConfig:
 
 @dataclass(frozen=True)
 class ScanConfig:
-    """The range of heights of a scan, and its frame."""
+    """Height range and frame of a laser scan."""
 
     low_m: NotNegative = setting(0.05,
         "Minimum height above the floor in metres of the points in the scan, at the camera.", live=PICTURE)
@@ -115,5 +115,5 @@ class ScanConfig:
                               f"{self.max_range_m}")
 
     def of(self, robot_height_m: float, camera_range_m: float) -> ScanConfig:
-        """Return it for a robot and its camera, both metres, where it leaves a height or range to them."""
+        """Return the settings for a robot and its camera (metres); unset heights and ranges are taken from these."""
         return replace(self, high_m=self.high_m or robot_height_m, max_range_m=self.max_range_m or camera_range_m)

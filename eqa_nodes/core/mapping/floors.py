@@ -14,14 +14,14 @@ from eqa_nodes.core.types.floor import Frontier, GridMap, Staircase
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame
 
-_LEVEL_M = 0.1  # ground is level where its height changed by no more than this ...
-_LEVEL_RUN_M = 0.5 - 1e-6  # ... over so much way (whole steps may sum up to a hair less)
-_SAME_STAIRS_M = 1.5  # staircases of two floors whose ends lie so near to each other are one
-_CLIMB_FRAMES = 40  # so many of the way between two floors are shown to the map of the floor that is entered
+_LEVEL_M = 0.1  # ground is level if its height changed by no more than this ...
+_LEVEL_RUN_M = 0.5 - 1e-6  # ... over this distance (whole steps may add up to slightly less)
+_SAME_STAIRS_M = 1.5  # two staircases of neighbouring floors are the same one if their ends are this close
+_CLIMB_FRAMES = 40  # maximum number of frames between two floors that are added to the map of the new floor
 
 
 class _Ground(NamedTuple):
-    """Where the robot came onto level ground (map frame, metres), where it is, and the way between."""
+    """Level ground below the robot: where it began (map frame, metres), where the robot is, and the way between."""
 
     since: tuple[float, float, float]
     x: float
@@ -30,28 +30,28 @@ class _Ground(NamedTuple):
 
 
 class MultiFloorMapper:
-    """A mapper for each floor behind the face of one; with one floor the maps are a Mapper's, bit by bit.
+    """Maps several floors with one Mapper per floor; for a single floor the maps equal those of a Mapper bit by bit.
 
-    The robot is on a floor while its base is within storey_band_m of that floor's height; level ground more than
-    storey_gap_m from every known floor is a new one. On the way between floors frames go into no map and are counted in
-    `between`; the map is then that of the floor last left, of the newest stamp. So is ground at a height between band
-    and gap (a split level): it is not mapped. staircases: the stairs that were taken; rejected: frames refused.
+    The robot is on a floor while its base is within storey_band_m of the height of that floor; level ground more than
+    storey_gap_m from every known floor is a new floor. Frames between floors are not mapped but counted in `between`;
+    `grid` then returns the map of the floor last left, with the newest stamp. The same holds for ground at a height
+    between band and gap (a split level). staircases: staircases that were used; rejected: number of refused frames.
     """
 
     def __init__(self, config: MapperConfig | None = None, robot: RobotModel | None = None) -> None:
-        """Raises ConfigError for a robot whose height does not fit the map's heights."""
+        """Raises ConfigError if the robot's height does not fit the heights of the map."""
         self.config, self.robot = config or MapperConfig(), robot or RobotModel()
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete all maps."""
         self.rejected = self.between = 0
         self._used: tuple[Staircase, ...] = ()
-        self._climb: list[Frame] = []  # what was seen since the floor was left
+        self._climb: list[Frame] = []  # frames since the floor was left
         self._here = Mapper(self.config, self.robot)
         self._floors = [self._here]
         self._began = False
-        self._left = (0.0, 0.0, 0.0)  # last point within the band of the floor
+        self._left = (0.0, 0.0, 0.0)  # last position within the band of the floor
         self._ground = _Ground(self._left, 0.0, 0.0)
 
     def set_back(self, stamp_ns: int) -> None:
@@ -61,19 +61,19 @@ class MultiFloorMapper:
 
     @property
     def bad_pixels(self) -> int:
-        """Depth pixels of all floors that were NaN, inf, negative or beyond reach."""
+        """Number of depth pixels on all floors that were NaN, inf, negative or out of range."""
         return sum(floor.bad_pixels for floor in self._floors)
 
     @property
     def staircases(self) -> tuple[Staircase, ...]:
-        """Stairs that were taken, and those that a robot that takes stairs has seen from this floor."""
+        """Staircases that were used and, if the robot climbs stairs, those that it has seen from this floor."""
         return (*self._used, *self._seen())
 
     def _seen(self) -> list[Staircase]:
         return [s for s in self._here.staircases() if not any(_same_stairs(s, used) for used in self._used)]
 
     def integrate(self, frame: Frame) -> None:
-        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
+        """Integrate a frame. Raises BadFrame, counted in `rejected`, if it is malformed or not newer than the last."""
         try:
             if self._began and abs(frame.map_from_base.xyz[2] - self._here.floor_z) > self.config.storey_band_m:
                 self._elsewhere(frame)
@@ -85,11 +85,11 @@ class MultiFloorMapper:
             raise
 
     def grid(self) -> GridMap:
-        """Return a snapshot of the present floor's map. Raises StaleData before the first frame."""
+        """Return a snapshot of the current floor's map. Raises StaleData before the first frame."""
         return self._here.grid()
 
     def frontiers(self) -> list[Frontier]:
-        """Return the frontiers of the present floor. Raises StaleData before the first frame."""
+        """Return the frontiers of the current floor. Raises StaleData before the first frame."""
         return self._here.frontiers()
 
     def points(self) -> np.ndarray:
@@ -102,12 +102,12 @@ class MultiFloorMapper:
         self._ground = _Ground((x, y, z), x, y)
 
     def _elsewhere(self, frame: Frame) -> None:
-        """Take in a frame off the present floor; stairs that the robot takes are mapped with the floor last left."""
+        """Integrate a frame off the current floor; stairs that the robot climbs are mapped with the floor last left."""
         if self.robot.stairs:
             self._here.integrate(frame)
             self._climb = [*self._climb[1 - _CLIMB_FRAMES:], frame]
         else:
-            self._here.skip(frame)  # checks it too
+            self._here.skip(frame)  # also checks the frame
         self._step(*frame.map_from_base.xyz)
         floor = self._entered(frame.map_from_base.xyz[2])
         if floor is None:
@@ -131,7 +131,7 @@ class MultiFloorMapper:
             self._ground = _Ground(g.since, x, y, g.driven_m + math.hypot(x - g.x, y - g.y))
 
     def _entered(self, z: float) -> Mapper | None:
-        """Return the floor at this height, a new one where the ground is level, None between floors."""
+        """Return the floor at this height: a new one if the ground is level, None between floors."""
         nearest = min(self._floors, key=lambda floor: abs(floor.floor_z - z))
         away = abs(nearest.floor_z - z)
         if away <= self.config.storey_band_m:
@@ -140,7 +140,7 @@ class MultiFloorMapper:
         return Mapper(self.config, self.robot) if away > self.config.storey_gap_m and level else None
 
     def _note_stairs(self, floor: Mapper) -> None:
-        """Note the stairs that led from the floor last left onto this one, unless they are known."""
+        """Record the stairs between the floor last left and this one, unless they are known."""
         ends = (self._left, (*self._ground.since[:2], floor.floor_z))
         low, high = sorted(ends, key=lambda end: end[2])
         if not any(math.dist(low, j.low) < _SAME_STAIRS_M and math.dist(high, j.high) < _SAME_STAIRS_M
@@ -149,12 +149,12 @@ class MultiFloorMapper:
 
 
 def _same_stairs(seen: Staircase, used: Staircase) -> bool:
-    """Return whether stairs that were seen from one end, perhaps not to the other, are those that were taken."""
+    """Return whether stairs seen from one end, possibly not to the other end, are the stairs that were used."""
     return all(_beside(end, used) < _SAME_STAIRS_M for end in seen)
 
 
 def _beside(end: tuple[float, float, float], stairs: Staircase) -> float:
-    """Return the distance on the plan from a point to the straight line between the ends of stairs, metres."""
+    """Return the horizontal distance in metres from a point to the straight line between the ends of stairs."""
     (ax, ay, _), (bx, by, _) = stairs
     length2 = (bx - ax) ** 2 + (by - ay) ** 2
     along = ((end[0] - ax) * (bx - ax) + (end[1] - ay) * (by - ay)) / length2 if length2 > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Frontiers: where explored free floor meets what is not yet explored."""
+"""Frontiers: the borders between explored free floor and unexplored space."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _NEIGHBOURS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx]
 
 def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: float = MIN_LENGTH_M,
                    min_area_m2: float = MIN_AREA_M2) -> list[Frontier]:
-    """Return the frontiers, one for about every `spacing_m` of border, ordered by their first cell (row, column).
+    """Return the frontiers, about one per `spacing_m` of border, ordered by their first cell (row, column).
 
     A frontier cell is free, explored, and has at least 3 of its 8 neighbours unexplored and not occupied: a straight
-    border gives exactly 3, so single unseen cells behind a chair leg do not count. explore-eqa's rule asks for 3 or 4;
-    more are taken here too, because the tip of an explored tongue is a border like any other. Borders shorter than
-    `min_length_m` (the two cells at a border's ends do not count) are slits that no robot can look into, and unexplored
-    patches smaller than `min_area_m2` the shadows of furniture: both are left out, so that exploration finishes.
+    border gives exactly 3, so single unseen cells behind a chair leg do not count. explore-eqa requires 3 or 4; this
+    function also accepts more, because the tip of an explored tongue is a border too. Borders shorter than
+    `min_length_m` (not counting the two end cells) are slits that no robot can look into, and unexplored patches
+    smaller than `min_area_m2` are shadows of furniture. Both are ignored, so that exploration terminates.
     """
     open_cells = _patches(~grid.explored & (grid.cells != 100), min_area_m2 / grid.resolution_m ** 2)
     count, pull_x, pull_y = _pull(open_cells)
     border = grid.explored & (grid.cells == 0) & (count >= 3)
     occupied = grid.cells == 100
     roomy = ~_grown(occupied)
-    # Cells up to 3 apart are one border: an isolated seen cell must not split it. A wall between them does.
+    # Cells up to 3 apart form one border, so an isolated seen cell does not split it. A wall between them does.
     groups, n_groups = ndimage.label(_grown(border) & ~occupied, _AROUND)
     frontiers: list[Frontier] = []
     for box, group in zip(ndimage.find_objects(groups, n_groups), range(1, n_groups + 1), strict=True):
@@ -44,7 +44,7 @@ def find_frontiers(grid: GridMap, spacing_m: float = SPACING_M, min_length_m: fl
 
 
 def _patches(mask: np.ndarray, min_cells: float) -> np.ndarray:
-    """Return the mask without its patches (4-connected) of fewer than `min_cells`; what touches the map's rim stays."""
+    """Return the mask without 4-connected patches of fewer than `min_cells`; patches at the rim of the map remain."""
     patches, n_patches = ndimage.label(np.pad(mask, 1, constant_values=True))
     large = np.bincount(patches.ravel(), minlength=n_patches + 1) >= min_cells
     large[patches[0, 0]], large[0] = True, False
@@ -52,7 +52,7 @@ def _patches(mask: np.ndarray, min_cells: float) -> np.ndarray:
 
 
 def _grown(mask: np.ndarray) -> np.ndarray:
-    """Return the mask and the 8 neighbours of its cells."""
+    """Return the mask dilated by the 8 neighbours of its cells."""
     wide = mask.copy()
     wide[:, 1:] |= mask[:, :-1]
     wide[:, :-1] |= mask[:, 1:]
@@ -76,7 +76,7 @@ def _pull(open_cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _spread(iy: np.ndarray, ix: np.ndarray, spacing: float) -> list[np.ndarray]:
-    """Split the cells of a border among seeds `spacing` cells apart (farthest-point sampling); return index arrays."""
+    """Split border cells among seeds `spacing` cells apart (farthest-point sampling); return arrays of indices."""
     nearest = np.hypot(iy - iy[0], ix - ix[0])
     owner = np.zeros(len(iy), np.int64)
     n_seeds = 1
@@ -91,7 +91,7 @@ def _spread(iy: np.ndarray, ix: np.ndarray, spacing: float) -> list[np.ndarray]:
 
 def _frontier(grid: GridMap, iy: np.ndarray, ix: np.ndarray, roomy: np.ndarray, pull_x: np.ndarray,
               pull_y: np.ndarray) -> Frontier:
-    """Represent these border cells by the one nearest to their middle, if possible not beside an obstacle."""
+    """Return the frontier of these border cells, at the one nearest to their middle, if possible off obstacles."""
     off = np.hypot(iy - iy.mean(), ix - ix.mean())
     middle = int(np.where(roomy[iy, ix] | ~roomy[iy, ix].any(), off, np.inf).argmin())
     heading = math.atan2(int(pull_y[iy, ix].sum()), int(pull_x[iy, ix].sum()))

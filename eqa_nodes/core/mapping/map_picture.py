@@ -1,4 +1,4 @@
-"""A map as a small picture and back: four kinds of cells, which is all that a report shows of it."""
+"""Encodes a map as a small picture with four kinds of cells, as shown in reports, and decodes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.trace import KnownMap
 
 UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
-CELLS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)  # colours, by the kind of a cell
+CELLS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)  # colour indices, one per kind of cell
 _MOST_CELLS = 1 << 24
 
 
@@ -24,7 +24,7 @@ def picture_of(grid: GridMap) -> KnownMap:
 
 
 def grid_of(picture: KnownMap, stamp_ns: int = 0) -> GridMap:
-    """Return the map of a picture. Raises BadFrame for one that is damaged, or that `picture_of` did not make."""
+    """Return the map of a picture. Raises BadFrame if it is damaged or was not made by `picture_of`."""
     try:
         with Image.open(io.BytesIO(picture.png), formats=("PNG",)) as image:
             if image.mode != "P" or not 0 < image.width * image.height <= _MOST_CELLS:
@@ -37,7 +37,7 @@ def grid_of(picture: KnownMap, stamp_ns: int = 0) -> GridMap:
 
 
 def palette_png(cells: np.ndarray, colours: Sequence[tuple[int, ...]]) -> bytes:
-    """Return (rows, columns) indices of at most 256 colours, RGB or RGBA, as a small PNG, north up."""
+    """Return (rows, columns) indices of at most 256 colours (RGB or RGBA) as a small PNG, north up."""
     image = Image.frombytes("P", cells.shape[::-1], cells[::-1].astype(np.uint8).tobytes())
     image.putpalette([c for colour in colours for c in colour[:3]])
     opacity = bytes(colour[3] if len(colour) > 3 else 255 for colour in colours)

@@ -1,4 +1,4 @@
-"""The map: camera frames -> voxels -> occupancy grid, explored area and frontiers."""
+"""The mapper: camera frames -> voxels -> occupancy grid, explored area and frontiers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from eqa_nodes.core.types.floor import Frontier, GridMap, Staircase
 from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.views import Frame, Intrinsics, check_frame, clean_depth
 
-_GROWTH = 32  # cells; the volume grows in such blocks so that it seldom grows
-_PUSH = 0.01  # of a voxel: enough against rounding of depth, too little to overshoot a far edge
-_SAMPLES = 3  # measured points per voxel and image axis at the maximal range: fewer would tear holes into walls
-_STAIRS_M = 3.3  # stairs are mapped up to so far above and below the floor
-_ENOUGH = 0.2  # of the points that a wall gives there make a voxel solid: single stray points do not
+_GROWTH = 32  # cells; the volume grows in blocks of this size, so that it seldom has to grow
+_PUSH = 0.01  # share of a voxel: covers rounding of depth without overshooting a far edge
+_SAMPLES = 3  # measured points per voxel and image axis at maximum range: fewer would leave holes in walls
+_STAIRS_M = 3.3  # stairs are mapped up to this far above and below the floor
+_ENOUGH = 0.2  # a voxel is solid from this share of the points of a wall at maximum range; ignores stray points
 
 
 class Mapper:
-    """Voxel map of one floor. Cost of a frame: the voxels in its own view, however large the house.
+    """Voxel map of one floor. The cost of a frame depends on the voxels in view, not on the size of the house.
 
-    rejected: frames refused since the reset; bad_pixels: depth pixels that were NaN, inf, negative or beyond reach;
-    floor_z: height of the floor in the map frame, metres (of the base in the first frame; 0 before it).
+    rejected: number of frames refused since the reset; bad_pixels: number of depth pixels that were NaN, inf, negative
+    or out of range; floor_z: height of the floor in the map frame, metres (the base in the first frame; 0 before it).
     """
 
     def __init__(self, config: MapperConfig | None = None, robot: RobotModel | None = None) -> None:
-        """Raises ConfigError for a robot whose height does not fit the map's heights."""
+        """Raises ConfigError if the robot's height does not fit the heights of the map."""
         self.config, self.robot = config or MapperConfig(), robot or RobotModel()
         check_body(self.config, self.robot)
         c, self._blind_m = self.config, blind_m(self.config, self.robot)
@@ -40,15 +40,15 @@ class Mapper:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete the map."""
         self.rejected = 0
         self.bad_pixels = 0
         self.floor_z = 0.0
         self._stamp_ns = -1
         self._layout: voxels.VoxelLayout | None = None
         c = self.config
-        self._aloft: tuple[float, float, float] | None = None  # where the base is, when it stands on stairs
-        self._sheet: StairLayer | None = None  # of the present map, computed when it is asked for
+        self._aloft: tuple[float, float, float] | None = None  # position of the base while it stands on stairs
+        self._sheet: StairLayer | None = None  # stairs of the current map, computed on demand
         up_m = max(c.ceiling_m, _STAIRS_M + self.robot.height_m + HEAD_ROOM_M) if self.robot.stairs else c.ceiling_m
         layers = self._below + math.ceil((up_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
         self._voxels = np.zeros((0, 0, layers), np.int8)
@@ -57,7 +57,7 @@ class Mapper:
         self._cells = np.zeros((0, 0), np.int8)
 
     def integrate(self, frame: Frame) -> None:
-        """Take in one frame. Raises BadFrame, counted in `rejected`, when it is malformed or no newer than the last."""
+        """Integrate a frame. Raises BadFrame, counted in `rejected`, if it is malformed or not newer than the last."""
         try:
             self._check(frame)
             layout = self._layout or self._first_layout(frame)
@@ -81,13 +81,13 @@ class Mapper:
             self._stand(frame, first)
 
     def set_back(self, stamp_ns: int) -> None:
-        """Take frames from this stamp on: the clock was set back. Nothing changes before the first frame."""
+        """Accept frames from this stamp on, because the clock was set back. Does nothing before the first frame."""
         self._stamp_ns = max(0, min(self._stamp_ns, stamp_ns - 1)) if self._stamp_ns >= 0 else -1
 
     def skip(self, frame: Frame) -> None:
-        """Skip a frame of another floor: the map keeps its content and gets this stamp. Raises like integrate.
+        """Skip a frame of another floor: the map keeps its content and gets this stamp. Raises the errors of integrate.
 
-        Not for the first frame.
+        Not allowed for the first frame.
         """
         try:
             self._check(frame)
@@ -97,7 +97,7 @@ class Mapper:
         self._stamp_ns = frame.stamp_ns
 
     def look_back(self, frame: Frame) -> None:
-        """Carry what an older frame shows into the map: one from the way to this floor. Not for the first frame."""
+        """Integrate an older frame, taken on the way to this floor. Not allowed for the first frame."""
         view = self._view(frame)
         window = self._reserve(self._require_layout(), view, frame.intrinsics)
         self._see(np.require(clean_depth(frame.depth_m)[0], np.float32, ("C", "W")), view, window)
@@ -116,7 +116,7 @@ class Mapper:
                        self._explored | sheet.stairs, self.floor_z)
 
     def frontiers(self) -> list[Frontier]:
-        """Return the frontiers of the present map, none of them on stairs. Raises StaleData before the first frame."""
+        """Return the frontiers of the current map, except those on stairs. Raises StaleData before the first frame."""
         grid = self.grid()
         found = find_frontiers(grid)
         if not self.robot.stairs:
@@ -125,7 +125,7 @@ class Mapper:
         return [f for f in found if not stairs[math.floor((f.y - y0) / voxel), math.floor((f.x - x0) / voxel)]]
 
     def staircases(self) -> list[Staircase]:
-        """Return the stairs that were seen from this floor as far as they are known; none unless the robot climbs."""
+        """Return the stairs seen from this floor as far as they are known; empty if the robot does not climb."""
         if not self.robot.stairs or self._stamp_ns < 0:
             return []
         layout, voxel, found = self._require_layout(), self.config.voxel_m, list[Staircase]()
@@ -146,7 +146,7 @@ class Mapper:
         return self._sheet
 
     def points(self) -> np.ndarray:
-        """Return the centres of the occupied voxels, (n, 3) float32, map frame, metres. Cost grows with the map."""
+        """Return the centres of the occupied voxels, (n, 3) float32, map frame, metres. The cost grows with the map."""
         layout = self._require_layout()
         index = np.argwhere(self._voxels > 0)
         corner = np.array([layout.gx, layout.gy, 0.0])
@@ -165,7 +165,7 @@ class Mapper:
         return self._layout
 
     def _first_layout(self, frame: Frame) -> voxels.VoxelLayout:
-        """Place the volume. A layer begins at obstacle_min_m, and so the floor lies inside a layer, not on its face."""
+        """Place the volume: a layer begins at obstacle_min_m, so the floor lies inside a layer and not on its face."""
         c, (x, y, floor) = self.config, frame.map_from_base.xyz
         below = math.ceil((c.obstacle_min_m + c.floor_below_m) / c.voxel_m - 1e-9)
         above = math.ceil((c.ceiling_m - c.obstacle_min_m) / c.voxel_m - 1e-9)
@@ -182,7 +182,7 @@ class Mapper:
                                  float(k.fx), float(k.fy), float(k.cx), float(k.cy), self.config.range_m)
 
     def _reserve(self, layout: voxels.VoxelLayout, view: voxels.CameraView, k: Intrinsics) -> voxels.VoxelWindow:
-        """Grow the volume until it contains the view; return the window of indices that the view may change."""
+        """Grow the volume until it contains the view; return the range of indices that the view may change."""
         reach = view_box(view, k, self.config.clearance_m + self.robot.radius_m) / self.config.voxel_m
         if not np.all(np.abs(reach) < 1e9):
             raise BadFrame(f"camera position {view.position} is absurdly far from the map's origin")
@@ -204,10 +204,10 @@ class Mapper:
                                   x1 - self._layout.gx)
 
     def _see(self, depth_m: np.ndarray, view: voxels.CameraView, window: voxels.VoxelWindow) -> None:
-        """Carry the depth image into the volume."""
+        """Integrate the depth image into the volume."""
         c, layout = self.config, self._require_layout()
         hits = np.zeros((window.y1 - window.y0, window.x1 - window.x0, self._voxels.shape[2]), np.uint8)
-        pixels = min(view.fx, view.fy) * c.voxel_m / c.range_m  # width of the farthest voxels
+        pixels = min(view.fx, view.fy) * c.voxel_m / c.range_m  # width of the farthest voxels in pixels
         stride = max(1, int(pixels / _SAMPLES))
         enough = max(1, round(_ENOUGH * (pixels / stride) ** 2))
         rise = math.tan(math.radians(c.tilt_error_deg))
@@ -217,7 +217,7 @@ class Mapper:
         voxels.sweep(depth_m, view, layout, window, rules, hits, self._voxels, self._clear, self._explored, self._cells)
 
     def _tread(self, base: tuple[float, float, float]) -> None:
-        """Mark what the robot stands on as a surface, with air above it: the camera does not see it."""
+        """Mark the surface below the robot as solid and the space above it as free: the camera cannot see them."""
         layout, (x, y, z), radius = self._require_layout(), base, self._body.radius
         voxel, layer = self.config.voxel_m, layout.base + math.floor((z - layout.z0) / self.config.voxel_m)
         if not 0 <= layer < self._voxels.shape[2]:
@@ -232,7 +232,7 @@ class Mapper:
                                out=column[layer + 1:layer + 1 + self._body.height])
 
     def _stand(self, frame: Frame, first: bool) -> None:
-        """Mark the robot's own footprint as free, and by assumption the surroundings of its start."""
+        """Mark the robot's footprint as free; in the first frame also its surroundings, which are assumed free."""
         c, layout, pose = self.config, self._require_layout(), frame.pose
         reach = c.clearance_m if first else self.robot.radius_m
         span = math.ceil(reach / c.voxel_m) + 1
@@ -244,25 +244,25 @@ class Mapper:
                 if distance > reach:
                     continue
                 self._clear[iy, ix] = self._explored[iy, ix] = True
-                if distance + c.voxel_m * math.sqrt(0.5) <= self.robot.radius_m:  # wholly under it, not a wall
+                if distance + c.voxel_m * math.sqrt(0.5) <= self.robot.radius_m:  # entirely below the robot, not a wall
                     column = self._voxels[iy, ix, layout.band0:layout.band1]
                     np.minimum(column, 0, out=column)
                 self._cells[iy, ix] = voxels.project(self._voxels[iy, ix], layout, True)
 
 
 def view_box(view: voxels.CameraView, k: Intrinsics, margin_m: float) -> np.ndarray:
-    """Return the box (x0, y0, x1, y1), map frame, metres, of what a view can reach and `margin_m` round the camera."""
+    """Return the box (x0, y0, x1, y1), map frame, metres, of the view and of `margin_m` around the camera."""
     corners = np.array([[(u - k.cx) / k.fx, (v - k.cy) / k.fy, 1.0] for u in (0, k.width) for v in (0, k.height)])
     axis = view.rotation[:2, 2]
     rays = corners @ view.rotation[:2].T
     ahead, across = rays @ axis, rays @ np.array([-axis[1], axis[0]])
     if ahead.min() > 1e-6:
         bearing, half = math.atan2(axis[1], axis[0]), float(np.arctan2(np.abs(across), ahead).max())
-    else:  # looks steeply up or down: anything round it can be in view
+    else:  # the camera looks steeply up or down: anything around it may be in view
         bearing, half = 0.0, math.pi
     steps = 16
     angles = bearing + np.linspace(-half, half, steps + 1)
-    reach = view.range_m / math.cos(half / steps)  # the polygon's corners lie outside the circle
+    reach = view.range_m / math.cos(half / steps)  # the corners of the polygon lie outside the circle
     x, y = view.position[0], view.position[1]
     xs = np.concatenate([x + reach * np.cos(angles), [x - margin_m, x + margin_m]])
     ys = np.concatenate([y + reach * np.sin(angles), [y - margin_m, y + margin_m]])
@@ -270,5 +270,5 @@ def view_box(view: voxels.CameraView, k: Intrinsics, margin_m: float) -> np.ndar
 
 
 def _blocks(cells: int) -> int:
-    """Round a missing number of cells up to whole blocks; nothing missing gives 0."""
+    """Round a missing number of cells up to whole blocks; 0 or less gives 0."""
     return max(0, math.ceil(cells / _GROWTH)) * _GROWTH

@@ -1,8 +1,8 @@
-"""Stairs from depth: which surfaces of the voxel map are joined to the floor by steps that the robot can climb.
+"""Finds stairs in depth: surfaces of the voxel map that are connected to the floor by steps the robot can climb.
 
-The map of a floor is a plan, and each of its columns shows one surface. A flood begins on the free floor, or under a
-robot that stands on stairs, and goes on from cell to cell where the next surface is at most a step higher or lower and
-the robot fits above it. What is joined to the floor so, and rises or falls by more than furniture does, is stairs.
+The map of a floor is 2D, so each of its columns has one surface. A flood fill starts on the free floor, or below a
+robot that stands on stairs, and continues to a neighbouring cell if its surface is at most one step higher or lower
+and the robot fits above it. Connected surfaces that rise or fall by more than furniture does are stairs.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from scipy import ndimage
 
 from eqa_nodes.core.kernels import njit
 
-NONE, UNSEEN = -1000, -2000  # the level of a column without a joined surface, and of one that shows nothing
-_UP = 4  # unseen voxels that are crossed upwards
-_STEEP = 1.5  # metres down for each unseen metre, beside one step
-_THICK, _WALL = 6, 4  # a surface with so many solid voxels of those below it is no step
-_AIR = 3  # in one of so many voxels above a surface air must have been seen
-_RISE_M = 0.5  # stairs rise or fall by at least this: three steps. Of two, which may lead on, it is only told
-_FEW = 4  # at least so many cells of each of these two were seen
-_AREA_M2 = 0.3  # and take at least so much of the plan
-_STOREY_M = 1.5  # this far above or below the floor, only so much level ground is joined ...
-_LANDING_M = 1.5  # ... because beyond it lies another storey, which has a map of its own
-_TALL_M = 1.2  # furniture is lower. Up to this height stairs show each step: at least ...
-_TREAD, _FLAT = 0.25, 0.6  # ... this share of what those above it show on average, and no height more than this of all
-_GAP_M = 3.2  # so many unseen metres are crossed at most: what a camera 1.2 m up does not see of stairs at its feet
-_SPAN_M = 0.3  # what was seen of stairs down has to span so much height: a lower floor alone is no stairs
+NONE, UNSEEN = -1000, -2000  # levels of a column without a connected surface, and of one without any surface
+_UP = 4  # maximum number of unseen voxels to cross when climbing
+_STEEP = 1.5  # maximum fall per unseen metre, in metres, in addition to one step
+_THICK, _WALL = 6, 4  # a surface with this many solid voxels (_WALL) among those below it (_THICK) is not a step
+_AIR = 3  # air must have been seen in one of this many voxels above a surface
+_RISE_M = 0.5  # minimum rise or fall of stairs: three steps. Two steps are only reported as a possible beginning
+_FEW = 4  # minimum number of cells seen of each of these two steps
+_AREA_M2 = 0.3  # minimum area of stairs on the map
+_STOREY_M = 1.5  # farther than this above or below the floor, only this much level ground is connected ...
+_LANDING_M = 1.5  # ... because it belongs to another storey, which has its own map
+_TALL_M = 1.2  # maximum height of furniture. Up to here stairs show every step: each has at least ...
+_TREAD, _FLAT = 0.25, 0.6  # ... this share of the mean of the steps above it, and at most this share of all cells
+_GAP_M = 3.2  # maximum unseen distance to cross: what a camera 1.2 m above the floor cannot see of stairs at its feet
+_SPAN_M = 0.3  # minimum height range seen of stairs down: a lower floor alone is not stairs
 
 
 @njit()
 def flood(voxels: np.ndarray, cells: np.ndarray, rules: np.ndarray, start: np.ndarray, radius: float,
           level: np.ndarray, seen: np.ndarray) -> None:
-    """Fill `level`, and `seen` where a surface was. start: row, column, layer of the robot on stairs, or -1.
+    """Fill `level`, and `seen` if a surface was seen. start: row, column, layer of a robot on stairs, else -1.
 
-    rules: layer of the floor; step and height of the robot, height of a storey in voxels; the longest stretch of level
-    ground far from the floor, and of unseen cells.
+    rules: layer of the floor; step and height of the robot, and height of a storey, in voxels; the longest stretch, in
+    cells, of level ground far from the floor, and of unseen cells.
     """
     floor, step, height, storey, landing, most = rules
     rows, columns = cells.shape
@@ -87,7 +87,7 @@ def flood(voxels: np.ndarray, cells: np.ndarray, rules: np.ndarray, start: np.nd
                 tail += 1
                 if crossing:
                     bridge(level, origin, gap, at, here, found)
-        for iy in range(rows):  # the free floor, all of it at once
+        for iy in range(rows):  # the whole free floor at once
             for ix in range(columns):
                 if cells[iy, ix] == 0 and level[iy, ix] == NONE:
                     level[iy, ix] = max(surface(voxels[iy, ix], True, floor, floor, step, height), -step)
@@ -99,7 +99,7 @@ def flood(voxels: np.ndarray, cells: np.ndarray, rules: np.ndarray, start: np.nd
 
 @njit()
 def between(level: np.ndarray, gap: np.ndarray, step: int, most: int) -> None:
-    """Give unseen cells that were crossed heights between those of the surfaces on both sides of them, in a line."""
+    """Fill crossed unseen cells with heights interpolated along rows and columns between the surfaces on both sides."""
     rows, columns = level.shape
     for line in range(rows + columns):
         along_row = line < rows
@@ -121,7 +121,7 @@ def between(level: np.ndarray, gap: np.ndarray, step: int, most: int) -> None:
 
 @njit()
 def bridge(level: np.ndarray, origin: np.ndarray, gap: np.ndarray, at: int, here: int, found: int) -> None:
-    """Give the unseen cells of a path, which ends at a cell, heights between those of the surfaces at its ends."""
+    """Fill the unseen cells of a path with heights interpolated between the surfaces at its ends."""
     columns, length = level.shape[1], gap[at] + 1
     while level[at // columns, at % columns] == NONE:
         level[at // columns, at % columns] = round(here + (found - here) * gap[at] / length)
@@ -130,9 +130,9 @@ def bridge(level: np.ndarray, origin: np.ndarray, gap: np.ndarray, at: int, here
 
 @njit()
 def across(column: np.ndarray, free: bool, floor: int, near: int, step: int, height: int, gap: int) -> int:
-    """Return the level of the surface that is met after crossing unseen cells; UNSEEN where none was seen here either.
+    """Return the level of the surface after crossing unseen cells; UNSEEN if this column shows none either.
 
-    Upwards it can only be near or the floor; NONE: what was seen here is no way on.
+    Upwards only a surface nearby or the floor counts; NONE: the robot cannot continue over what was seen here.
     """
     reach = step + int(_STEEP * gap)
     for layer in range(min(near + height, len(column) - 1), -1, -1):
@@ -151,14 +151,14 @@ def across(column: np.ndarray, free: bool, floor: int, near: int, step: int, hei
 
 @njit()
 def surface(column: np.ndarray, free: bool, floor: int, near: int, step: int, height: int) -> int:
-    """Return the level of the surface of a column that can be stepped on from a layer; NONE where there is none.
+    """Return the level of the surface of a column that can be reached in one step from a layer; NONE if there is none.
 
-    Free floor of which no surface was seen is level.
+    Free floor without a seen surface counts as level.
     """
     for layer in range(min(near + step, len(column) - 1), max(near - step, 0) - 1, -1):
         if column[layer] <= 0:
             continue
-        if layer + height >= len(column):  # it is not known what hangs over it
+        if layer + height >= len(column):  # the space above it is unknown
             return NONE
         seen = False
         for above in range(layer + 1, min(layer + 1 + height, len(column))):
@@ -168,7 +168,7 @@ def surface(column: np.ndarray, free: bool, floor: int, near: int, step: int, he
         under = 0
         for below in range(max(0, layer - _THICK), layer):
             under += column[below] > 0
-        if under >= _WALL:  # the upper end of what was seen of a wall
+        if under >= _WALL:  # the upper end of the seen part of a wall
             return NONE
         return layer - floor if seen or free else NONE
     return 0 if free and abs(near - floor) <= step else NONE
@@ -177,7 +177,7 @@ def surface(column: np.ndarray, free: bool, floor: int, near: int, step: int, he
 @njit()
 def beside(voxels: np.ndarray, level: np.ndarray, seen: np.ndarray, stairs: np.ndarray, floor: int, step: int,
            height: int, laid: np.ndarray) -> None:
-    """Mark cells beside stairs that the robot's body would meet, and edges of the stairs that it would fall over."""
+    """Mark as occupied: cells beside stairs that the robot's body would hit, and edges that it would fall over."""
     rows, columns = laid.shape
     for iy in range(rows):
         for ix in range(columns):
@@ -199,9 +199,9 @@ def beside(voxels: np.ndarray, level: np.ndarray, seen: np.ndarray, stairs: np.n
 
 
 class Climb(NamedTuple):
-    """Stairs that were seen from a floor: where they begin and how far they are known, cells (row, column) and metres.
+    """Stairs seen from a floor: where they begin and how far they are known, cells (row, column) and metres.
 
-    rise_m: of the end above the floor, negative below it.
+    rise_m: height of their end above the floor, negative if below.
     """
 
     foot: tuple[int, int]
@@ -210,10 +210,10 @@ class Climb(NamedTuple):
 
 
 class StairLayer(NamedTuple):
-    """A floor with its stairs. level: (rows, columns) int16, voxels above the floor, NONE = neither; stairs: bool.
+    """A floor and its stairs. level: (rows, columns) int16, voxels above the floor, NONE = neither; stairs: bool.
 
-    seen: bool, where a surface was seen, and is not inferred from what is around; holes: bool, where the plan says free
-    and only what lies below the floor was seen. climbs: also two steps that may lead on, which are no stairs yet.
+    seen: bool, a surface was seen and not inferred from its surroundings; holes: bool, cells that the map calls free
+    although only something below the floor was seen. climbs: stairs, and pairs of steps that may turn out to be stairs.
     """
 
     level: np.ndarray
@@ -224,7 +224,7 @@ class StairLayer(NamedTuple):
 
 
 class VoxelBody(NamedTuple):
-    """The robot in voxels: the highest step, its height, and its radius in cells."""
+    """The robot in voxels: highest step and height; and its radius in cells."""
 
     step: int
     height: int
@@ -233,9 +233,9 @@ class VoxelBody(NamedTuple):
 
 def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, body: VoxelBody,
              aloft: tuple[int, int, int] | None) -> StairLayer:
-    """Return the floor and the stairs that are joined to it.
+    """Return the floor and the stairs connected to it.
 
-    voxels: (rows, columns, layers) int8, above 0 = solid; cells: (rows, columns) int8, the floor's plan; floor: its
+    voxels: (rows, columns, layers) int8, above 0 = solid; cells: (rows, columns) int8, 2D map of the floor; floor: its
     layer. aloft: row, column and layer of a robot that stands on stairs.
     """
     level, seen = np.full(cells.shape, NONE, np.int16), np.zeros(cells.shape, bool)
@@ -261,15 +261,15 @@ def sheet_of(voxels: np.ndarray, cells: np.ndarray, floor: int, voxel_m: float, 
 
 
 def _is_stairs(measured: np.ndarray, cells: int, up: bool, step: int, voxel_m: float) -> bool:
-    """Return whether a raised (or fallen) piece of the sheet is stairs. measured: voxels from the floor, (n,)."""
+    """Return whether a raised (or lowered) part of the surface is stairs. measured: (n,) voxels above the floor."""
     return (len(measured) > 0 and cells * voxel_m ** 2 >= _AREA_M2 and measured.max() * voxel_m >= _RISE_M - 1e-9
             and np.ptp(measured) * voxel_m >= _SPAN_M - 1e-9 and not (up and _is_furniture(measured, step, voxel_m)))
 
 
 def _holes(voxels: np.ndarray, cells: np.ndarray, floor: int, step: int) -> np.ndarray:
-    """Return where the plan says free only because the camera looked over it: it looked as deep as a step there.
+    """Return (rows, columns) bool: cells that the map calls free although the camera saw a step below the floor.
 
-    (rows, columns) bool. Near the robot the plan takes floor for free that lies below the image.
+    Near the robot the map assumes that floor below the image is free.
     """
     rows, columns = np.nonzero(cells == 0)
     free, low = voxels[rows, columns], max(floor - step, 0)
@@ -279,9 +279,9 @@ def _holes(voxels: np.ndarray, cells: np.ndarray, floor: int, step: int) -> np.n
 
 
 def _is_furniture(risen: np.ndarray, step: int, voxel_m: float) -> bool:
-    """Return whether what was seen of a surface has no steps from the floor on, as a bed or a sofa has none.
+    """Return whether a surface lacks steps that start at the floor, as a bed or a sofa does.
 
-    Where a camera looks past a wall, less is seen of each higher step: a step is compared with those above it.
+    A camera that looks past a wall sees less of each higher step: a step is compared with those above it.
     """
     tall, top = round(_TALL_M / voxel_m), int(risen.max())
     cells = np.bincount(risen[risen > 0], minlength=top + 1)[1:]
@@ -293,9 +293,9 @@ def _is_furniture(risen: np.ndarray, step: int, voxel_m: float) -> bool:
 
 
 def _may_go_on(risen: np.ndarray, unknown: np.ndarray, step: int, voxel_m: float) -> bool:
-    """Return whether two steps one behind the other were seen, and not what is behind the upper one.
+    """Return whether two consecutive steps were seen, and the space behind the upper one was not.
 
-    risen: (rows, columns), voxels above the floor, 0 = not of it; unknown: same shape, bool.
+    risen: (rows, columns), voxels above the floor, 0 = not part of it; unknown: same shape, bool.
     """
     low, high = (risen > 0) & (risen <= step), risen > step
     enough = min(np.count_nonzero(low), np.count_nonzero(high)) >= _FEW and risen.max() > step + 1
@@ -303,9 +303,9 @@ def _may_go_on(risen: np.ndarray, unknown: np.ndarray, step: int, voxel_m: float
 
 
 def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, voxel_m: float) -> Climb:
-    """Return where stairs begin, and of their highest (lowest) seen cells the middle of those farthest on.
+    """Return where stairs begin and end; the end is the middle of the farthest among their highest (lowest) seen cells.
 
-    Stairs down may begin where nothing was seen: the floor hides their first steps.
+    Stairs down may begin in unseen cells, because the floor hides their first steps.
     """
     rows, columns = np.nonzero(here & seen if sign > 0 else here)
     risen = sign * level[rows, columns]
@@ -320,7 +320,7 @@ def _climb(level: np.ndarray, here: np.ndarray, seen: np.ndarray, sign: int, vox
 
 
 def laid_over(sheet: StairLayer, voxels: np.ndarray, cells: np.ndarray, floor: int, body: VoxelBody) -> np.ndarray:
-    """Return the plan with its stairs free, and beside them occupied what stands in the way up there."""
+    """Return the 2D map with the stairs free, and cells beside them occupied if the robot would collide there."""
     laid = cells.copy()
     laid[sheet.stairs], laid[sheet.holes] = 0, -1
     beside(voxels, sheet.level, sheet.seen, sheet.stairs, floor, body.step, body.height, laid)
@@ -328,5 +328,5 @@ def laid_over(sheet: StairLayer, voxels: np.ndarray, cells: np.ndarray, floor: i
 
 
 def body_of(climb_m: float, height_m: float, radius_m: float, voxel_m: float) -> VoxelBody:
-    """Return a robot in voxels."""
+    """Return the size of a robot in voxels."""
     return VoxelBody(math.ceil(climb_m / voxel_m - 1e-9), math.ceil(height_m / voxel_m - 1e-9), radius_m / voxel_m)

@@ -1,7 +1,7 @@
-"""Compiled kernels of the voxel map. Each touches only a window of the volume: its cost does not grow with the house.
+"""Compiled kernels of the voxel map. Each touches a window of the volume, so its cost does not grow with the house.
 
-Volume arrays are indexed [iy, ix, layer]; (gx, gy) is the global cell of index [0, 0], a cell being voxel_m wide and
-starting at a multiple of it. Camera axes are optical. Updates are integers and sequential: same frames, same bits.
+Volume arrays are indexed [iy, ix, layer]; (gx, gy) is the global cell of index [0, 0]. Cells are voxel_m wide and start
+at multiples of voxel_m. Camera axes are optical. Updates are integer and sequential: same frames give same bits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from eqa_nodes.core.kernels import njit
 
-NEAR_M = 0.05  # nothing nearer to the lens is projected
+NEAR_M = 0.05  # points nearer to the camera are not projected
 
 
 class VoxelWindow(NamedTuple):
@@ -37,9 +37,9 @@ class CameraView(NamedTuple):
 
 
 class VoxelLayout(NamedTuple):
-    """Position of the volume. base, top: layers that the plan is made of, half open; those beyond them show stairs.
+    """Position of the volume. base, top: half-open range of layers used for the 2D map; layers beyond it show stairs.
 
-    z0: lower face of layer base, metres; floor, low, band0, band1: layer numbers.
+    z0: lower face of layer base, metres; floor, low, band0, band1: layer indices.
     """
 
     gx: int
@@ -55,9 +55,9 @@ class VoxelLayout(NamedTuple):
 
 
 class FusionRules(NamedTuple):
-    """How a frame changes the map: log-odds steps and bound, metres, the central share of the image that explores."""
+    """How a frame changes the map: log-odds steps and bound, distances in metres, central image share that explores."""
 
-    enough: int  # points that make a voxel solid
+    enough: int  # number of points that make a voxel solid
     hit: int
     miss: int
     bound: int
@@ -73,9 +73,9 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
             rise: float, enough: int, hits: np.ndarray) -> None:
     """Count in `hits` (window rows, columns, layers) uint8, up to `enough`, the measured surface points in each voxel.
 
-    Points, not projected voxel centres, decide what is solid: they keep thin legs and walls seen at a glancing angle.
-    push_m: points move this far into the surface, so that a wall on a voxel face falls on its solid side. rise: points
-    lower than the robot's band plus this much of the distance count in the layer below it, as floor.
+    Points, not projected voxel centres, decide what is solid: they preserve thin legs and walls at a glancing angle.
+    push_m: distance by which points move into the surface, so that walls on voxel faces fall on their solid side. rise:
+    points lower than the robot's band plus this share of their distance count in the layer below it, as floor.
     """
     r, t = view.rotation, view.position
     band = layout.z0 + (layout.band0 - layout.base) * layout.voxel_m
@@ -107,7 +107,7 @@ def scatter(depth: np.ndarray, stride: int, view: CameraView, layout: VoxelLayou
 @njit()
 def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: VoxelWindow, rules: FusionRules,
           hits: np.ndarray, voxels: np.ndarray, clear: np.ndarray, explored: np.ndarray, cells: np.ndarray) -> None:
-    """Carry one frame into the window: log-odds of the voxels, floor seen clear, floor explored, 2D projection."""
+    """Integrate one frame into the window: log-odds of the voxels, clear floor, explored floor, 2D projection."""
     for iy in range(window.y0, window.y1):
         dy = (iy + layout.gy + 0.5) * layout.voxel_m - view.position[1]
         for ix in range(window.x0, window.x1):
@@ -128,7 +128,7 @@ def sweep(depth: np.ndarray, view: CameraView, layout: VoxelLayout, window: Voxe
 
 @njit()
 def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
-    """Return the 2D state of a column: 100 when something solid is in the robot's way, 0 when seen clear, else -1."""
+    """Return the 2D state of a column: 100 if something solid is in the robot's way, 0 if seen clear, else -1."""
     for layer in range(layout.band0, layout.band1):
         if column[layer] > 0:
             return 100
@@ -138,11 +138,11 @@ def project(column: np.ndarray, layout: VoxelLayout, clear: bool) -> int:
 @njit()
 def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: FusionRules, dx: float, dy: float,
             distance: float, hits: np.ndarray, column: np.ndarray) -> tuple[bool, float]:
-    """Update one column. Returns whether its floor was seen clear, and the image column (pixels) where that was seen.
+    """Update one column. Return whether its floor was seen clear, and the image column (pixels) where it was seen.
 
-    Floor is known where surface points lie on it, or by the lowest layer inside the image: when that is occluded, air
-    seen above says nothing of the floor. Nearer than blind_m the floor lies below the image; there the lowest visible
-    part of the robot's band counts.
+    The floor is known if surface points lie on it, or from the lowest layer inside the image: if that is occluded, air
+    seen above it says nothing about the floor. Nearer than blind_m the floor lies below the image; there the lowest
+    visible part of the robot's band decides.
     """
     r = view.rotation
     dz = layout.z0 + 0.5 * layout.voxel_m - view.position[2]
@@ -178,7 +178,7 @@ def _column(depth: np.ndarray, view: CameraView, layout: VoxelLayout, rules: Fus
             continue
         decided, where = True, u
         if layer == layout.floor:
-            # What is seen must be this cell's floor: nothing in front of it (a wall's foot), nor the foot of a drop.
+            # The visible surface must be this cell's floor: nothing before it (a wall's foot), not the foot of a drop.
             fall = -(dz + rise) * beyond / zc
             clear = d > 0.0 and beyond * distance > -0.5 * layout.voxel_m * zc and fall < rules.drop_m
         else:
@@ -195,7 +195,7 @@ def _to_camera(r: np.ndarray, dx: float, dy: float, dz: float) -> tuple[float, f
 
 @njit()
 def _outside(x0: float, y0: float, z0: float, x1: float, y1: float, z1: float, view: CameraView, width: int) -> bool:
-    """Return whether a column between two points, camera axes, misses the image: both ends are beyond one side."""
+    """Return whether a column between two points (camera axes) lies outside the image, beyond one of its sides."""
     left, right = -view.cx / view.fx, (width - view.cx) / view.fx
     return ((z0 <= NEAR_M and z1 <= NEAR_M) or (x0 < left * z0 and x1 < left * z1)
             or (x0 > right * z0 and x1 > right * z1))
