@@ -22,21 +22,21 @@ def store() -> Any:
 
 
 def decoded(cdr: bytes, type_name: str) -> Any:
-    """Return a serialized message. Raises BadFrame when it cannot be read."""
+    """Deserialize a message. Raises BadFrame when it cannot be read."""
     try:
         return store().deserialize_cdr(cdr, type_name)
-    except Exception as error:  # a damaged message makes the decoder raise whatever it stumbles over
+    except Exception as error:  # the decoder raises arbitrary errors for a damaged message
         raise BadFrame(f"message of type {type_name} and {len(cdr)} bytes cannot be read: {error}") from error
 
 
 def encoded(message: Any, type_name: str) -> bytes:
-    """Return a message serialized."""
+    """Serialize a message."""
     return bytes(store().serialize_cdr(message, type_name))
 
 
 def without(image: Any, hidden: np.ndarray) -> bytes:
     """Return a serialized sensor_msgs/Image with zeros where `hidden`, (H, W) bool, is true.
 
-    Raises BadFrame when its pixels are not known: their encoding, or their size.
+    Raises BadFrame when the encoding is unknown or the size does not match.
     """
     return encoded(replace(image, data=messages.blacked_out(image, hidden)), IMAGE)

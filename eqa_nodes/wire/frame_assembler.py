@@ -1,4 +1,4 @@
-"""Camera messages of one stamp -> one Frame, once its transform is known. Bounded; drops are counted by reason."""
+"""Assembles camera messages of one stamp into a Frame once its transform is known. Drops are counted by reason."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from eqa_nodes.wire.transforms import NamedFrames, NoTransform, TfBuffer
 
 PENDING = 30  # observations that may wait for their missing parts
 UNPLACED = "no transform"
-EARLY = "image from before the robot was localised"  # its transform never comes
+EARLY = "image from before the robot was localised"  # its transform will never arrive
 
 
 class FrameAssembler:
-    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp; hands complete frames on in their order.
+    """Collects `parts` ("color", "depth", "camera_info", "labels") by stamp; delivers complete frames in stamp order.
 
-    A part that is not asked for is filled in without cost (black image). With labels, frames wait for the table of
-    labels; where "label_table" is a part, for that of their own stamp. Then labels come in the order of stamps, and
-    what is older and has none gets none any more: it is dropped.
+    A colour image that was not requested is black. With labels, frames wait for the label table; if "label_table" is
+    a part, they wait for the table of their own stamp. Labels then arrive in stamp order: an older observation without
+    labels is dropped.
     """
 
     def __init__(self, parts: tuple[str, ...], tf: TfBuffer,
@@ -39,7 +39,7 @@ class FrameAssembler:
         self._waiting: dict[int, dict[str, Any]] = {}
         self._table: tuple[int, Mapping[int, Label]] | None = None
         self._newest_ns = -1
-        self.last_ns = -1  # the stamp that was handed on last
+        self.last_ns = -1  # the stamp of the last delivered frame
         self.dropped: Counter[str] = Counter()
         self.rejected: Callable[[int, str], None] = lambda stamp_ns, reason: None
 
@@ -49,9 +49,9 @@ class FrameAssembler:
         return len(self._waiting)
 
     def put(self, part: str, message: Any) -> None:
-        """Take in one camera message.
+        """Add one camera message.
 
-        One that comes again is of what its publisher still waits for: parts of anything older do not come any more.
+        A repeated message shows which observation its publisher still waits for: older ones will not be completed.
         """
         stamp = messages.ns_of(message.header.stamp)
         if self._pairing is not None and part in self._paired:
@@ -71,16 +71,16 @@ class FrameAssembler:
         self.retry()
 
     def free(self, part: str) -> bool:
-        """Return whether the stamps of a part may differ from that of its observation, which is that of depth."""
+        """Return whether the stamp of a part may differ from its observation's stamp, which is the depth image's."""
         return part != "depth" and part in self._paired
 
     def put_table(self, message: Any) -> None:
-        """Take in the table of labels."""
+        """Add the label table."""
         self._table = (messages.ns_of(message.header.stamp), messages.label_table_of(message))
         self.retry()
 
     def put_transforms(self, message: Any, static: bool) -> list[str]:
-        """Take in a tf2_msgs/TFMessage; return why any of it was refused."""
+        """Add the transforms of a tf2_msgs/TFMessage; return the reasons for those that were refused."""
         refused = []
         for t in message.transforms:
             parent, child, stamp = t.header.frame_id, t.child_frame_id, messages.ns_of(t.header.stamp)
@@ -92,21 +92,21 @@ class FrameAssembler:
         return refused
 
     def lacking(self, stamp: int) -> str:
-        """Return what an observation waits for, such as "no transform"; "" when it waits for nothing."""
+        """Return what an observation lacks, such as "no transform"; "" if it lacks nothing."""
         return self._missing(stamp) if stamp in self._waiting else ""
 
     def give_up(self, stamp: int, reason: str = "") -> None:
-        """Drop an observation, counted by the reason or by what it lacks, and hand on what waited behind it."""
+        """Drop an observation, counted under the reason or what it lacks, and deliver the frames that waited for it."""
         self._drop(stamp, reason or self._missing(stamp))
         self.retry()
 
     def finish(self) -> None:
-        """Drop all that lacks something, and hand on the rest."""
+        """Drop all incomplete observations and deliver the rest."""
         while self._waiting:
             self.give_up(min(self._waiting))
 
     def clear(self) -> None:
-        """Forget what is waiting (a new episode begins)."""
+        """Forget all waiting observations (a new episode begins)."""
         self._waiting.clear()
         self._table = None
         self._newest_ns = self.last_ns = -1
@@ -114,12 +114,12 @@ class FrameAssembler:
             self._pairing.clear()
 
     def retry(self) -> None:
-        """Hand on what has become complete; call when transforms arrive."""
+        """Deliver the frames that have become complete; call when transforms arrive."""
         for stamp in sorted(self._waiting):
             missing = self._missing(stamp)
             if missing and missing != EARLY:
                 if not self._wait_ns or self._newest_ns - stamp <= self._wait_ns:
-                    return  # later frames wait: order matters to a map
+                    return  # later frames wait: a map needs them in order
                 missing += f" within {self._frames.wait_s:g} s"
             if missing:
                 self._drop(stamp, missing)
@@ -135,7 +135,7 @@ class FrameAssembler:
 
     def _hold(self, stamp: int, parts: Mapping[str, Any]) -> None:
         have = self._waiting.setdefault(stamp, {})
-        if not have.keys().isdisjoint(parts):  # shown again: its publisher waits for this one, and for no older one
+        if not have.keys().isdisjoint(parts):  # repeated: its publisher waits for this one and for no older one
             for older in sorted(s for s in self._waiting if s < stamp):
                 if lacks := self._missing(older):
                     self._drop(older, lacks)

@@ -1,8 +1,8 @@
-"""The graph as data: topics, services, actions, nodes and who uses what.
+"""The graph as data: topics, services, actions, and the nodes with what each of them uses.
 
-Nodes wire themselves from their row, `runner.py` and the launch files start it, `eqa graph` prints it, tests hold all
-of them against it. Names are relative: a namespace or a remapping moves them; /tf, /tf_static, /clock and /diagnostics
-are ROS's own, and `own_world` moves the first three of them.
+Nodes create their interfaces from their row, the runners and launch files start the graph, `eqa graph` prints it, and
+tests compare all of them with it. Names are relative, so a namespace or a remapping changes them. /tf, /tf_static,
+/clock and /diagnostics are ROS's own; `own_world` renames the first three of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Qos(NamedTuple):
-    """Quality of service in rosbag2's words."""
+    """Quality of service, with the names that rosbag2 uses."""
 
     reliability: str = "reliable"  # reliable | best_effort
     durability: str = "volatile"  # volatile | transient_local
@@ -21,43 +21,43 @@ class Qos(NamedTuple):
 
     @property
     def offer(self) -> OfferedQos:
-        """Return what of it decides who hears whom."""
+        """Return the part that decides whether a publisher and a subscription match."""
         return OfferedQos(self.reliability == "reliable", self.durability == "transient_local")
 
 
 class OfferedQos(NamedTuple):
-    """What a publisher guarantees, and so what a subscription may ask of it."""
+    """The guarantees that a publisher offers and a subscription may request."""
 
     reliable: bool = False
-    latched: bool = False  # transient local: its last messages are for late subscribers too
+    latched: bool = False  # transient local: late subscribers receive its last messages too
 
     def meets(self, asked: OfferedQos) -> bool:
-        """Return whether a subscription that asks for this hears a publisher of this offer."""
+        """Return whether this offer is compatible with a subscription that requests `asked`."""
         return self.reliable >= asked.reliable and self.latched >= asked.latched
 
     def __str__(self) -> str:
         return f"{'reliable' if self.reliable else 'best effort'}, {'transient local' if self.latched else 'volatile'}"
 
 
-# frame: some slack, lock-step keeps one image in flight. event: small messages that must not be lost.
-# latched: the last one is for late nodes too; state: the last few are; static: the last one of each of many publishers.
+# frame: lock-step keeps one image in flight, the rest is slack. event: small messages that must not be lost.
+# latched: late nodes receive the last message; state: the last few; static: the last one of each of many publishers.
 KINDS = {"frame": Qos(), "event": Qos(depth=100), "clock": Qos(), "latched": Qos(durability="transient_local", depth=1),
          "state": Qos(durability="transient_local", depth=20), "static": Qos(durability="transient_local", depth=100)}
 
 
 class Topic(NamedTuple):
-    """Name on the wire, message type, and kind of quality of service: a key of KINDS."""
+    """A topic. qos: kind of its quality of service, a key of KINDS."""
 
     name: str
     type: str
     qos: str
 
 
-UNSTAMPED = "geometry_msgs/msg/Twist"  # type of cmd_vel where Nav2 is older than Kilted
+UNSTAMPED = "geometry_msgs/msg/Twist"  # type of cmd_vel if Nav2 is older than Kilted
 
 
 class Port(NamedTuple):
-    """A service or an action on the wire."""
+    """A service or an action."""
 
     name: str
     type: str
@@ -113,15 +113,15 @@ _ALTERNATIVES: dict[str, Topic] = {
     "depth_compressed": Topic("camera/depth/image_raw/compressedDepth", "sensor_msgs/msg/CompressedImage", "frame"),
     "depth_camera_info": Topic("camera/depth/camera_info", "sensor_msgs/msg/CameraInfo", "frame"),
 }
-# What nodes that take in frames hear instead of these, or as well, where the settings of cameras say so.
+# Topics that nodes with frames subscribe to instead of these, or in addition, if the camera settings say so.
 CAMERA_TOPICS: dict[str, Topic] = _ALTERNATIVES | {
     SECOND + key: topic._replace(name=topic.name.replace("camera/", "camera2/", 1))
     for key, topic in ({key: TOPICS[key] for key in _FRAMES} | _ALTERNATIVES).items()}
 
-# What a robot and its operator publish, with whatever quality of service each driver offers: subscriptions adapt to it.
+# Topics of a robot and its operator. Subscriptions adapt to the quality of service that each driver offers.
 FOREIGN = frozenset({*_FRAMES, *CAMERA_TOPICS, "odom", "scan", "cmd_vel", "stop", "battery", "localisation", "tf",
                      "tf_static", "map"})
-SELDOM = frozenset({"stop", "localisation", "tf_static"})  # of these: perhaps sent once, by who keeps nothing
+SELDOM = frozenset({"stop", "localisation", "tf_static"})  # perhaps sent only once, by a publisher that is not latched
 
 SERVICES: dict[str, Port] = {
     "act": Port("act", "eqa_interfaces/srv/Act"),
@@ -160,13 +160,13 @@ ACTIONS: dict[str, Port] = {
     "spin": Port("spin", "nav2_msgs/action/Spin"),
 }
 
-# Actions of Nav2 that lead to motion: of those that send goals on, and of those that move the base.
+# Nav2's actions that lead to motion: those that forward goals, and those that move the base.
 GOAL_SENDERS = ("follow_waypoints", "navigate_through_poses", "navigate_to_pose")
 MOVERS = ("follow_path", "spin", "backup", "drive_on_heading", "assisted_teleop", "dock_robot", "undock_robot")
 CANCELING = {f"cancel_{name}": Port(f"{name}/_action/cancel_goal", "action_msgs/srv/CancelGoal")
              for name in (*GOAL_SENDERS, *MOVERS)}
 SERVICES |= CANCELING
-# Nav2's managed nodes and the service that tells their state; what empties its costmaps; all that it serves for us.
+# Nav2's managed nodes and the services that report their state; those that clear its costmaps; all that we use.
 MANAGED = {"bt_navigator": "bt_navigator_state", "planner_server": "planner_state",
            "controller_server": "controller_state", "behavior_server": "behavior_state", "amcl": "amcl_state"}
 CLEARING = ("clear_global_costmap", "clear_local_costmap")
@@ -176,9 +176,9 @@ NAV2_SERVES = ("navigate_to_pose", "spin", "get_global_costmap", *CLEARING, *MAN
 class NodeSpec(NamedTuple):
     """One node: its class, the topics it publishes and subscribes to, the services it serves and calls.
 
-    apart: subscriptions that a second node, NAME_listener, holds in a thread of its own (ros/listener.py); frames: the
-    parts of an observation that the node receives; threads: number of executor threads, more than one where a callback
-    may wait for another; worlds: where the node runs.
+    apart: subscriptions of a second node, NAME_listener, which runs in its own thread (ros/listener.py); frames: the
+    parts of an observation that the node receives; threads: number of executor threads, more than one if a callback
+    may wait for another; worlds: the worlds in which the node runs.
     """
 
     target: str
@@ -198,7 +198,7 @@ NODES: dict[str, NodeSpec] = {
         publishes=("color", "depth", "camera_info", "labels", "label_table", "odom", "tf", "tf_static", "clock",
                    "scan", "points"),
         subscribes=("acknowledged", "episode", "cmd_vel", "tf", "tf_static"), apart=("acknowledged",),
-        serves=("act", "reset_simulator"),  # transforms: where others localise the robot
+        serves=("act", "reset_simulator"),  # transforms: if others localise the robot
         worlds=("sim",)),
     "replay": NodeSpec(
         "eqa_nodes.nodes.replay:ReplayNode",
@@ -225,7 +225,7 @@ NODES: dict[str, NodeSpec] = {
     "navigator": NodeSpec(
         "eqa_nodes.nodes.navigator:NavigatorNode", subscribes=("map",),
         serves=("drive_to_pose", "look_around"),
-        calls=("act",), threads=4, worlds=("sim", "replay")),  # of a replay: says that it cannot be driven
+        calls=("act",), threads=4, worlds=("sim", "replay")),  # replay: reports that it cannot be driven
     "nav2_navigator": NodeSpec(
         "eqa_nodes.nodes.nav2_navigator:Nav2NavigatorNode",
         publishes=("keep_out_info", "keep_out_mask"),
@@ -240,41 +240,41 @@ NODES: dict[str, NodeSpec] = {
         subscribes=("color", "depth", "camera_info", "odom", "tf", "tf_static", "map", "explored", "frontiers",
                     "stairs", "keyframes", "view_assessments", "markers", "semantic_map", "goal", "decision",
                     "model_calls", "inquiry", "question", "answer",
-                    # to know what to mask; a simulator's are recorded, too, where answers are made from them
+                    # for masking; a simulator's labels are also recorded if answers are made from them
                     "labels", "label_table", "detected", "detected_table"),
         serves=("reset_recorder",), worlds=("sim", "robot")),
     "agent": NodeSpec(
         "eqa_nodes.nodes.agent:AgentNode",
         publishes=("episode", "goal", "decision", "model_calls", "inquiry", "question", "answer"),
         subscribes=("odom", "tf", "tf_static", "acknowledged"), apart=("odom", "tf", "tf_static", "acknowledged"),
-        serves=("ask", "reset_episode", "reply"),  # what it hears: where no simulator counts
+        serves=("ask", "reset_episode", "reply"),  # subscriptions: if no simulator counts
         calls=("act", "reset_simulator", "reset_mapper", "reset_memory", "reset_recorder", "reset_perception",
                "reset_reconstructor", "recall", "recollect", "keep_view", "choose_goal", "rank_regions", "assess_views",
                "advise", "answer_question", "drive_to_pose", "look_around"),
         threads=4),
 }
-DRIVERS = {"atomic": "navigator", "nav2": "nav2_navigator"}  # who drives, by the name in parameters; one of them runs
+DRIVERS = {"atomic": "navigator", "nav2": "nav2_navigator"}  # the driving node by parameter value; one runs
 
 OBSERVERS = ("mapper", "memory", "recorder")  # acknowledge every observation in lock-step
-PERCEPTION = "perception"  # an observer too, where a detector is chosen
-RECONSTRUCTOR = "reconstructor"  # an observer too, where it is enabled
+PERCEPTION = "perception"  # an observer too, if a detector is chosen
+RECONSTRUCTOR = "reconstructor"  # an observer too, if it is enabled
 OPTIONAL = (PERCEPTION, RECONSTRUCTOR)
-# Where instances come from: topics of their image and their table, by the name in parameters `labels_from`.
+# Sources of instance labels: topics of the label image and the label table, by the value of parameter `labels_from`.
 LABELS = {"simulator": ("labels", "label_table"), "detector": ("detected", "detected_table")}
-# What only a simulated or replayed world serves: on a robot nobody is asked for it.
+# Services that only a simulated or replayed world offers; on a robot they are not called.
 SIMULATED = frozenset(key for spec in NODES.values() if "reset_simulator" in spec.serves for key in spec.serves)
 TRANSFORMS = ("tf", "tf_static")  # subscribed to by every node that processes frames
 
 
 def absolute(name: str, namespace: str = "") -> str:
-    """Return a name of the graph as it is on the wire, in a namespace."""
+    """Return the absolute name of a name of the graph in a namespace."""
     return name if name.startswith("/") else f"/{namespace.strip('/')}".rstrip("/") + f"/{name}"
 
 
 def own_world(namespace: str) -> dict[str, str]:
-    """Return new names, by key, of what a simulation in a namespace has for itself: its transforms and its clock.
+    """Return new names, by key, for the transforms and the clock of a simulation in a namespace.
 
-    Nav2 has its transforms there too. Without a namespace: none.
+    Nav2 has its transforms there too. Empty without a namespace.
     """
     return {key: TOPICS[key].name.lstrip("/") for key in (*TRANSFORMS, "clock") if namespace.strip("/")}
 
@@ -283,8 +283,8 @@ def nodes_of(world: str, recording: bool = False, navigator: str = "atomic",
              optional: Collection[str] = ()) -> list[str]:
     """Return the names of the nodes that run in a world: sim | robot | replay.
 
-    recording: also where it is optional; navigator: what drives a simulated robot, atomic | nav2. Nav2 drives a real
-    one, and nothing a replay. optional: which of OPTIONAL run.
+    recording: whether the recorder runs where it is optional; navigator: what drives a simulated robot, atomic | nav2
+    (a real robot is driven by Nav2, a replay is not driven); optional: which nodes of OPTIONAL run.
     """
     left_out = {*OPTIONAL} - {*optional}
     driver = DRIVERS[{"robot": "nav2", "replay": "atomic"}.get(world, navigator)]

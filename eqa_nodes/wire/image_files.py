@@ -1,5 +1,5 @@
-"""Decodes images and reads small untrusted files: nothing blocks or exceeds a limit, and every failure
-is named."""
+"""Decodes images and reads small untrusted files. No call blocks or exceeds its size limit, and every failure
+is a named error."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_PIXELS = 1 << 25  # more than an 8K camera has
 _MAX_IMAGE_BYTES = 4 * MAX_PIXELS
 _MAX_TEXT_BYTES = 1 << 16
 _FORMATS = ("JPEG", "PNG", "PPM")
-# What Pillow's decoders are known to raise at damaged images; SyntaxError is theirs for a broken PNG.
+# The errors that Pillow's decoders are known to raise for damaged images; SyntaxError stands for a broken PNG.
 _DAMAGE = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error,
            zlib.error, Image.DecompressionBombError)
 
 
 def read_bounded(path: Path, limit: int = _MAX_IMAGE_BYTES) -> bytes:
-    """Return a whole file. Raises BadFrame when it is absent, no plain file, or larger than `limit` bytes."""
+    """Return a whole file. Raises BadFrame if it is absent, not a regular file, or larger than `limit` bytes."""
     try:
         if not path.is_file():  # opening a pipe would wait for its writer
             raise BadFrame(f"{path} is absent or not a file")
@@ -38,12 +38,12 @@ def read_bounded(path: Path, limit: int = _MAX_IMAGE_BYTES) -> bytes:
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a file; without the byte order mark that spreadsheets and editors put before it."""
+    """Decode the text of a file, without the byte order mark that spreadsheets and editors write."""
     return data.decode("utf-8-sig", "replace")
 
 
 def decode_image(data: bytes, what: object) -> Image.Image:
-    """Return the decoded JPEG, PNG or PNM image. Raises BadFrame naming `what` when it is damaged or too large."""
+    """Decode a JPEG, PNG or PNM image. Raises BadFrame naming `what` when it is damaged or too large."""
     try:
         image = Image.open(BytesIO(data), formats=_FORMATS)
         if image.width * image.height > MAX_PIXELS:
@@ -55,7 +55,7 @@ def decode_image(data: bytes, what: object) -> Image.Image:
 
 
 def rgb_pixels(data: bytes, what: object) -> np.ndarray:
-    """Return (H, W, 3) uint8 of an encoded image. Raises BadFrame naming `what`, also for pixels of 16 bits."""
+    """Decode an image to (H, W, 3) uint8. Raises BadFrame naming `what`, also for 16-bit images."""
     image = decode_image(data, what)
     if image.mode not in ("RGB", "RGBA", "L", "P"):
         raise BadFrame(f"image {what} has mode {image.mode}, wanted colour of 8 bits")
@@ -63,12 +63,12 @@ def rgb_pixels(data: bytes, what: object) -> np.ndarray:
 
 
 def read_rgb(path: Path) -> np.ndarray:
-    """Return (H, W, 3) uint8. Raises BadFrame."""
+    """Read an image file as (H, W, 3) uint8. Raises BadFrame."""
     return rgb_pixels(read_bounded(path), path)
 
 
 def raw_depth(data: bytes, what: object) -> np.ndarray:
-    """Return (H, W) integers of an encoded image of 16 bits. Raises BadFrame naming `what`."""
+    """Decode a 16-bit image to (H, W) integers. Raises BadFrame naming `what`."""
     raw = np.array(decode_image(data, what))
     if raw.ndim != 2 or raw.dtype.itemsize < 2:
         raise BadFrame(f"image {what} is {raw.shape} {raw.dtype}: a depth image has one channel of 16 bits (a JPEG has "
@@ -77,12 +77,12 @@ def raw_depth(data: bytes, what: object) -> np.ndarray:
 
 
 def read_raw_depth(path: Path) -> np.ndarray:
-    """Return (H, W) integers of a 16-bit image. Raises BadFrame."""
+    """Read a 16-bit image file as (H, W) integers. Raises BadFrame."""
     return raw_depth(read_bounded(path), path)
 
 
 def read_matrix(path: Path) -> np.ndarray:
-    """Return the (4, 4) float64 matrix of a text file, finite or not. Raises BadFrame."""
+    """Read a (4, 4) float64 matrix from a text file; values may be non-finite. Raises BadFrame."""
     try:
         return np.array(text_of(read_bounded(path, _MAX_TEXT_BYTES)).split(), np.float64).reshape(4, 4)
     except ValueError as error:
@@ -90,7 +90,7 @@ def read_matrix(path: Path) -> np.ndarray:
 
 
 def shrunk(jpeg: bytes, width: int) -> bytes:
-    """Return an encoded image, at most `width` pixels wide. Raises BadFrame for a damaged one, or one too large."""
+    """Scale an encoded image down to at most `width` pixels. Raises BadFrame if it is damaged or too large."""
     image = decode_image(jpeg, "of a view")
     if image.width <= width:
         return jpeg

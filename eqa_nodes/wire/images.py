@@ -1,4 +1,4 @@
-"""Decodes images of bags, raw ones and those of ROS's image transports, to colour and metres."""
+"""Decodes raw images and those of ROS's image transports to RGB, and to depth in metres."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _DEPTH_HEADER = struct.Struct("<iff")  # format, then the two parameters of the 
 
 
 def rgb_of(message: Any) -> np.ndarray:
-    """Return (H, W, 3) uint8, RGB, of an Image or a CompressedImage (JPEG or PNG). Raises BadFrame."""
+    """Decode an Image or a CompressedImage (JPEG or PNG) to (H, W, 3) uint8, RGB. Raises BadFrame."""
     if hasattr(message, "encoding"):
         return messages.rgb_of(message)
     return rgb_pixels(bytes(message.data), f"of format {message.format!r}")
 
 
 def depth_of(message: Any, unit_m: float = 0.0) -> np.ndarray:
-    """Return (H, W) float32 metres, 0 = no return, of an Image or a CompressedImage. Raises BadFrame.
+    """Decode an Image or a CompressedImage to (H, W) float32 metres, 0 = no return. Raises BadFrame.
 
-    unit_m: as of `metres`. A compressed depth image is a PNG of 16 bits, or RVL. compressed_depth_image_transport puts
-    12 bytes before it, and stores floats as inverse depth, metres = A / (value - B) with A and B of those bytes.
+    unit_m: as in `metres`. A compressed depth image is a 16-bit PNG, or RVL. compressed_depth_image_transport writes a
+    12-byte header before it and stores floats as inverse depth: metres = A / (value - B), with A and B in that header.
     """
     if hasattr(message, "encoding"):
         return messages.depth_of(message, unit_m)
@@ -46,7 +46,7 @@ def depth_of(message: Any, unit_m: float = 0.0) -> np.ndarray:
 
 
 def _inverse(raw: np.ndarray, a: float, b: float) -> np.ndarray:
-    """Convert inverse depth to metres; values that are not in front of the camera have no return."""
+    """Convert inverse depth to metres; values that are not in front of the camera become 0 (no return)."""
     below = raw.astype(np.float32) - np.float32(b)
     depth_m = np.divide(np.float32(a), below, out=np.zeros(raw.shape, np.float32), where=(raw > 0) & (below > 0))
     return np.where(np.isfinite(depth_m), depth_m, np.float32(0))

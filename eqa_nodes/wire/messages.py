@@ -1,6 +1,6 @@
-"""Messages -> core values, by the messages' field names: the same for rclpy's classes and for bags read without ROS.
+"""Converts messages to core values by field name, for rclpy's classes as well as for bags read without ROS.
 
-The other direction is eqa_nodes/ros/convert.py; there and back is exact, so the graph computes what the core does.
+eqa_nodes/ros/convert.py is the inverse. The round trip is exact, so the graph computes what the core computes.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from eqa_nodes.core.types.views import Cloud, FloorPixel, Intrinsics, Keyframe, 
 
 _FORMATS = {"rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1),
             "8UC3": ("u1", 3), "8UC1": ("u1", 1), "32FC1": ("f4", 1), "16UC1": ("u2", 1), "mono16": ("u2", 1)}
-# Where red, green and blue stand; an 8UC3 image is what OpenCV hands out: blue first.
+# Channel indices of red, green and blue; 8UC3 has OpenCV's order, blue first.
 _COLORS = {"rgb8": (0, 1, 2), "bgr8": (2, 1, 0), "rgba8": (0, 1, 2), "bgra8": (2, 1, 0), "mono8": (0, 0, 0),
            "8UC3": (2, 1, 0), "8UC1": (0, 0, 0)}
-_FLOAT32 = 7  # of sensor_msgs/PointField
+_FLOAT32 = 7  # sensor_msgs/PointField.FLOAT32
 _DEPTHS = ("16UC1", "32FC1", "mono16")
-DETECTED = "source=detector"  # among a label's attributes: no simulator says so
+DETECTED = "source=detector"  # label attribute that a simulator never sets
 
 
 def ns_of(stamp: Any) -> int:
-    """Nanoseconds of a builtin_interfaces/Time."""
+    """Return a builtin_interfaces/Time in ns."""
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
@@ -57,17 +57,18 @@ def stamp_in(data: bytes) -> int:
 
 
 def stamp_in_tf(data: bytes) -> int:
-    """Return the stamp in ns of the first transform of a serialized tf2_msgs/TFMessage, -1 where it has none."""
-    return stamp_in(data[4:]) if len(data) >= 16 else -1  # a count stands before it
+    """Return the stamp in ns of the first transform of a serialized tf2_msgs/TFMessage, -1 if it has none."""
+    return stamp_in(data[4:]) if len(data) >= 16 else -1  # the count of transforms precedes it
 
 
 def stamp_of(message: Any) -> int:
-    """Stamp of a message with a header, in ns."""
+    """Return the stamp of a message with a header, in ns."""
     return ns_of(message.header.stamp)
 
 
 def cloud_of(message: Any) -> Cloud:
-    """PointCloud2 with x, y, z and rgb, float32 each (as PCL packs colours) -> points. Raises BadFrame for another."""
+    """Return the points of a PointCloud2 with x, y, z and rgb as float32 (rgb packed as in PCL), else raise BadFrame.
+    """
     at = {field.name: int(field.offset) for field in message.fields if int(field.datatype) == _FLOAT32}
     step, count = int(message.point_step), int(message.width) * int(message.height)
     whole = len(message.data) == step * count == int(message.row_step) * int(message.height)
@@ -90,7 +91,7 @@ def pixels_of(image: Any) -> np.ndarray:
 
 
 def blacked_out(image: Any, hidden: np.ndarray) -> np.ndarray:
-    """Return the data of a sensor_msgs/Image with zeros where `hidden` says so, and in the padding of its rows.
+    """Return the data of a sensor_msgs/Image with zeros where `hidden` is true, and in the padding of its rows.
 
     hidden: (H, W) bool. Raises BadFrame when encoding or size is off.
     """
@@ -104,7 +105,7 @@ def blacked_out(image: Any, hidden: np.ndarray) -> np.ndarray:
 
 
 def _rows_of(image: Any) -> tuple[np.ndarray, np.dtype[Any], int]:
-    """Return the bytes of an image without its padding (height, row), the type of its values, and its channels."""
+    """Return the bytes of an image without padding, (height, row), its dtype, and its number of channels."""
     if image.encoding not in _FORMATS:
         raise BadFrame(f"image encoding {image.encoding!r} is not one of {', '.join(sorted(_FORMATS))}")
     kind, channels = _FORMATS[image.encoding]
@@ -125,7 +126,7 @@ def rgb_of(image: Any) -> np.ndarray:
 
 
 def depth_of(image: Any, unit_m: float = 0.0) -> np.ndarray:
-    """Return (H, W) float32 metres, 0 = no return; unit_m: as of `metres`."""
+    """Return (H, W) float32 metres, 0 = no return; unit_m: as in `metres`."""
     if image.encoding not in _DEPTHS:
         raise BadFrame(f"depth image encoding {image.encoding!r} is not one of {', '.join(_DEPTHS)}")
     return metres(pixels_of(image), unit_m)
@@ -140,9 +141,9 @@ def intrinsics_of(info: Any) -> Intrinsics:
 
 
 def calibrated(info: Any, shape: tuple[int, ...]) -> tuple[Any, Intrinsics]:
-    """Return what a sensor_msgs/CameraInfo says of an image (`calibration_of`), and its intrinsics as it is.
+    """Return a sensor_msgs/CameraInfo fitted to an image by `calibration_of`, and its intrinsics.
 
-    shape: of the image, height and width first. Raises BadFrame where they do not belong together.
+    shape: shape of the image, (height, width, ...). Raises BadFrame if the calibration is of another image size.
     """
     info = calibration_of(info, shape)
     k = intrinsics_of(info)
@@ -172,7 +173,7 @@ def _transform(t: Any, q: Any) -> Transform:
 
 
 def grid_of(occupancy: Any, explored: Any | None = None) -> GridMap:
-    """Return a map of nav_msgs/OccupancyGrid messages; an explored grid of another size belongs to another map."""
+    """Return the map of nav_msgs/OccupancyGrid messages; an explored grid of another size is ignored."""
     shape = (int(occupancy.info.height), int(occupancy.info.width))
     seen = np.zeros(shape, bool)
     if explored is not None and (explored.info.height, explored.info.width) == shape:
@@ -213,7 +214,7 @@ def limits_of(m: Any) -> Limits:
 
 
 def allowance_of(m: Any) -> Allowance:
-    """Return what a drive may use by an eqa_interfaces/Allowance. Raises BadQuestion for a value that is no limit."""
+    """Return the limits of a drive, an eqa_interfaces/Allowance. Raises BadQuestion for a negative or NaN limit."""
     if not m.limited:
         return FREE._replace(permitted=bool(m.permitted))
     area = tuple((float(p.x), float(p.y)) for p in m.area)
@@ -223,7 +224,7 @@ def allowance_of(m: Any) -> Allowance:
 
 
 def budget_of(m: Any) -> CallBudget:
-    """Return what a model may be paid by an eqa_interfaces/CallBudget. Raises BadQuestion for a value that is no limit.
+    """Return the budget of model calls, an eqa_interfaces/CallBudget. Raises BadQuestion for a negative or NaN limit.
     """
     return CallBudget(*_limits(m, "calls", "tokens", "money")) if m.limited else UNLIMITED
 
@@ -236,7 +237,7 @@ def _limits(m: Any, *names: str) -> Iterator[float]:
 
 
 def inquiry_of(m: Any) -> Inquiry:
-    """Return what a person is asked by an eqa_interfaces/Inquiry."""
+    """Return the inquiry to a person of an eqa_interfaces/Inquiry."""
     return Inquiry(str(m.id), str(m.kind), str(m.text), tuple(map(str, m.options)), float(m.deadline),
                    str(m.question_id), str(m.question), int(m.reply))
 
@@ -263,9 +264,9 @@ def option_of(m: Any) -> Option:
 
 
 def weighed_of(request: Any) -> list[WeighedOption]:
-    """Return the options of a ChooseGoal request, or an Advise response, as weighed; none where no model was asked.
+    """Return the weighed options of a ChooseGoal request or an Advise response; none if no model was asked.
 
-    Raises BadQuestion where weights or rooms are not as many as the options.
+    Raises BadQuestion if the numbers of options, weights and rooms differ.
     """
     if not len(request.weights):
         return []
@@ -314,7 +315,7 @@ def keyframe_of(message: Any) -> Keyframe:
 
 
 def _geometry(message: Any) -> ViewGeometry | None:
-    """Return the geometry of a keyframe; None where it was not recorded, or by a version that knew none."""
+    """Return the geometry of a keyframe; None if it was not recorded, or by a version that did not record geometry."""
     if not len(getattr(message, "depth_png", b"")):
         return None
     k, mount = message, message.base_from_camera
@@ -347,7 +348,7 @@ def answer_of(m: Any) -> Answer:
 
 
 def decision_of(m: Any) -> TraceDecision:
-    """Return the decision of an eqa_interfaces/Decision. Its frontiers have a topic of their own."""
+    """Return the decision of an eqa_interfaces/Decision. Its frontiers have their own topic."""
     pose = Pose2(float(m.position.x), float(m.position.y), float(m.heading))
     goal = Pose2(float(m.goal.x), float(m.goal.y), float(m.goal_heading))
     return TraceDecision(stamp_of(m), pose, goal, str(m.reason), tuple(map(candidate_of, m.candidates)),

@@ -1,7 +1,7 @@
-"""Pairs messages with slightly different stamps into observations: those of a running camera, and those of a recording.
+"""Pairs messages with slightly different stamps into observations, for a running camera and for a recording.
 
-A running camera's are decided as soon as something is near enough, so that nothing waits. Those of a recording are
-decided when no later message can be nearer.
+For a running camera a pair is formed as soon as two stamps are close enough, without delay. For a recording it is
+formed when no later message can be closer.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Held = list[tuple[int, Any]]
 
 
 class LivePairing:
-    """Finds to each message of an anchor part the one of every partner that is nearest, within a tolerance.
+    """Finds for each message of an anchor part the nearest message of every partner part, within a tolerance.
 
-    The observation has the anchor's stamp. What is nearest is decided as soon as something is near enough: the
-    tolerance must be less than half the time between two images. A message is used once. latest: parts of which the
-    last one holds until another comes (intrinsics). At most `bound` messages of a part wait.
+    The observation has the anchor's stamp. The nearest message at hand is used once it is within the tolerance, so the
+    tolerance must be less than half the time between two images. A message is used once. latest: parts
+    whose last message stays valid until the next (intrinsics). At most `bound` messages of a part wait.
     """
 
     def __init__(self, anchor: str, partners: Iterable[str], latest: Iterable[str], tolerance_ns: int,
@@ -32,15 +32,15 @@ class LivePairing:
         self._latest: dict[str, Any] = dict.fromkeys(latest)
         self._tolerance_ns, self._bound = tolerance_ns, bound
         self._held: dict[str, Held] = {part: [] for part in (anchor, *self._partners)}
-        self.unpaired: list[tuple[int, str]] = []  # stamps of anchors that were let go, and why; whoever reads empties
+        self.unpaired: list[tuple[int, str]] = []  # stamps of dropped anchors and the reason; the reader clears it
 
     @property
     def parts(self) -> frozenset[str]:
-        """Return the parts that are matched."""
+        """Return the parts that are paired."""
         return frozenset((*self._held, *self._latest))
 
     def put(self, part: str, stamp_ns: int, message: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Take in a message of one of the parts; yield stamp and messages of each observation that is complete."""
+        """Add a message of one of the parts; yield stamp and messages of each complete observation."""
         if part in self._latest:
             self._latest[part] = message
         else:
@@ -59,12 +59,12 @@ class LivePairing:
                 yield stamp_ns, {self._anchor: message, **self._latest, **self._parts_at(stamp_ns)}
 
     def clear(self) -> None:
-        """Forget what waits; the latest ones still hold."""
+        """Forget all waiting messages; those of `latest` parts stay valid."""
         for held in self._held.values():
             held.clear()
 
     def _near(self, part: str, stamp_ns: int) -> int | None:
-        """Return the index of the nearest message of a part; None when none is near enough."""
+        """Return the index of the nearest message of a part; None if none is within the tolerance."""
         held = self._held[part]
         at = min(range(len(held)), key=lambda i: abs(held[i][0] - stamp_ns), default=None)
         return at if at is not None and abs(held[at][0] - stamp_ns) <= self._tolerance_ns else None
@@ -74,12 +74,12 @@ class LivePairing:
                 + [part for part in self._partners if self._near(part, stamp_ns) is None])
 
     def _passed(self, stamp_ns: int) -> bool:
-        """Return whether a missing partner is lost, because later ones have arrived."""
+        """Return whether a missing partner can no longer arrive, because later messages have arrived."""
         return any(self._near(part, stamp_ns) is None and self._held[part]
                    and self._held[part][-1][0] > stamp_ns + self._tolerance_ns for part in self._partners)
 
     def _parts_at(self, stamp_ns: int) -> dict[str, Any]:
-        """Remove and return the partners of an anchor, and drop older ones: anchors come in order."""
+        """Remove and return the partners of an anchor, and drop older ones: anchors are processed in stamp order."""
         parts = {}
         for part in self._partners:
             at = self._near(part, stamp_ns)
@@ -90,12 +90,12 @@ class LivePairing:
 
 
 HOLD_NS = 2_000_000_000  # an image of a recording waits this long, in recorded time, for its partner and its pose
-_HOLD_BYTES = 256 << 20  # of waiting images; the oldest then does with what is there
+_HOLD_BYTES = 256 << 20  # of waiting images; above this the oldest is processed with the messages at hand
 
 
 @dataclass(frozen=True, eq=False)
 class HeldMessage:
-    """An image or camera_info of a recording. index: which of its kind it is."""
+    """An image or camera_info of a recording. index: its number among the messages of its part."""
 
     stamp_ns: int
     log_ns: int
@@ -104,21 +104,21 @@ class HeldMessage:
 
     @property
     def size(self) -> int:
-        """Return the bytes of its image."""
+        """Return the size of its image in bytes."""
         return len(self.message.data) if hasattr(self.message, "data") else 0
 
 
 class RecordedPairing:
-    """Finds to each colour image of a recording its nearest partners, once their pose is known.
+    """Finds for each colour image of a recording its nearest partners, once their pose is known.
 
-    A partner serves one colour image only (each depth image is decoded once): the one that is nearest to it. infos:
-    camera_info of which each image has the nearest; each: whether one was recorded for each image.
+    A partner is used for one colour image only, the nearest one, so each depth image is decoded once. infos: parts with
+    camera_info, of which each image gets the nearest message; each: whether one was recorded for each image.
     """
 
     def __init__(self, parts: tuple[str, ...], infos: tuple[str, ...], each: bool, tolerance_ns: int,
                  known: Callable[[int, str], bool], dropped: Counter[str], only: Collection[int] | None = None) -> None:
-        """parts: besides color; known: whether the pose of a camera's frame is known at a stamp; dropped: counts the
-        images that find no partner; only: numbers of the colour images that are wanted, None = all."""
+        """parts: partner parts of color; known: says whether the pose of a camera frame is known at a stamp (ns);
+        dropped: counter of the images without a partner; only: indices of the requested colour images, None = all."""
         self._parts, self._infos, self._tolerance_ns = parts, infos, tolerance_ns
         self._known, self._dropped, self._only = known, dropped, only
         self._held: dict[str, deque[HeldMessage]] = {key: deque() for key in ("color", *parts, *infos)}
@@ -126,15 +126,15 @@ class RecordedPairing:
         self._bytes, self._count = 0, Counter[str]()
 
     def put(self, part: str, log_ns: int, message: Any) -> None:
-        """Take in a message. log_ns: when it was recorded."""
+        """Add a message. log_ns: time of recording, ns."""
         self._held[part].append(HeldMessage(messages.stamp_of(message), log_ns, message, self._count[part]))
         self._count[part] += 1
         self._bytes += self._held[part][-1].size
 
     def complete(self, now_ns: int) -> Iterator[tuple[HeldMessage, dict[str, Any]]]:
-        """Yield each colour image that is complete or has waited long enough, with the messages of its moment.
+        """Yield each colour image that is complete or has waited long enough, with its partner messages.
 
-        now_ns: when the last message was recorded.
+        now_ns: time at which the last message was recorded, ns.
         """
         colors = self._held["color"]
         while colors:
@@ -157,7 +157,7 @@ class RecordedPairing:
         self._forget(now_ns)
 
     def _ready(self, color: HeldMessage) -> bool:
-        """Return whether later messages cannot change the frame of this image."""
+        """Return whether the frame of this image no longer depends on later messages."""
         for key in self._awaited:
             if not any(held.stamp_ns >= color.stamp_ns for held in self._held[key]):
                 return False
@@ -172,7 +172,7 @@ class RecordedPairing:
         return min(self._held[part], key=lambda held: abs(held.stamp_ns - color.stamp_ns), default=None)
 
     def _partner(self, part: str, color: HeldMessage) -> HeldMessage | None:
-        """Return the nearest image of a kind, if it is near enough and no later colour image is nearer to it."""
+        """Return the nearest image of a part if it is within the tolerance and no other colour image is nearer."""
         near = self._nearest(part, color)
         if near is None or (off := abs(near.stamp_ns - color.stamp_ns)) > self._tolerance_ns:
             return None
@@ -180,7 +180,7 @@ class RecordedPairing:
         return None if min(rivals, default=self._tolerance_ns + 1) < off else near
 
     def _forget(self, now_ns: int) -> None:
-        """Drop messages that are too old for any later image; the last camera_info holds until another comes."""
+        """Drop messages that are too old for any later image; the last camera_info stays valid until the next."""
         for infos in (self._held[info] for info in self._infos):
             while len(infos) > 1 and now_ns - infos[0].log_ns > HOLD_NS:
                 infos.popleft()
@@ -190,7 +190,7 @@ class RecordedPairing:
                 self._dropped["no color"] += 1
 
 
-_PATIENCE_NS = 500_000_000  # a camera that is silent for so long is not waited for
+_PATIENCE_NS = 500_000_000  # frames do not wait for a camera that is silent for longer
 
 Deliver = Callable[[Frame, Mapping[int, Label]], None]
 
@@ -198,7 +198,7 @@ Deliver = Callable[[Frame, Mapping[int, Label]], None]
 class FrameOrdering:
     """Delays frames until every camera has reached their stamp or is silent; frames that arrive later are refused.
 
-    Two frames of one stamp are handed on a nanosecond apart: an observation is known by its stamp.
+    The second of two frames with equal stamps is delivered with a stamp 1 ns later: stamps identify observations.
     """
 
     def __init__(self, cameras: int, deliver: Deliver, refuse: Callable[[int, str], None]) -> None:
@@ -212,7 +212,7 @@ class FrameOrdering:
         self._last_ns = -1
 
     def put(self, camera: int, frame: Frame, labels: Mapping[int, Label]) -> None:
-        """Take in the next frame of a camera."""
+        """Add the next frame of a camera."""
         self._newest[camera] = max(self._newest[camera], frame.stamp_ns)
         bisect.insort(self._held, (frame.stamp_ns, frame, labels), key=lambda held: held[0])
         horizon = max(min(self._newest), max(self._newest) - _PATIENCE_NS)

@@ -1,8 +1,8 @@
-"""Decodes RVL (Wilson, "Fast Lossless Depth Image Compression", 2017): depth of RTAB-Map and of ROS's image transport.
+"""Decodes RVL (Wilson, "Fast Lossless Depth Image Compression", 2017), used by RTAB-Map and ROS's image transport.
 
-Runs of zeros and of values alternate. Numbers are stored in groups of three bits, each with a bit that says whether
-more follow, eight groups in a word of 32 bits, the first in the highest bits. A value is the difference from the one
-before.
+Runs of zeros and of values alternate. A number is stored in groups of three bits, each with a fourth bit that says
+whether more groups follow; a 32-bit word has eight groups, the first in the highest bits. A value is stored as the
+zigzag-coded difference from the previous one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SIZE = struct.Struct("<II")  # columns, rows
 
 
 def decode_rvl(data: bytes, what: object) -> np.ndarray:
-    """Return (H, W) uint16 of columns and rows (32 bits each) and the compressed values. Raises BadFrame."""
+    """Decode columns and rows (32 bits each) and the values that follow to (H, W) uint16. Raises BadFrame."""
     if len(data) < _SIZE.size:
         raise BadFrame(f"depth image {what} has {len(data)} bytes of RVL: not even its size")
     width, height = _SIZE.unpack_from(data)
@@ -35,10 +35,10 @@ def decode_rvl(data: bytes, what: object) -> np.ndarray:
 
 @njit()
 def _decode(words: np.ndarray, values: np.ndarray) -> bool:
-    """Fill the values; say whether the words hold exactly as many."""
-    at = filled = previous = 0  # at: group of four bits
+    """Decode the words into `values`; return False if they are too few, or a run exceeds the image."""
+    at = filled = previous = 0  # at: index of a group of four bits
     groups = 8 * len(words)
-    run = 0  # 0: how many zeros, 1: how many values
+    run = 0  # 0: next is a run of zeros, 1: of values
     while filled < len(values):
         count, at = _number(words, at)
         if at > groups or count > len(values) - filled or count < 0:
@@ -59,7 +59,7 @@ def _decode(words: np.ndarray, values: np.ndarray) -> bool:
 
 @njit()
 def _number(words: np.ndarray, at: int) -> tuple[int, int]:
-    """Return the number that begins at a group, and the group after it; beyond the end for one that is cut short."""
+    """Return the number that begins at a group and the index of the next group, past the end if it is truncated."""
     value = shift = 0
     groups = 8 * len(words)
     while at < groups and shift <= 30:

@@ -1,4 +1,4 @@
-"""Transforms by stamp, as tf2 gives them: a tree of frames, neighbours interpolated (tf2 has no wheel)."""
+"""A tree of frames with transforms by stamp, interpolated between neighbours as in tf2 (which has no PyPI wheel)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eqa_nodes.core.camera.jumps import FutureStampFilter, angle_between
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.geometry import Transform, compose, inverse
 
-_SURE = 3  # samples in a row that are far behind, until time is taken to have been set back
-KEEP_NS = 10_000_000_000  # as tf2: ten seconds of history
+_SURE = 3  # consecutive samples far in the past that mean that time was set back
+KEEP_NS = 10_000_000_000  # ten seconds of history, as in tf2
 Quaternion = tuple[float, float, float, float]
 
 
 class NoTransform(BadFrame):
-    """A link of the tree is missing. child: its frame; early: for a stamp before the first that is known of it."""
+    """A link of the tree has no transform. child: its child frame; early: the stamp is before its first sample."""
 
     def __init__(self, child: str, message: str, early: bool = False) -> None:
         super().__init__(message)
@@ -30,11 +30,11 @@ class NoTransform(BadFrame):
 class TfBuffer:
     """Samples of parent_from_child by child frame; a moving frame keeps the last `keep_ns` of them.
 
-    One sample that is far older than that is a stray; several in a row mean that time was set back. corrected: frames
-    that localisation corrects by a jump (metres, radians): where two samples differ by more, nothing was in between.
-    now: the receiver's clock, ns; samples of a frame that are stamped later by more than ahead_s are believed when
-    several in a row are. None: all are. A frame keeps its first parent, and no frame hangs from itself: a transform
-    that disputes this is refused while the links that it disputes are fresh.
+    One sample that is much older is an outlier; several in a row mean that time was set back. corrected: thresholds
+    (metres, radians) by frame for jumps by localisation: samples that differ by more are not interpolated.
+    now: the receiver's clock, ns; samples stamped more than ahead_s later are accepted only if several in a row are,
+    None = always. A frame keeps its first parent, and the tree has no loops: a transform that contradicts this is
+    refused while the links that it contradicts are fresh.
     """
 
     def __init__(self, keep_ns: int = KEEP_NS, corrected: Mapping[str, tuple[float, float]] | None = None,
@@ -44,18 +44,18 @@ class TfBuffer:
         self._behind: dict[str, list[tuple[int, Transform]]] = {}
         self._parents: dict[str, str] = {}
         self._disputed: set[str] = set()
-        self._refused: dict[str, tuple[str, Transform]] = {}  # fixed ones, which are sent once
+        self._refused: dict[str, tuple[str, Transform]] = {}  # static ones, which are sent once
         self._samples: dict[str, tuple[list[int], list[Transform]]] = {}
         self._static: dict[str, Transform] = {}
 
     def put(self, parent: str, child: str, stamp_ns: int, transform: Transform, static: bool = False) -> None:
         """Add one sample, even a late one. Raises BadPose when it is not a finite rigid transform between two frames.
 
-        Also when it is stamped in the future, and not one of several, and when it gives a frame a second parent or
-        closes a loop.
+        Raises it also for a single stamp in the future, and if the transform gives a frame a second parent or closes
+        a loop.
         """
         transform.matrix()
-        parent, child = parent.lstrip("/"), child.lstrip("/")  # as tf2: names of ROS 1 begin so
+        parent, child = parent.lstrip("/"), child.lstrip("/")  # as in tf2: ROS 1 names begin with /
         if parent == child or not parent or not child:
             raise BadPose(f"transform from {parent!r} to {child!r}: a transform needs two frames")
         if self._now is not None and not static and self._watches[child].stray(stamp_ns, self._now()):
@@ -90,7 +90,7 @@ class TfBuffer:
             stamps.pop(0), samples.pop(0)
 
     def _hang(self, parent: str, child: str, stamp_ns: int | None) -> None:
-        """Let a frame hang from a parent; stale links that dispute this are forgotten. Raises BadPose."""
+        """Attach a frame to a parent; stale links that contradict this are forgotten. Raises BadPose."""
         chain, known = self._above(parent), self._parents.get(child, parent)
         if known != parent:
             links, why = [child], f"{child!r} hangs from {known!r} already, and a frame has one parent"
@@ -110,7 +110,7 @@ class TfBuffer:
         self._hang(parent, child, stamp_ns)
 
     def _stale(self, child: str, stamp_ns: int | None) -> bool:
-        """Return whether a link has no sample from about this time (None: of any time)."""
+        """Return whether a link has no sample near this stamp (None: no sample at all)."""
         stamps, _ = self._samples.get(child, ([], []))
         return child not in self._static and not (
             stamps and (stamp_ns is None or abs(stamps[-1] - stamp_ns) <= self._keep_ns))
@@ -120,19 +120,19 @@ class TfBuffer:
         self._parents.pop(child, None)
 
     def forget_disputed(self) -> None:
-        """Forget the moving links that others disputed: whoever is sent first from now on is believed."""
+        """Forget the moving links that other transforms contradicted: the next one to arrive is accepted."""
         for child in self._disputed - self._static.keys():
             self._forget(child)
         self._disputed.clear()
         refused, self._refused = self._refused, {}
         for child, (parent, transform) in refused.items():
-            with suppress(BadPose):  # it was named when it came
+            with suppress(BadPose):  # already reported on arrival
                 self.put(parent, child, 0, transform, static=True)
 
     def lookup(self, target: str, source: str, stamp_ns: int) -> Transform:
         """Return target_from_source at the stamp, for frames of one tree.
 
-        Raises BadFrame saying which link is missing and what is there.
+        Raises BadFrame naming the link without a transform and the time range that is known.
         """
         target, source = target.lstrip("/"), source.lstrip("/")
         above = self._above(target)
@@ -143,14 +143,14 @@ class TfBuffer:
         return compose(inverse(back), result)
 
     def _above(self, frame: str) -> list[str]:
-        """Return a frame and those that it hangs from."""
+        """Return a frame and all its ancestors."""
         found = [frame]
         while frame := self._parents.get(frame, ""):
             found.append(frame)
         return found
 
     def _climb(self, frame: str, ends: Sequence[str], stamp_ns: int) -> tuple[str, Transform]:
-        """Return the first of `ends` that a frame is or hangs from, and the transform into that."""
+        """Return the first of `ends` among a frame and its ancestors, and the transform from the frame into it."""
         result = Transform.identity()
         while frame not in ends:
             result = compose(self._sample(frame, stamp_ns), result)
@@ -158,20 +158,20 @@ class TfBuffer:
         return frame, result
 
     def moving(self, frame: str) -> str:
-        """Return the frame, or its nearest ancestor, that is known to move in its parent."""
+        """Return the frame or its nearest ancestor that is not static in its parent."""
         while frame in self._static:
             frame = self._parents[frame]
         return frame
 
     def clear(self, child: str = "") -> None:
-        """Forget the moving frames, or one of them (time jumped)."""
+        """Forget the samples of all moving frames, or of one (time jumped)."""
         if child:
             self._samples.pop(child, None)
         else:
             self._samples.clear()
 
     def set_back(self, stamp_ns: int, by_ns: int) -> None:
-        """Forget the samples from before time was set back to a stamp by this much; keep later ones."""
+        """Forget the samples from before time was set back by `by_ns` to `stamp_ns`; keep newer ones."""
         for stamps, samples in self._samples.values():
             keep = bisect.bisect(stamps, stamp_ns + by_ns // 2) if by_ns > self._keep_ns else 0
             del stamps[keep:], samples[keep:]
@@ -195,10 +195,10 @@ class TfBuffer:
 
 
 class RobotPoses(Protocol):
-    """Where a robot and its cameras were. Every method raises BadFrame when that is not known at the stamp."""
+    """Poses of a robot and its cameras. Every method raises BadFrame if the pose at the stamp is not known."""
 
     def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
-        """Return where the base was. camera: the optical frame that looks, for a camera without a robot."""
+        """Return the pose of the base. camera: name of the optical frame, for a camera without a robot."""
 
     def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
         """Return the pose of an optical frame on the robot."""
@@ -208,7 +208,7 @@ class RobotPoses(Protocol):
 
 
 class NamedFrames:
-    """RobotPoses by the names of the robot's frames."""
+    """RobotPoses from transforms, by the configured names of the robot's frames."""
 
     def __init__(self, tf: TfBuffer, names: TfConfig) -> None:
         self._tf, self._names = tf, names
