@@ -1,1 +1,1 @@
-"""The nodes: each converts, makes one call into the core, converts, publishes."""
+"""The nodes. A callback converts messages, calls the core once, converts the result and publishes it."""

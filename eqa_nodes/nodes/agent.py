@@ -1,4 +1,4 @@
-"""Takes questions (action ask) into a queue and runs the core agent over the other nodes; begins episodes."""
+"""Queues questions (action ask), runs the core agent with the other nodes as its parts, and begins episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from eqa_nodes.ros.process import run_node
 
 
 class AgentNode(EqaNode[AgentSettings]):
-    """One body: questions are worked on one at a time, in order of arrival."""
+    """Answers questions one at a time, in order of arrival, because there is one robot."""
 
     row = "agent"
 
@@ -56,21 +56,21 @@ class AgentNode(EqaNode[AgentSettings]):
         self.queue.close()
 
     def reconfigured(self, old: AgentSettings, new: AgentSettings) -> None:
-        """Let later questions have a new agent; those that wait keep theirs."""
+        """Use a new agent for later questions; waiting questions keep theirs."""
         self.queue.agent = self._agent(new)
 
     def _agent(self, config: AgentSettings) -> Agent:
         return Agent(self.ports, config.agent, drive=config.node.drive)
 
     def _begin(self, goal: Goal) -> None:
-        """A question's turn has come. Raises StaleData where no episode has begun."""
+        """Begin the next question of the queue. Raises StaleData if no episode has begun."""
         with self._speech_lock:
             self._speaking = True
             self.send("question", String(data=goal.question.text))
         self.episodes.await_begun()
 
     def _end(self, goal: Goal, answer: Answer) -> None:
-        """Publish an answer after its question; that of one which waited not between another one's."""
+        """Publish an answer after its question. A question that never began must not split another pair."""
         with self._speech_lock:
             if goal.begun:
                 self._speaking = False
@@ -86,7 +86,7 @@ class AgentNode(EqaNode[AgentSettings]):
         self.send("answer", convert.answer_msg(answer, question, self.odometry.newest_ns))
 
     def _show(self, feedback: Any, progress: Progress) -> None:
-        """Complete feedback with the decision; publish that and calls of a model for recorder, console and RViz."""
+        """Add the decision to the feedback; publish decision and model calls for recorder, console and RViz."""
         if progress.call is not None:
             self.send("model_calls", String(data=dumps(progress.call)))
         if progress.inquiry is not None:
@@ -97,7 +97,7 @@ class AgentNode(EqaNode[AgentSettings]):
         at, pose = self.odometry.last()
         feedback.goal, feedback.reason = convert.goal_msg(decision.goal, at), decision.reason
         feedback.explored = float(decision.explored)
-        if decision is self._shown:  # when a person was asked for it
+        if decision is self._shown:  # already published when a person was asked to confirm it
             return
         self._shown = decision
         self.send("goal", feedback.goal)

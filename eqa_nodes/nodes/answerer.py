@@ -1,4 +1,4 @@
-"""Views -> assessments and answers, by rules over labels or by a vision-language model."""
+"""Computes assessments and answers from views, by rules over labels or with a vision-language model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AnswererNode(EqaNode[AnswererSettings]):
         return response
 
     def _assess(self, request: Any, response: Any) -> Any:
-        if not request.views:  # only whether the question is understood was asked
+        if not request.views:  # the caller only asks whether the question is understood
             if why := self.answerer.why_unanswerable(messages.question_of(request.question)):
                 raise BadQuestion(why)
             response.advises = adviser_of(self.answerer) is not None
@@ -66,9 +66,9 @@ class AnswererNode(EqaNode[AnswererSettings]):
 
     @contextmanager
     def _paid(self, request: Any, response: Any) -> Iterator[Question]:
-        """Yield the question with an account of the request's budget; the response says what was paid, even on failure.
+        """Yield the question with an account of the request's budget; report the cost in the response, even on failure.
 
-        An answerer that charges no account is charged by its own counts.
+        For an answerer that does not charge the account, the cost comes from its own counters.
         """
         account, before = CallAccount(messages.budget_of(request.budget)), self.answerer.spent()
         try:

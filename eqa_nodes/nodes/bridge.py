@@ -1,7 +1,7 @@
-"""The bridge of a simulator in lock-step: each atomic action waits until every observer has acknowledged its view.
+"""The bridge to a simulator in lock-step: each atomic action waits until every observer has acknowledged its view.
 
-That wait is all of lock-step: when `act` returns, nothing in the graph is older than the observation it returned.
-Where it takes velocities instead, time goes on by itself (bridge_velocities.py).
+Lock-step consists of that wait: when `act` returns, no observer is behind the observation that it returned.
+With velocities instead, time advances continuously (bridge_velocities.py).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 class BridgeNode(EqaNode[BridgeSettings]):
     """Serves reset_episode and act; publishes color, depth, labels, camera_info, odom, tf and clock.
 
-    With velocities (parameter drive) it hears cmd_vel instead of act, and publishes scan too.
+    With velocities (parameter drive) it follows cmd_vel instead of act, and also publishes scan and points.
     """
 
-    _simulator: Simulator  # there from the first reset on
+    _simulator: Simulator  # set by the first reset
 
     row = "bridge"
 
@@ -51,7 +51,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
             self._velocities.limit(new.robot.base)
 
     def _reset(self, request: Any, response: Any) -> Any:
-        """Place the robot. Nothing that it sees is published before the first OBSERVE: observers are reset first."""
+        """Place the robot. No image is published before the first OBSERVE, so that observers are reset first."""
         with self._one_at_a_time:
             asked = request.episode
             simulator = self._pool.get(asked.scene)
@@ -77,7 +77,7 @@ class BridgeNode(EqaNode[BridgeSettings]):
         return response
 
     def _newest_ns(self) -> int:
-        """Return the newest stamp that was shown, 0 before the first."""
+        """Return the newest published stamp, 0 before the first."""
         shown = self._step.frame.stamp_ns if self._step is not None else 0
         return max(shown, self._velocities.published_ns if self._velocities is not None else 0)
 

@@ -1,7 +1,7 @@
-"""Whether somebody else, such as AMCL, has localised the simulated robot at the moments of its images.
+"""Checks whether another node, such as AMCL, has localised the simulated robot at the stamps of its images.
 
-Observers acknowledge an image once they know where it was taken. AMCL gives no transform before it has a map, the
-robot's pose and a scan, and a scan comes with simulated time: time that waited for acknowledgements would stand still.
+Observers acknowledge an image once its pose is known. AMCL publishes no transform before it has a map, the robot's
+initial pose and a scan. Scans need simulated time to advance, so waiting for acknowledgements would be a deadlock.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ UNLOCALISED = "image that nobody could localise"
 
 
 class ForeignLocalisation:
-    """Knows the transforms from map to odom that others publish, as observers know them."""
+    """Buffers the transforms from map to odom of other nodes, as observers do."""
 
     def __init__(self, node: EqaNode) -> None:
         self._node, self._names = node, node.config.node.tf
         self._tf, self._changed = TfBuffer(), threading.Condition()
         self._newest_ns, self._fixed = 0, False
-        self._lost_ns: int | None = None  # the first image that nobody could localise since the last that somebody did
+        self._lost_ns: int | None = None  # stamp of the first unlocalised image since the last localised one
         for key in TRANSFORMS:
             node.subscribe(key, partial(self._on_transforms, static=key == "tf_static"))
         node.diagnostics.add(STATUS, self.report)
 
     def localised(self, stamp_ns: int) -> bool:
-        """Say whether the image of this moment can be localised; waits for that, once until it is so again."""
+        """Return whether the image of this stamp is localised. Waits for its transform unless the last one failed."""
         with self._changed:
             if self._lost_ns is None and not self._too_early(stamp_ns):
                 self._changed.wait_for(lambda: self._knows(stamp_ns), PATIENCE_S)
@@ -47,7 +47,7 @@ class ForeignLocalisation:
         return False
 
     def report(self) -> StatusReport:
-        """Return the status: since when images are not localised, and the remedy."""
+        """Return the status: the stamp since which images are not localised, and the remedy."""
         values = {"newest transform [s]": f"{self._newest_ns / 1e9:.3f}"} if self._newest_ns else {}
         lost_ns = self._lost_ns
         if lost_ns is None:
@@ -60,7 +60,7 @@ class ForeignLocalisation:
         return self._lacking(stamp_ns) is None
 
     def _too_early(self, stamp_ns: int) -> bool:
-        """Say whether the image is older than all transforms: then its own does not come any more."""
+        """Return whether the image is older than all transforms, so that its own will never arrive."""
         lacking = self._lacking(stamp_ns)
         return isinstance(lacking, NoTransform) and lacking.early
 

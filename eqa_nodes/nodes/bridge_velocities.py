@@ -1,4 +1,4 @@
-"""The bridge of a simulator with velocities: simulated time advances continuously, with odometry and camera."""
+"""The bridge to a simulator with velocities: simulated time advances continuously, with odometry and camera."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from eqa_nodes.wire.graph import TOPICS, UNSTAMPED
 from sim_bridge.senses import BaseController, Senses, Velocity, velocity_between
 from sim_bridge.simulator import DriveResult, Driving, Simulator, Step
 
-END_S = 2.0  # for threads to end with the node
-POINT_EVERY = 4  # rows and columns of depth, of which the point cloud has one
+END_S = 2.0  # deadline for threads to end with the node
+POINT_EVERY = 4  # the point cloud has every fourth row and column of depth
 IDLE = ("the bridge has no episode: the last one has ended, or the bridge was started again since; begin an episode "
         "(reset_episode)")
 
 
 class VelocityDrive:
-    """Runs the world of one episode after the other, beside the executor.
+    """Runs the world of one episode after the other, in threads outside the executor.
 
-    Clock, odometry and transforms come with each step of the physics. Images and scans begin when the episode is
-    announced to its observers, and time waits for both: for the simulator to render, and for those who take in what
-    was shown before. So no view is lost on a slow machine; there time is slower. Where others localise the robot, time
-    does not wait for images that nobody can localise (bridge_localised.py).
+    Clock, odometry and transforms are published at each physics step. Images and scans begin when the episode is
+    announced to its observers. Time waits for the simulator to render and for observers to process the previous
+    image, so a slow machine loses no view, but time is slower there. If other nodes localise the robot, time does not
+    wait for images that are not localised (bridge_localised.py).
     """
 
     def __init__(self, node: EqaNode, observations: Observations) -> None:
@@ -49,8 +49,8 @@ class VelocityDrive:
         self._world: threading.Thread | None = None
         self._showing: threading.Thread | None = None
         self._failure = IDLE
-        self._others: ForeignLocalisation | None = None  # from the first episode on in which others localise
-        self._corrected_ns = 0  # the newest stamp of a correction, which is ahead
+        self._others: ForeignLocalisation | None = None  # set by the first episode in which others localise
+        self._corrected_ns = 0  # the newest stamp of a correction; it lies in the future
         self._begun_steady_ns = self._begun_ns = self._episode_ns = 0
         self.newest: DriveResult | None = None  # stamps as on the wire
         node.out("scan")
@@ -64,13 +64,13 @@ class VelocityDrive:
         return self._node.config
 
     def limit(self, config: BaseLimits) -> None:
-        """Keep to other limits from the next step on."""
+        """Use other limits from the next step on."""
         with self._one_at_a_time:
             self._base.config = config
 
     @property
     def now_ns(self) -> int:
-        """Return the newest stamp of what was driven, 0 before the first."""
+        """Return the stamp of the newest physics step, 0 before the first."""
         return self.newest.stamp_ns if self.newest is not None else 0
 
     @property
@@ -79,10 +79,10 @@ class VelocityDrive:
         return max(self.now_ns, self._corrected_ns)
 
     def begin(self, simulator: Simulator, first: Step, offset_ns: int, seed: int) -> None:
-        """Let time go on from the first observation (stamp as on the wire) of an episode; the robot stands.
+        """Start time at the first observation of an episode; the robot stands still.
 
-        Commands that were sent before do not count. seed: of what the robot's senses get wrong. Raises SimulatorError
-        for a simulator without velocities.
+        Commands that were sent before are ignored. first: its stamp is the published one; seed: random seed of the
+        sensor noise. Raises SimulatorError for a simulator without velocities.
         """
         self._base = BaseController(self._config.robot.base)
         self.newest = DriveResult(first.frame.stamp_ns, first.frame.map_from_base, False, 0.0)
@@ -94,11 +94,11 @@ class VelocityDrive:
         if self._config.senses.localisation.by == OTHERS:
             world.others = self._others = self._others or ForeignLocalisation(self._node)
         self._tell_fixed(self.now_ns, mount)
-        self._correct(self.now_ns, senses.localised)  # as who is told where the reset has placed the robot
+        self._correct(self.now_ns, senses.localised)  # the reset reports the robot's pose to localisation
         self._world = self._thread(lambda: self._run(world))
 
     def end(self, deadline_s: float | None = None) -> None:
-        """Let time stand still until the next episode begins; a second call does nothing."""
+        """Stop time until the next episode begins; a second call does nothing."""
         self._stop.set()
         self._failure = self._failure or IDLE
         for thread in (self._world, self._showing):  # the first may wait for the second
@@ -106,7 +106,8 @@ class VelocityDrive:
                 thread.join(deadline_s)
 
     def status(self) -> DriveResult:
-        """Return where the robot is now. Raises SimulatorError while no episode runs, or saying what ended it."""
+        """Return the current state of the robot. Raises SimulatorError if no episode runs, with the cause if it failed.
+        """
         if self._failure or self.newest is None:
             raise SimulatorError(self._failure)
         return self.newest
@@ -130,18 +131,18 @@ class VelocityDrive:
             if twist.linear.y:
                 self._node.count("sideways velocity, which this base does not take")
             try:
-                with self._one_at_a_time:  # a clock of its own, such as the wall's, counts as now
+                with self._one_at_a_time:  # a stamp of another clock, such as wall time, counts as now
                     self._base.command(min(stamp_ns or now_ns, now_ns), Velocity(twist.linear.x, twist.angular.z))
             except SimulatorError as error:
                 self._node.count(str(error))
 
     def _thread(self, work: Callable[[], None]) -> threading.Thread:
-        """Run something beside the executor. A failure ends the world and is reported to later requests."""
+        """Run `work` in its own thread. A failure ends the world and is reported to later requests."""
         def guarded() -> None:
             try:
                 work()
             except Exception as error:
-                if self._node.context.ok():  # else that took the publishers away
+                if self._node.context.ok():  # otherwise the shutdown removed the publishers
                     self._failure = str(error) if isinstance(error, EqaError) else repr(error)
                     self._node.get_logger().error(traceback.format_exc())
                     self._stop.set()
@@ -151,7 +152,7 @@ class VelocityDrive:
         return thread
 
     def _run(self, world: _World) -> None:
-        """Advance the world, never faster than real time times its factor; what is late is not caught up with."""
+        """Advance the world at most at real time times its factor; delays are not caught up."""
         config = self._config
         period_s, pictures = 1.0 / config.physics_hz, max(1, round(config.physics_hz / config.camera_hz))
         due = time.monotonic()
@@ -172,9 +173,9 @@ class VelocityDrive:
         return world.stop.is_set() or not self._node.context.ok()
 
     def _advance(self, world: _World, seconds: float) -> None:
-        """Drive for one step, and publish where that led."""
+        """Drive for one step and publish the new pose."""
         before = self.newest
-        assert before is not None  # begin has put the robot somewhere
+        assert before is not None  # set by begin
         with self._one_at_a_time:
             velocity = self._base.step(before.stamp_ns, seconds)
         driven = world.simulator.drive(*velocity, seconds)
@@ -191,7 +192,7 @@ class VelocityDrive:
         self._node.send("clock", Clock(clock=convert.time_of(driven.stamp_ns)))
 
     def _look(self, world: _World) -> None:
-        """Render, and show that in a thread of its own, so that odometry goes on meanwhile."""
+        """Render an image and publish it in another thread, so that odometry continues meanwhile."""
         if self._showing is not None and self._showing.is_alive():
             self._node.count("time waited for those who take in what was shown")
             self._showing.join()
@@ -205,9 +206,9 @@ class VelocityDrive:
         self._showing = self._thread(lambda: self._show(world, view, first))
 
     def _show(self, world: _World, view: _View, first: bool) -> None:
-        """Publish images and scan, and return when all observers have them, or when that takes too long.
+        """Publish images and scan; return when all observers have acknowledged them, or at the deadline.
 
-        Nobody waits for observers that wait in vain, because nobody localises the robot.
+        Returns at once if other nodes should localise the robot and have not: observers could not process the image.
         """
         frame = view.frame
         self._observations.show(frame, view.labels, again=first)
@@ -217,24 +218,24 @@ class VelocityDrive:
         if world.others is not None and not world.others.localised(frame.stamp_ns):
             return
 
-        def repeat() -> None:  # without the clock, which is later by now
-            if self._over(world) or frame.stamp_ns < self._episode_ns:  # another may begin where the robot is
+        def repeat() -> None:  # without the clock, which has advanced
+            if self._over(world) or frame.stamp_ns < self._episode_ns:  # another episode may have begun
                 raise Canceled("the episode is over")
             self._tell_fixed(frame.stamp_ns, frame.base_from_camera, again=True)
             self._observations.tell_place(frame.stamp_ns, view.place, frame.base_from_camera)
-            self._scan(view)  # who localises by scans publishes its transform again
+            self._scan(view)  # scan-based localisation then repeats its transform
             self._observations.show(frame, view.labels, again=True)
 
         try:
             self._observations.await_observers(frame, view.labels, repeat)
         except Canceled:
             return
-        except NodeLost as error:  # as on a robot, life goes on without them
+        except NodeLost as error:  # continue without them, as on a real robot
             self._node.count("observation that was not taken in by all observers")
             self._node.get_logger().warning(str(error))
 
     def _scan(self, view: _View) -> None:
-        """Publish the scan, and what localisation makes of it."""
+        """Publish the scan and the localisation's correction."""
         frame, config = view.frame, self._config
         band = config.scan.of(config.robot.height_m, config.robot.camera.max_range_m)
         scan = scan_of(frame.depth_m, frame.intrinsics, frame.base_from_camera, band)
@@ -248,9 +249,9 @@ class VelocityDrive:
 
 
 class _View(NamedTuple):
-    """What is shown of one moment.
+    """The data that are published for one image.
 
-    map_from_odom, corrected_ns: what localisation publishes with the scan, None for nothing, and its stamp.
+    map_from_odom, corrected_ns: the correction that localisation publishes with the scan, None = none, and its stamp.
     """
 
     frame: Frame
@@ -261,7 +262,7 @@ class _View(NamedTuple):
 
 
 class _World:
-    """A simulator in one episode. base_from_camera: level, as the head stays; stop: ends it; others: localise."""
+    """A simulator in one episode. base_from_camera: with the head level; stop: ends it; others: localise the robot."""
 
     others: ForeignLocalisation | None = None
 
@@ -281,5 +282,5 @@ def taking(simulator: Simulator) -> Driving:
 
 
 def _steady(wall_ns: int) -> int:
-    """Return a wall time of late by the monotonic clock, which nobody sets while an episode runs; 0 = unknown."""
+    """Convert a recent wall time to the monotonic clock, ns, which is not adjusted during an episode; 0 = unknown."""
     return max(1, time.monotonic_ns() - (time.time_ns() - wall_ns)) if wall_ns else 0

@@ -1,4 +1,4 @@
-"""Map, frontiers and assessments -> the next goal, with the reason, and what shows it in RViz and Foxglove."""
+"""Chooses the next goal from map, frontiers and assessments, with a reason and markers for RViz and Foxglove."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class ExplorerNode(EqaNode[ExplorerSettings]):
     row = "explorer"
 
     def configure(self) -> None:
-        self.policy: FloorPolicy | None = None  # of the question; also None where the node restarted within one
+        self.policy: FloorPolicy | None = None  # of the question; also None if the node restarted during one
         self.newest = LatestMessages(*self.spec.subscribes)
         for key in self.spec.subscribes:
             self.subscribe(key, partial(self.newest.put, key))
         for key in self.spec.publishes:
-            self.out(key)  # listeners find the topics before the first decision
+            self.out(key)  # subscribers discover the topics before the first decision
         self.serve("choose_goal", self._choose)
 
     def _choose(self, request: Any, response: Any) -> Any:
-        # Too early: the caller asks again. The pose comes with the question, since odometry keeps none for who is late.
+        # Too early: the caller retries. The request has the pose, because odometry is not latched for late subscribers.
         seen = self.newest.at(messages.ns_of(request.robot.header.stamp), deadline_s=0.0)
         if request.new_question or self.policy is None:
             policy = make_policy(self.config.policy, self.config.params, self.config.robot)

@@ -1,4 +1,4 @@
-"""Depth frames -> the floor's grid, explored area and frontiers, and stairs, each with the observation's stamp."""
+"""Computes grid, explored area, frontiers and stairs from depth frames, each with the observation's stamp."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eqa_nodes.ros.process import run_node
 
 
 class MapperNode(ObserverNode[MapperSettings]):
-    """Publishes map, explored, frontiers and stairs for every observation: of the floor that the robot is on."""
+    """Publishes map, explored, frontiers and stairs of the robot's current floor for every observation."""
 
     row = "mapper"
 

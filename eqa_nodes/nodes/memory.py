@@ -1,4 +1,4 @@
-"""Frames -> keyframes and objects on disk; recall by text, time and place; recollection; forgetting."""
+"""Stores keyframes and objects of frames on disk; recalls them by text, time and place; recollects; forgets."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class MemoryNode(ObserverNode[MemorySettings]):
         self.store: MemoryStore | None = None
         self.texts = open_texts(self.config.text)
         self.memory: EpisodicMemory | None = None  # of the episode, over the store
-        self._believed_ns = -1  # the stamp of the newest frame that was taken in
+        self._believed_ns = -1  # the stamp of the newest processed frame
         self.serve("recall", self._recall)
         self.serve("recollect", self._recollect)
         self.serve("keep_view", self._keep)
         self.serve("forget", self._forget)
         self.diagnostics.add("relocalisation", self._relocalisation)
-        self.out("keyframes")  # listeners find the topic before the first view
+        self.out("keyframes")  # subscribers discover the topic before the first view
 
     def release(self) -> None:
         if self.store is not None:
@@ -74,9 +74,9 @@ class MemoryNode(ObserverNode[MemorySettings]):
             self.store.configure(new.memory)
 
     def not_before(self, episode: Any) -> int:
-        """Return what comes after all that is remembered, where that stays and the episode's clock is a simulator's.
+        """Return the first stamp after all stored ones if memory is kept and the clock is a simulator's, else 0.
 
-        That begins anew with each process; "last seen" needs one that goes on. A calendar's stamps stay as they are.
+        A simulator's clock restarts with each process, but "last seen" needs increasing stamps. Wall time is kept.
         """
         if not self._keeps(episode) or messages.stamp_of(episode) >= WALL_NS:
             return 0
@@ -84,7 +84,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         return self.store.newest_ns + 1 if self.store is not None and len(self.store) else 0
 
     def _keeps(self, episode: Any) -> bool:
-        """Say whether what was remembered stays: always in a file that is for all episodes."""
+        """Return whether earlier memories are kept: always if one file is configured for all episodes."""
         return bool(episode.keep_memory or self.config.file)
 
     def set_back(self, stamp_ns: int) -> None:
@@ -95,7 +95,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         return "a new session of memory begins"
 
     def _interrupt(self) -> None:
-        """Begin another session of the episode in the same map: what is seen from now on is another walk."""
+        """Begin another session of the episode in the same map: later views belong to another walk."""
         self._believed_ns = -1
         if self.memory is not None:
             self.memory.relocaliser.begin()
@@ -143,30 +143,30 @@ class MemoryNode(ObserverNode[MemorySettings]):
         forgotten = memory.store.forget(within(selection, request.when, memory.store.now_ns))
         response.keyframes, response.objects = forgotten
         if response.keyframes:
-            self.recreate_publisher("keyframes")  # or late subscribers would be given what is forgotten
+            self.recreate_publisher("keyframes")  # otherwise late subscribers would receive forgotten views
         return response
 
     @staticmethod
     def _goes_on(store: MemoryStore, episode_id: str) -> bool:
-        """Say whether this episode was begun in the file: then this node was started again in its middle."""
+        """Return whether the file's last session is of this episode: then this node was restarted during it."""
         sessions = store.sessions()
         return bool(sessions) and sessions[-1][0] == episode_id
 
     def _tell(self, text: str) -> None:
-        """Say in the log that the map was found."""
+        """Log that the map was recognised."""
         self.get_logger().info(text)
 
     def _relocalisation(self) -> StatusReport:
-        """Say how the last comparison with the known maps ended."""
+        """Report the result of the last comparison with the known maps."""
         last = "" if self.memory is None else self.memory.relocaliser.last
         on = self.config.memory.relocalise
         return StatusReport(FlowStatus(OK, last or ("no map was compared yet" if on else "off")), {})
 
     def _clock_ns(self) -> int:
-        """Return the time of the graph's clock, 0 where nobody knows it.
+        """Return the time of the graph's clock in ns, 0 if unknown.
 
-        Simulated time comes from /clock, which may lag behind what is stamped with it. Where somebody publishes that
-        and this node does not go by it, stamps are of another clock than the computer's.
+        Simulated time is read from /clock, which may lag behind stamps made with it. If /clock is published but this
+        node does not use it, stamps are not of the computer's clock and the time is unknown.
         """
         if self.get_parameter("use_sim_time").value:
             now_ns = self.get_clock().now().nanoseconds
@@ -174,7 +174,7 @@ class MemoryNode(ObserverNode[MemorySettings]):
         return 0 if self.count_publishers(TOPICS["clock"].name) else time.time_ns()
 
     def _remembering(self) -> EpisodicMemory:
-        """Return the episode's memory, which is told what time it is."""
+        """Return the episode's memory with its current time set. Raises StorageError if no episode has begun."""
         if self.memory is None:
             raise StorageError("the memory has no episode: it has just been started, perhaps again after it "
                                "ended; begin an episode (reset_episode)")

@@ -1,4 +1,4 @@
-"""Stands between the agent and Nav2: gives it the agent's goals, keeps the robot within its limits, recovers."""
+"""Connects the agent to Nav2: sends the agent's goals, keeps the robot within its limits, and recovers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from eqa_nodes.ros.process import run_node
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS
 
-CANCEL_S = 1.5  # for a drive to end with the node
+CANCEL_S = 1.5  # deadline for a drive to end with the node
 Drive = Callable[[Any, Interrupt, Allowance], NavResult]
 
 
 class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
-    """Serves drive_to_pose and look_around by Nav2. A new goal ends the one before it."""
+    """Serves drive_to_pose and look_around with Nav2. A new goal cancels the previous one."""
 
     row = "nav2_navigator"
 
@@ -38,7 +38,7 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
         self._driver = GoalDriver(self._commander, robot, self.gates, driving, self.config.robot.radius_m,
                               self.config.node.drive)
         self._busy, self._turn, self._halting = threading.Lock(), threading.Lock(), threading.Lock()
-        self._newest = Interrupt()  # of the goal that came last
+        self._newest = Interrupt()  # interrupt of the newest goal
         self._goals: dict[bytes, Interrupt] = {}
         self.subscribe("stop", self._on_stop)
         self.subscribe("battery", self._on_battery)
@@ -59,11 +59,11 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
 
     def _on_stop(self, message: Any) -> None:
         self.gates.set_stop(message.data)
-        if message.data:  # also what others told Nav2, and what nobody watches any more
+        if message.data:  # also goals of other clients and abandoned goals
             threading.Thread(target=self._halt, name="halt", daemon=True).start()
 
     def _halt(self) -> None:
-        if not self._halting.acquire(blocking=False):  # some operators publish their stop many times a second
+        if not self._halting.acquire(blocking=False):  # some operators publish stop many times a second
             return
         try:
             silent = self._commander.halt(self.config.driving.wait.cancel_s).silent
@@ -102,13 +102,13 @@ class Nav2NavigatorNode(EqaNode[Nav2NavigatorSettings]):
 
     def _execute(self, type_name: str, handle: Any, drive: Drive) -> Any:
         identity = bytes(handle.goal_id.uuid)
-        with self._busy:  # one robot: the previous goal was cancelled before
+        with self._busy:  # one robot: the previous goal was already cancelled
             try:
                 result = drive(handle.request, self._goals[identity],
                                messages.allowance_of(handle.request.allowance))
-            except EqaError as error:  # the goal itself cannot be read
+            except EqaError as error:  # the goal is invalid
                 result = NavResult(NavCode.FAILED, str(error))
-            except Exception as error:  # whoever asked for the drive must hear of it
+            except Exception as error:  # the client must be informed
                 self.get_logger().error(traceback.format_exc())
                 result = NavResult(NavCode.FAILED, f"nav2_navigator: {error!r}")
         del self._goals[identity]

@@ -1,4 +1,4 @@
-"""The atomic navigator behind two actions: plans on the agent's map, acts by the bridge, sees each step."""
+"""Serves the atomic navigator as two actions: plans on the agent's map and acts through the bridge, step by step."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class NavigatorNode(EqaNode[NavigatorSettings]):
         self.navigator.cancel()
 
     def _execute(self, type_name: str, handle: Any, drive: Any) -> Any:
-        with self._busy:  # one body: a second goal waits for the first
+        with self._busy:  # one robot: a second goal waits for the first
             try:
                 self._request(_ACT.STATUS)
                 result = drive(handle.request, messages.allowance_of(handle.request.allowance))
             except EqaError as error:
                 result = NavResult(NavCode.FAILED, str(error))
-            except Exception as error:  # whoever asked for the drive must hear of it
+            except Exception as error:  # the client must be informed
                 self.get_logger().error(traceback.format_exc())
                 result = NavResult(NavCode.FAILED, f"navigator: {error!r}")
         return convert.end_goal(handle, interface(type_name).Result(), result)
@@ -70,7 +70,7 @@ class NavigatorNode(EqaNode[NavigatorSettings]):
     def _step(self, action: Action) -> ActOutcome:
         steps = self._last.steps
         self._request(int(action))
-        if self._last.steps != steps + 1:  # whoever wanted this drive has died, or given up, and did not call it off
+        if self._last.steps != steps + 1:  # the client died or gave up without cancelling the drive
             raise NavigationError("another episode has begun: this drive was of the last one")
         return ActOutcome(self._pose(), self._last.collided)
 

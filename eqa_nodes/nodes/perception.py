@@ -1,4 +1,4 @@
-"""Pictures -> detections: an image of instances with its table, as a simulator's labels, and boxes in space."""
+"""Detects objects in images: publishes an instance image with its table, like a simulator's labels, and 3D boxes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from eqa_nodes.ros import convert
 from eqa_nodes.ros.observer import ObserverNode
 from eqa_nodes.ros.process import run_node
 
-_AFTER_A_RESTART = 30_001  # its first instance: what was numbered before is still in memory
+_AFTER_A_RESTART = 30_001  # its first instance number: memory still has the earlier numbers
 
 
 class PerceptionNode(ObserverNode[PerceptionSettings]):
-    """Looks at every observation, in lock-step; or, with `newest`, at the newest one whenever the detector is free."""
+    """Processes every observation in lock-step or, with `newest`, the newest one whenever the detector is free."""
 
     row = "perception"
     two_cameras = False
@@ -42,7 +42,7 @@ class PerceptionNode(ObserverNode[PerceptionSettings]):
         self._over = True
 
     def begin(self, episode: Any, late: bool) -> None:
-        """Begin with 1; numbers go on where memory may hold those of before."""
+        """Number instances from 1; continue the numbering if memory may contain earlier ones."""
         self._reset_perceiver(_AFTER_A_RESTART if late else 0 if episode.keep_memory else 1)
 
     def set_back(self, stamp_ns: int) -> None:

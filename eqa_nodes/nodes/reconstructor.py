@@ -1,4 +1,4 @@
-"""Colour and depth -> the surfaces of the place, as a cloud of points that RViz and Foxglove show."""
+"""Reconstructs the surfaces of the place from colour and depth, as a point cloud for RViz and Foxglove."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NEVER = -1
 class ReconstructorNode(ObserverNode[ReconstructorSettings]):
     """Integrates every observation; publishes `reconstruction` every few seconds, after an answer, and at the end.
 
-    Points are computed in a background task, on a copy of what has changed. A cloud that is due waits for the one
-    before, so that the cloud of a stamp shows exactly the frames up to that stamp.
+    Points are computed in a background task on a copy of the changed blocks. A new cloud waits for the previous
+    one, so that the cloud of a stamp shows exactly the frames up to that stamp.
     """
 
     row = "reconstructor"
     two_cameras = False
-    _task: threading.Thread | None = None  # that publishes
+    _task: threading.Thread | None = None  # the publishing task
 
     def configure(self) -> None:
         super().configure()
@@ -68,7 +68,7 @@ class ReconstructorNode(ObserverNode[ReconstructorSettings]):
         self._newest_ns = self._shown_ns = _NEVER
 
     def _show(self) -> None:
-        """Begin to publish what has been seen, where that is not published yet."""
+        """Begin to publish the reconstruction if it has changed since the last time."""
         if self._newest_ns == self._shown_ns:
             return
         self._wait()

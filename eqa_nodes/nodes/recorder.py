@@ -1,6 +1,6 @@
-"""Everything an episode history needs -> one rosbag2 MCAP bag an episode, as the bytes it came in or compressed.
+"""Records all topics of an episode history to one rosbag2 MCAP bag per episode, as received or compressed.
 
-Images that hide something are masked before anything else is done with them.
+Images with private content are masked before any other processing.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from eqa_nodes.wire.camera_input import CameraInput
 from eqa_nodes.wire.cdr import IMAGE
 from eqa_nodes.wire.graph import CAMERA_TOPICS, KINDS, LABELS, NODES, SECOND, TOPICS, TRANSFORMS, Topic
 
-OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is taken in when all of these are on the disk
-NEEDED = (*OBSERVATION, "tf")  # and where it was made
-LABELLED = LABELS["simulator"]  # what a simulator says of an observation, and the table that explains it
-STAMPED = ("depth",)  # what an observation is known by where stamps of one moment differ
+OBSERVATION = ("color", "depth", "camera_info", "odom")  # an observation is acknowledged when these are all on disk
+NEEDED = (*OBSERVATION, "tf")  # with the pose of the observation
+LABELLED = LABELS["simulator"]  # the simulator's label image of an observation, and its label table
+STAMPED = ("depth",)  # the part whose stamp identifies an observation if the stamps of its parts differ
 RECORDED = tuple(key for key in NODES["recorder"].subscribes if all(key not in pair for pair in LABELS.values()))
 _STATIC = 64  # messages of static transforms: a robot has one or two
 
 
 class RecorderNode(EpisodeNode[RecorderSettings]):
-    """Acknowledges an observation when all its parts are on the disk."""
+    """Acknowledges an observation when all its parts are on disk."""
 
     row = "recorder"
 
@@ -48,9 +48,9 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         privacy, source = self.config.memory.privacy, self.config.labels_from
         self._labelled = self.config.labels and not privacy.active  # a label image shows what a mask hides
         self._stamped = (*OBSERVATION, LABELLED[0]) if self._labelled else OBSERVATION
-        # Memory's views that came while no episode ran here.
+        # Memory's views that arrived while no episode ran here.
         self._views: deque[bytes] = deque(maxlen=KINDS[TOPICS["keyframes"].qos].depth)
-        self._table = b""  # of labels, the newest one: like static transforms it comes once
+        self._table = b""  # the newest label table: like static transforms it is sent once
         self._new_bag()
         self.diagnostics.add("recording", self._report)
         self.diagnostics.gauge("waits to be written [MB]", self._waiting_mb, self.config.bag.buffer_mb)
@@ -70,10 +70,10 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         failed = self._end()
         self._over = not episode.episode_id
         if self._over:
-            if failed:  # observations were acknowledged that are not in the bag: who ends the episode must hear of it
+            if failed:  # report acknowledged observations that are not in the bag to the caller
                 raise StorageError(failed)
             return
-        # A bag that is there stays: an earlier episode of the same name, or what this node wrote before it died.
+        # Keep an existing bag: an earlier episode of the same name, or the bag of this node before it crashed.
         folder = free_name(Path(self.config.folder) / file_name(episode.episode_id))
         topics = {self._name(key): BagTopic((topic := _topic(wire)).type, topic.qos)
                   for key, wire in self._topics.items()}
@@ -89,11 +89,11 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if self._table:
             self._tally.take(self._name(LABELLED[1]), None)
             self._keep(LABELLED[1], self.starts_ns, self._table)
-        while self._views:  # whoever comes late may hear memory's views before the episode that they are of
+        while self._views:  # a late subscriber may receive memory's views before their episode
             self._record("keyframes", self._views.popleft())
 
     def _new_bag(self) -> None:
-        matched = bool(self.config.node.camera.tolerance_s)  # a robot, which shows nothing again
+        matched = bool(self.config.node.camera.tolerance_s)  # a robot, which never repeats an image
         needed = (*NEEDED, LABELLED[0]) if self._labelled else NEEDED
         self._progress = WriteTracker(self, STAMPED if matched else needed, shown_again=not matched)
         self._tally = MessageCounts(self.diagnostics.lost, shown_again=not matched)
@@ -106,12 +106,12 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             self.get_logger().error(str(error))
 
     def ask_again(self, stamp_ns: int) -> None:
-        """Mask an observation once more when it comes again: there was no room for an image."""
+        """Mask an observation again when it is repeated: there was no space for one of its images."""
         if self._masking is not None:
             self._masking.ask_again(stamp_ns)
 
     def _end(self) -> str:
-        """Close the bag; return why not all was written, "" when all was."""
+        """Close the bag; return the reason why data are missing, "" if all was written."""
         if self._masking is not None and self._recording is not None:
             self._masking.end()
         recording, self._recording = self._recording, None
@@ -126,7 +126,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         return recording.failed
 
     def _report(self) -> StatusReport:
-        """Say what came of each topic of this bag, and what of it was lost."""
+        """Report the messages of each topic that were received for this bag, and those that were lost."""
         recording = self._recording
         if recording is None:
             return StatusReport(FlowStatus(OK, "no bag is written"), {})
@@ -136,12 +136,12 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
                             {"bag": recording.bag.folder, **self._tally.values(recording.counts, recording.dropped)})
 
     def _name(self, key: str) -> str:
-        """Return the name that a topic has in the bag."""
+        """Return the name of a topic in the bag."""
         name = _topic(self._topics[key]).name
         return name if self.config.bag.names == "graph" else self.resolve_topic_name(name)
 
     def _renamed(self) -> dict[str, str]:
-        """Return which topic of a bag is which of the graph, where names do not tell."""
+        """Return the topic of the bag for each key of the graph, if the bag does not use the graph's names."""
         return {} if self.config.bag.names == "graph" else {key: self._name(key) for key in self._topics
                                                             if not key.startswith(SECOND)}
 
@@ -153,20 +153,20 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if self._masking is not None and key in TRANSFORMS:
             for reason in self._masking.put_transforms(data, static=key == "tf_static"):
                 self.count(reason)
-        if key == "tf_static" and data not in self._static:  # latched: it comes once, and belongs into every bag
+        if key == "tf_static" and data not in self._static:  # latched: it is sent once and belongs in every bag
             self._static.append(data)
         if key == LABELLED[1]:
             self._table = data
         if self._recording is None:
             if key == "keyframes":
                 self._views.append(data)
-            if self._over and key == "depth":  # a robot goes on: nobody is to wait for what is not kept
+            if self._over and key == "depth":  # nobody may wait for images that are not recorded
                 self.acknowledge(messages.stamp_in(data))
             return
         if key == "keyframes" and messages.stamp_in(data) < self.starts_ns:
             return  # memory's publisher still has views of the episode before for late subscribers
         stamp = messages.stamp_in(data) if key in self._stamped else self.last_ns
-        if key == "depth":  # by its own stamps: those of other topics may be of another clock
+        if key == "depth":  # compare depth stamps only: other topics may use another clock
             if self._clock_watch.set_back(stamp, self._newest_depth_ns):
                 self._go_back(stamp)
             self._newest_depth_ns = max(self._newest_depth_ns, stamp)
@@ -181,7 +181,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             self._keep(key, stamp, data)
 
     def _go_back(self, stamp: int) -> None:
-        """Write a bag of its own from here on: the clock was set back, and within a bag time goes on."""
+        """Begin another bag because the clock was set back: stamps within one bag must increase."""
         self.count(f"time went back by {(self._newest_depth_ns - stamp) / 1e9:.0f} s: another bag begins")
         self.starts_ns, self.last_ns = min(self.starts_ns, stamp), -1
         try:
@@ -190,7 +190,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             self.count(str(error))
 
     def _subscribed_topics(self) -> dict[str, str]:
-        """Return what is recorded: the key of its topic by the part that it is."""
+        """Return the recorded parts with the keys of their topics."""
         node = self.config.node
         recorded = (*RECORDED, *LABELLED) if self._labelled else RECORDED
         topics = dict(zip(recorded, recorded)) | CameraInput(node.camera, PARTS).topics()
@@ -219,7 +219,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
             self._progress.dropped(tag)
 
     def _tag_of_transform(self, data: bytes) -> tuple[str, int] | None:
-        """Return which observation a transform belongs to: each is recorded, the first of a stamp counts."""
+        """Return the tag of a transform's observation. All transforms are recorded, the first of a stamp is tagged."""
         stamp = messages.stamp_in_tf(data)
         return ("tf", stamp) if stamp >= self.starts_ns and self._progress.wanted("tf", stamp) else None
 

@@ -1,6 +1,6 @@
-"""An episode history on ROS topics, shown as a live robot shows what it sees.
+"""Publishes an episode history on ROS topics as a live robot would.
 
-It takes the bridge's place in the graph.
+It replaces the bridge in the graph.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from eqa_nodes.ros.observation import Observations, offset_after
 from eqa_nodes.ros.process import run_node
 from eqa_nodes.wire import messages
 
-TELL_S = 0.1  # between two reports of how far it is
-ALIVE_S = 5.0  # between two reports while nothing is shown
+TELL_S = 0.1  # least time between two progress reports
+ALIVE_S = 5.0  # time between two reports while no frame is shown
 WAITING, PLAYING, FINISHED, FAILED = "waiting", "playing", "finished", "failed"  # first word of a report's message
 
 
 class Reel:
-    """The frames of a history that can be shown: stamps go on and on. Others are counted.
+    """The frames of a history with increasing stamps. Other frames are skipped and counted.
 
-    shown: how many were; metres: how far the base went; frame: the one that is shown.
+    shown: number of frames shown; metres: distance driven by the base, m; frame: the frame shown last.
     """
 
     def __init__(self, history: EpisodeHistory, newest_ns: int, labels: bool) -> None:
-        """newest_ns: others have seen this stamp. Raises StorageError when there is no frame."""
+        """newest_ns: newest stamp that observers have seen. Raises StorageError if the history has no frame."""
         self.history, self._labels = history, labels
         self.skipped: Counter[str] = Counter()
         self._reading = iter(history)
@@ -58,14 +58,14 @@ class Reel:
         newest_ns = self.frame.stamp_ns
         for read in self._reading:
             frame = self._stamped(read)
-            if frame.stamp_ns <= newest_ns:  # observers would take it for one they know, or for the past
+            if frame.stamp_ns <= newest_ns:  # observers would take it for a known or an old frame
                 self.skipped["stamp is not later than that of the frame before"] += 1
                 continue
             newest_ns = frame.stamp_ns
             yield frame
 
     def show(self, frame: Frame) -> None:
-        """Make this the frame that is shown."""
+        """Make this the current frame."""
         self.metres += math.dist(self.frame.map_from_base.xyz, frame.map_from_base.xyz)
         self.frame, self.shown = frame, self.shown + 1
 
@@ -74,14 +74,14 @@ class Reel:
 
 
 class ReplayNode(EqaNode[ReplaySettings]):
-    """Serves reset_episode, which opens the history that the scene names; after the first OBSERVE it plays."""
+    """Serves reset_episode, which opens the history named as the scene; plays it after the first OBSERVE."""
 
     row = "replay"
 
     def configure(self) -> None:
         self._reel: Reel | None = None
         self._one_at_a_time = threading.Lock()
-        self._stop = threading.Event()  # of the thread that plays
+        self._stop = threading.Event()  # ends the playing thread
         self._player: threading.Thread | None = None
         self._reported_at = 0.0
         self._observations = Observations(self)
@@ -100,13 +100,13 @@ class ReplayNode(EqaNode[ReplaySettings]):
         self._stop.set()
 
     def _thread(self, work: Callable[[], None]) -> threading.Thread:
-        """Run something beside the executor; what it fails of is reported."""
+        """Run `work` in its own thread; a failure is reported."""
         def guarded() -> None:
             try:
                 work()
-            except Exception as error:  # whoever waits for the end must hear of it
+            except Exception as error:  # clients that wait for the end must be informed
                 if not self.context.ok():
-                    return  # that took publishers and clients away
+                    return  # the shutdown removed publishers and clients
                 self.get_logger().error(str(error) if isinstance(error, EqaError) else traceback.format_exc())
                 self._report_state(f"{FAILED}: {error}")
 
@@ -115,7 +115,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
         return thread
 
     def _begin(self) -> None:
-        """Begin an episode as soon as the graph is up. Raises what it reports, NodeLost at the deadline."""
+        """Begin an episode as soon as the graph is up. Raises the agent's error, NodeLost at the deadline."""
         source = Path(self.config.source)
         episode = interface("eqa_interfaces/msg/Episode")(scene=str(source), episode_id=source.stem)
         agent, end = self.remote("reset_episode"), time.monotonic() + self.config.begin_deadline_s
@@ -128,7 +128,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
                     raise
 
     def _reset(self, request: Any, response: Any) -> Any:
-        """Open the history; nothing is published before the first OBSERVE, so that observers can start first."""
+        """Open the history. Nothing is published before the first OBSERVE, so that observers are reset first."""
         self._end_playing()
         with self._one_at_a_time:
             asked = request.episode
@@ -171,7 +171,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
         self._player = self._thread(lambda: self._run(reel, stop))
 
     def _run(self, reel: Reel, stop: threading.Event) -> None:
-        """Show all frames: each when its time has come, or when all observers have taken in the one before."""
+        """Show all frames, each at its time or, with rate 0, when all observers have acknowledged the previous one."""
         rate, began, first_ns = self.config.rate, time.monotonic(), reel.frame.stamp_ns
         for frame in reel.coming():
             if self.config.rate != rate:  # count from here
@@ -190,7 +190,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
         self._report_state(FINISHED)
 
     def _wait(self, due: float, stop: threading.Event) -> None:
-        """Sleep until the clock says `due`, and report now and then that it is alive: a robot may have stood still."""
+        """Sleep until `due` (monotonic, s); report regularly meanwhile, as the robot may have stood still for long."""
         while (left := due - time.monotonic()) > 0 and not stop.wait(min(left, ALIVE_S)):
             if left > ALIVE_S:
                 self._report_state(PLAYING)
@@ -199,7 +199,7 @@ class ReplayNode(EqaNode[ReplaySettings]):
         self._observations.publish(reel.frame, reel.history.labels, again)
 
     def _report_state(self, state: str) -> None:
-        """Publish how far it is, and what of the history could not be shown."""
+        """Publish the progress and the counts of frames that could not be shown."""
         self._reported_at = time.monotonic()
         values = {}
         if self._reel is not None:
