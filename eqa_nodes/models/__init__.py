@@ -14,15 +14,15 @@ if TYPE_CHECKING:  # it needs numpy, which help texts must not load
 
 
 def make_backend(name: str, api_key: str = "", **options: Any) -> Backend:
-    """Return the backend of that name; options are fields of ModelConfig. Raises ConfigError, MissingExtra.
+    """Return the backend of that name. options: fields of ModelConfig. api_key: "" = EQA_VLM_API_KEY.
 
-    api_key: "" = EQA_VLM_API_KEY.
+    Raises ConfigError, MissingExtra.
     """
     return open_model(ModelConfig(backend=name, **options), api_key)
 
 
 def open_model(config: ModelConfig, api_key: str = "") -> Backend:
-    """Return the backend that a configuration names, behind its cassette if there is one. Raises as make_backend."""
+    """Return the configured backend, behind a cassette if one is configured. Raises ConfigError, MissingExtra."""
     opened: Callable[[], Backend] = partial(BACKENDS.make, config.backend, config, api_key)
     BACKENDS.check(config.backend)
     if not config.cassette:

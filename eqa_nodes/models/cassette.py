@@ -1,7 +1,7 @@
-"""Recorded model replies: recorded once, replayed without the model, bit for bit.
+"""Recorded model replies: recorded once, replayed bit for bit without the model.
 
-One JSON line a call: the hash of the request, the request (texts, and images by their hash), the reply or the error,
-and what it cost.
+A cassette holds one JSON line per call: the hash of the request, the request (texts, and images by their hash), the
+reply or the error, and the cost.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from eqa_nodes.core.types.costs import UNLIMITED, CallAccount, Usage
 from eqa_nodes.models.config import ModelConfig
 from eqa_nodes.models.meter import UsageMeter
 
-_MOST = (1000, 1000 * MOST_TOKENS, 1000 * MOST_TOKENS)  # requests of one call, its tokens in and out
+_MOST = (1000, 1000 * MOST_TOKENS, 1000 * MOST_TOKENS)  # maximum of one call: requests, input tokens, output tokens
 
 
 @dataclass(frozen=True)
 class Call:
-    """What is asked of a model. parts: texts, images as "sha256:...". options: of a choice; () = text is wanted."""
+    """One call of a model. messages: role and parts (texts, images as "sha256:..."). options: () = text is wanted."""
 
     model: str
     temperature: float
     messages: tuple[tuple[str, tuple[str, ...]], ...]
     options: tuple[str, ...]
-    max_tokens: int  # 0 of a choice
+    max_tokens: int  # 0 for a choice
     seed: int
 
     def key(self) -> str:
-        """Return the sha256 of its canonical JSON."""
+        """Return the SHA-256 of the call's canonical JSON."""
         return hashlib.sha256(dumps(self).encode()).hexdigest()
 
 
@@ -55,7 +55,7 @@ class Call:
 class CassetteEntry:
     """One call and its result: a completion, a choice or an error.
 
-    place: it replaces the recording of that number among those of its key, an error; -1 = it is one more.
+    place: index, among the recordings of its key, of the recorded error that it replaces; -1 = it is appended.
     """
 
     key: str
@@ -67,7 +67,7 @@ class CassetteEntry:
     place: int = -1
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a result that no call can have: cassettes are untrusted."""
+        """Raise ValueError for a result that no call can have: cassette files are untrusted input."""
         if (self.completion is not None) + (self.choice is not None) + bool(self.error) != 1:
             raise ValueError("it is not one of a completion, a choice and an error")
         if not self.error and (self.choice is not None) != bool(self.call.options):
@@ -84,7 +84,7 @@ class CassetteEntry:
 
 @dataclass
 class _Tape:
-    """The recordings of a file by key, in their order, and how many of each were played."""
+    """The recordings of a file by key, in file order, and how often each key was played."""
 
     recordings: dict[str, list[CassetteEntry]] = field(default_factory=dict)
     played: Counter[str] = field(default_factory=Counter)
@@ -97,7 +97,7 @@ class _Tape:
             same.append(recording)
 
     def next(self, key: str) -> tuple[int, CassetteEntry | None]:
-        """Return number and recording of the n-th time that this is asked; the last one from then on; (-1, None)."""
+        """Return index and recording for the next call with this key (the last one repeats); (-1, None) if unknown."""
         same = self.recordings.get(key, [])
         self.played[key] += 1
         place = min(self.played[key], len(same)) - 1
@@ -108,16 +108,16 @@ class _Tape:
 
 
 class Cassette:
-    """A backend in front of another one. Modes: record asks the model each time; replay never does, and raises
-    ModelError for what was not recorded; auto plays what there is, and records the rest and what had failed.
+    """A recording backend in front of another one. Modes: record calls the model each time; replay never does and
+    raises ModelError for unknown calls; auto replays known calls, and records the others and those that had failed.
 
-    Failed calls are recorded too, so that a run with failures plays back as it was. Calls, tokens and money of played
-    calls count as if they were made, also against the budget. Safe for several threads, and several processes may
-    record to one file. Raises ConfigError when it cannot be known which model is meant, StorageError for a bad file.
+    Failed calls are recorded too, so that a run with failures replays identically. Replayed calls count with their
+    calls, tokens and money, also against the budget. Safe for several threads, and several processes may record to
+    one file. Raises ConfigError if the model name is ambiguous, StorageError for a bad file.
     """
 
     def __init__(self, config: ModelConfig, open_backend: Callable[[], Backend], default_model: str = "") -> None:
-        """open_backend is called at the first call that is not played. default_model: where the config names none."""
+        """open_backend: called at the first call that is not replayed. default_model: used if config.model is empty."""
         self._path, self._mode = Path(config.cassette), config.cassette_mode
         self._config, self._open = config, open_backend
         self._meter, self._lock = UsageMeter(config), threading.Lock()
@@ -129,14 +129,14 @@ class Cassette:
 
     @property
     def usage(self) -> Usage:
-        """A copy of the counts so far, played calls included."""
+        """A copy of the counts so far, including replayed calls."""
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
                  schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn, or the recorded one. Raises ModelError, BudgetSpent, StorageError.
 
-        The schema is no part of what is recorded: it restates what the prompt asks for, and not every server gets it.
+        The schema is not recorded: it restates what the prompt asks for, and not every server receives it.
         """
         call = self._call(messages, (), max_tokens, seed)
         expected = tokens_read(messages)
@@ -150,7 +150,7 @@ class Cassette:
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                account: CallAccount | None = None) -> Choice:
-        """Return the options' probabilities, or the recorded ones. Raises as generate."""
+        """Return the options' probabilities, or the recorded ones. Raises the errors of generate."""
         call = self._call(messages, tuple(options), 0, seed)
         with self._meter.holding(tokens_read(messages), 1):
             done = self._ask(call, account, lambda backend, own: choose_with(backend, messages, options, seed, own))
@@ -159,7 +159,7 @@ class Cassette:
         return done.choice
 
     def close(self) -> None:
-        """Close the backend behind it."""
+        """Close the wrapped backend."""
         if self._backend is not None:
             self._backend.close()
 
@@ -202,15 +202,15 @@ class Cassette:
         try:
             reply = ask(self._backend, own)
         except BudgetSpent:
-            raise  # says nothing about the model
+            raise  # not an error of the model, so it is not recorded
         except ModelError as failure:
             error = str(failure) or "failed"
-        paid = replace(own.total, money=0.0)  # what a played call costs depends on the prices then
+        paid = replace(own.total, money=0.0)  # the price of a replayed call follows the prices of that run
         recording = CassetteEntry(key, call, paid, reply if isinstance(reply, Completion) else None,
                                   reply if isinstance(reply, Choice) else None, error, place)
         self._count(recording, account)
         with self._lock:
-            with LineWriter(self._path, wait=True) as lines:  # other processes may record to it too
+            with LineWriter(self._path, wait=True) as lines:  # other processes may write to the same file
                 lines.append(recording)
             self._tape.add(recording)
         return recording
@@ -231,7 +231,7 @@ def _last_words(call: Call) -> str:
 
 
 def _read(path: Path, needed: bool) -> list[CassetteEntry]:
-    """Return the content of a file without a half-written last line (its writer was killed)."""
+    """Return the entries of a file, without an incomplete last line (left by a process that was killed)."""
     if needed and not path.is_file():
         raise ConfigError(f"the cassette {path} cannot be read: it is not there. Record one with cassette_mode record")
     return read_lines(path, CassetteEntry, "ask").values

@@ -1,4 +1,4 @@
-"""Selection and budget of a model: one dataclass for node parameters, command line and judges."""
+"""Selection and budget of a model: one dataclass for the node parameters, the command line and the judges."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.ranges import Count, Counted, Finite, NotNegative, Positive, Seed, check_ranges
 from eqa_nodes.core.settings import constant, setting
 
-_STAND_INS = ("scripted", "simulated")  # they read no EQA_VLM_MODEL
+_STAND_INS = ("scripted", "simulated")  # they do not read EQA_VLM_MODEL
 CASSETTE_MODES = ("auto", "record", "replay")
 DETAILS = ("", "low", "high", "auto")
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A model backend with its settings. The API key is no setting: it comes from the environment alone."""
+    """A model backend with its settings. The API key is not a setting: it is only read from the environment."""
 
     backend: str = setting("openai",
         "Backend of the model: openai | transformers | scripted | simulated, a name that an installed package "
@@ -76,10 +76,10 @@ class ModelConfig:
 
 
 def named_model(config: ModelConfig) -> str:
-    """Return the name of the model that is asked, also where the environment names it; else that of the backend."""
+    """Return the name of the model from the configuration or the environment; else the name of the backend."""
     return config.model or environment_model(config.backend) or config.backend
 
 
 def environment_model(backend: str) -> str:
-    """Return the model that the environment names for a backend, "" where it names none, or a stand-in asks nobody."""
+    """Return the model that the environment names for a backend; "" if it names none, or for stand-in models."""
     return "" if backend in _STAND_INS else os.environ.get("EQA_VLM_MODEL", "")

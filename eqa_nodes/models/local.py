@@ -1,7 +1,7 @@
 """A model on this machine, through transformers: image-text-to-text models such as the Qwen-VL and SmolVLM families.
 
-Text models serve for judges and for roles that show no picture. Chats become tensors by the model's own chat template
-and image processor.
+Text models can be used for judges and for roles without pictures. The model's own chat template and image processor
+turn chats into tensors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SMALLER = "show fewer or smaller pictures, set model.batch 1, or choose a small
 def load_processor(name: str) -> Any:
     """Return the processor of a folder or hub name. Raises OSError, ValueError, ImportError as transformers does.
 
-    Processors that also take videos are loaded without that half where torchvision is absent: only it needs that.
+    If torchvision is absent, processors that also take videos are loaded without the video part, which needs it.
     """
     import transformers
 
@@ -62,7 +62,7 @@ def load_processor(name: str) -> Any:
 
 
 class _Texts:
-    """The processor of a model of texts alone: its tokenizer, which takes no images."""
+    """The processor of a text-only model: its tokenizer, which takes no images."""
 
     def __init__(self, tokenizer: Any, name: str) -> None:
         self.tokenizer, self._name = tokenizer, name
@@ -81,7 +81,7 @@ class _Texts:
 
 
 def load_texts(name: str) -> Any:
-    """Return the processor of a model of texts alone. Raises ValueError for one that was not made for chats."""
+    """Return the processor of a text-only model. Raises ValueError if it was not made for chats."""
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
@@ -110,7 +110,7 @@ def _without_video(whole: Any, name: str) -> Any:
 def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
     """Return the model's inputs for a batch, texts padded on the left: input_ids is (B, tokens) int64.
 
-    Either every chat shows images or none does. Raises ModelError for bytes that are no image.
+    Either every chat contains images or none does. Raises ModelError for bytes that are not an image.
     """
     from jinja2 import TemplateError  # transformers needs it for templates
 
@@ -119,7 +119,7 @@ def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
     turns = _plain_turns if isinstance(processor, _Texts) else _turns
     try:
         texts = [write(turns(chat)) for chat in chats]
-    except TemplateError:  # most that raise one take no message of the system, or want roles that alternate
+    except TemplateError:  # most such templates accept no system message, or require alternating roles
         texts = [write(turns(alternating(chat))) for chat in chats]
     images = [[_image(part) for message in chat for part in message.parts if isinstance(part, bytes)] for chat in chats]
     return processor(text=texts, images=images if images[0] else None, padding=True, padding_side="left",
@@ -127,12 +127,12 @@ def tensors(processor: Any, chats: Sequence[Sequence[Message]]) -> Any:
 
 
 def shows_images(chat: Sequence[Message]) -> bool:
-    """Return whether a chat holds an image."""
+    """Return whether a chat contains an image."""
     return any(isinstance(part, bytes) for message in chat for part in message.parts)
 
 
 def letter_tokens(tokenizer: Any, letters: str) -> list[list[int]] | None:
-    """Return the tokens that write each letter, with and without a space before; None where one takes more tokens."""
+    """Return the tokens of each letter, with and without a leading space; None if a letter needs several tokens."""
     found = []
     for letter in letters:
         encodings = [tokenizer.encode(text, add_special_tokens=False) for text in (letter, " " + letter)]
@@ -160,7 +160,7 @@ def _image(jpeg: bytes) -> Image.Image:
 
 
 class _Loaded(NamedTuple):
-    """A model and its processor. letters: the tokens of each letter of a menu, None where one takes several."""
+    """A model and its processor. letters: the tokens of each letter of a menu, None if a letter needs several."""
 
     model: Any
     processor: Any
@@ -174,13 +174,13 @@ class _Loaded(NamedTuple):
 
     @property
     def pad(self) -> int:
-        """The token that fills rows up."""
+        """The padding token."""
         pad = self.processor.tokenizer.pad_token_id
         return int(min(self.ends, default=0) if pad is None else pad)
 
 
 class _Written(NamedTuple):
-    """What a pass gave. tokens: (B, new) int64; logits: (B, vocabulary) of the first new one; tokens_in: a chat's."""
+    """Output of a pass. tokens: (B, new) int64; logits: (B, vocabulary) of the first new token; tokens_in: per chat."""
 
     loaded: _Loaded
     tokens: Any
@@ -189,16 +189,16 @@ class _Written(NamedTuple):
 
 
 class LocalModel:
-    """The model of a folder or hub name, loaded at once. One pass at a time; other threads wait, up to deadline_s.
+    """The model of a folder or hub name, loaded at construction. One pass runs at a time; others wait up to deadline_s.
 
-    Temperature 0 takes the likeliest token; above it the seed decides. Code that comes with a model is never run.
-    Raises ConfigError for a model that cannot be loaded, a device or dtype that there is not; MissingExtra.
+    Temperature 0 takes the likeliest token; above 0, sampling depends on the seed. Code shipped with a model is never
+    run. Raises ConfigError for a model that cannot be loaded or a device or dtype that is unavailable; MissingExtra.
     """
 
     traits = Traits(library="torch", extra="local")
 
     def __init__(self, config: ModelConfig, api_key: str = "") -> None:
-        """api_key: as of every backend; a local model needs none."""
+        """api_key: not used; part of the signature of all backends."""
         try:
             import torch
             import transformers
@@ -216,7 +216,7 @@ class LocalModel:
 
     @staticmethod
     def check(config: ModelConfig) -> None:
-        """Raise MissingExtra where a library is absent; the model is not loaded for it."""
+        """Raise MissingExtra if a library is absent. Does not load the model."""
         for library in ("torch", "transformers"):
             if find_spec(library) is None:
                 raise MissingExtra(library, "local")
@@ -233,7 +233,7 @@ class LocalModel:
 
     def generate_many(self, chats: Sequence[Sequence[Message]], max_tokens: int = 1024, seed: int = 0,
                       account: CallAccount | None = None) -> list[Completion]:
-        """Return the next turn of each chat, `batch` neighbours in one pass. Raises ModelError, BudgetSpent."""
+        """Return the next turn of each chat, up to `batch` chats per pass. Raises ModelError, BudgetSpent."""
         found: list[Completion] = []
         for _, alike in groupby(chats, shows_images):
             rows = list(alike)
@@ -244,14 +244,14 @@ class LocalModel:
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                account: CallAccount | None = None) -> Choice:
-        """Return each option's probability: that of its letter as the next token, among the letters of the menu."""
+        """Return each option's probability: that its letter is the next token, normalised over the menu's letters."""
         chat = [*messages, letter_menu(options)]
         if self._letters is None or not self._config.logprobs:
             return choose_verbalised(self, messages, options, seed, account)
         return self._pass([chat], 1, seed, account, partial(self._choice, self._letters[:len(options)]))
 
     def close(self) -> None:
-        """Let go of the model's memory; a pass that runs has its own hold on it, and ends first."""
+        """Release the model's memory; a running pass keeps its own reference and finishes first."""
         self._loaded = None
         self._free()
 

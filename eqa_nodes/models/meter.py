@@ -1,4 +1,4 @@
-"""Counts what a backend has spent, enforces its budget, and limits its rate."""
+"""Counts the usage of a backend, enforces its budget, and limits its rate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MINUTE_S = 60.0
 
 
 class UsageMeter:
-    """Counts calls and tokens from any thread, and knows their price and the budget."""
+    """Counts calls and tokens, computes their price and checks the budget. Safe for threads."""
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         self._budget = Budget(config.budget_calls, config.budget_tokens, config.budget_money)
@@ -26,24 +26,24 @@ class UsageMeter:
         self._saved = (config.price_in - config.price_cached) / 1e6 if config.price_cached else 0.0
         self._usage = Usage()
         self._lock = threading.Condition()
-        self._held, self._holders = 0.0, 0  # what calls that run may cost, and how many they are
-        self._more = 1.0  # the most by which a server counted more tokens of a request than were expected
+        self._held, self._holders = 0.0, 0  # maximum cost of the running calls, and their number
+        self._more = 1.0  # highest ratio so far of the input tokens that a server counted to those expected
 
     @property
     def usage(self) -> Usage:
-        """A copy of the counts so far; money is that of their sum, so that it does not depend on the order."""
+        """A copy of the counts so far; money is computed from the sums, so it does not depend on the order of calls."""
         with self._lock:
             return self._priced(self._usage)
 
     def check(self) -> None:
-        """Raise BudgetSpent when nothing is left for another call."""
+        """Raise BudgetSpent if nothing is left for another call."""
         self._budget.check(self.usage)
 
     @contextmanager
     def holding(self, tokens_in: float, tokens_out: int) -> Iterator[None]:
-        """Hold back the most that a call may cost while it runs. Raises BudgetSpent when that is not left.
+        """Reserve the maximum cost of a call while it runs. Raises BudgetSpent if the budget does not cover it.
 
-        tokens_in: as expected; tokens_out: at most. Calls that run may cost less, so their end is waited for.
+        tokens_in: expected number; tokens_out: maximum. Waits for running calls, which may cost less than reserved.
         """
         with self._lock:
             while True:
@@ -66,13 +66,13 @@ class UsageMeter:
                 self._lock.notify_all()
 
     def was_read(self, expected: float, tokens_in: int) -> None:
-        """Take in how many tokens of a request a server counted, so that later ones are expected to have as many."""
+        """Correct later estimates by the number of input tokens that a server counted for a request."""
         with self._lock:
             self._more = max(self._more, tokens_in / expected) if expected else self._more
 
     def add(self, account: CallAccount | None, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0,
             images: int = 0, tokens_cached: int = 0) -> None:
-        """Count, and charge an account. tokens_cached: of tokens_in."""
+        """Add to the counts, and charge an account. tokens_cached: the part of tokens_in that was cached."""
         spent = Usage(calls, tokens_in, tokens_out, images=images, tokens_cached=tokens_cached)
         with self._lock:
             self._usage += spent
@@ -85,9 +85,9 @@ class UsageMeter:
 
 
 class RateLimit:
-    """At most so many calls, and calls that begin while fewer than so many tokens are used, in any minute; 0 = any.
+    """Limits the calls, and the tokens used before a call may start, in any 60 s; 0 = no limit.
 
-    Tokens of calls that have not ended are not known, and count from their end on.
+    The tokens of running calls are unknown, so they count from the end of the call.
     """
 
     def __init__(self, calls: int = 0, tokens: int = 0, now: Callable[[], float] = time.monotonic) -> None:
@@ -99,7 +99,7 @@ class RateLimit:
     def reserve(self, longest_s: float) -> float:
         """Book the next free start and return the seconds until then.
 
-        Raises ModelError, and books nothing, when that is later than `longest_s` from now.
+        Raises ModelError, and books nothing, if that is more than `longest_s` from now.
         """
         with self._lock:
             now = self._now()
@@ -114,13 +114,13 @@ class RateLimit:
             return start - now
 
     def used(self, tokens: int) -> None:
-        """Count the tokens of a call that has ended."""
+        """Count the tokens of a finished call."""
         if self._tokens and tokens:
             with self._lock:
                 self._used.append((self._now(), tokens))
 
     def retried(self) -> None:
-        """Count one more request of a call that has begun."""
+        """Count one more request of a call that has started."""
         if self._calls:
             with self._lock:
                 self._starts.append(max(self._now(), self._starts[-1] if self._starts else 0.0))

@@ -49,21 +49,21 @@ from eqa_nodes.models.request import Attempts, ModelRequest, body_of
 from eqa_nodes.models.transport import EndpointPolicy, check_url, checked_key, guarded_client, hidden, usual_url
 
 log = logging.getLogger(__name__)
-_GRACE_S = 5.0  # in which a call that has reached its deadline lets go of its connection
-_TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # one class only from Python 3.11 on
+_GRACE_S = 5.0  # time for a call that has reached its deadline to release its connection
+_TIMEOUTS = (asyncio.TimeoutError, concurrent.futures.TimeoutError)  # the same class from Python 3.11 on
 _LOADING_S = 1.0  # between requests to a server that still loads its model
 _HOPELESS = ("no connection", "not authorised", "not found", "timed out", "not a chat model", "no quota", LOADING)
 
 
 @dataclass
 class _Sent:
-    """The requests of one call, which the HTTP library sends by itself."""
+    """Counts the requests of one call, including the retries of the HTTP library."""
 
     account: CallAccount | None
     requests: int = 0
 
 
-_SENT: ContextVar[_Sent] = ContextVar("_SENT")  # how a hook of the HTTP library knows whose request it is
+_SENT: ContextVar[_Sent] = ContextVar("_SENT")  # tells a hook of the HTTP library which call a request belongs to
 
 
 def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, str]) -> str:
@@ -76,7 +76,7 @@ def _setting(given: str, names: Sequence[str], what: str, environ: Mapping[str, 
 
 
 def _pictured(body: Mapping[str, Any]) -> int:
-    """Return how many pictures a request holds."""
+    """Return the number of pictures in a request."""
     return sum(part["type"] == "image_url" for message in body["messages"] if isinstance(message["content"], list)
                for part in message["content"])
 
@@ -85,9 +85,9 @@ class OpenAIChat:
     """A chat model behind HTTP. Raises ConfigError for a missing setting, MissingExtra without the openai library.
 
     Empty base_url, model and api_key come from EQA_VLM_BASE_URL, EQA_VLM_MODEL and EQA_VLM_API_KEY; OPENAI_BASE_URL and
-    OPENAI_API_KEY are read where the first and the last are not set. The library asks again after 408, 409, 429, 5xx
-    and lost connections; deadline_s holds for all of it, however slowly the server writes. What a server refuses
-    (a field, a form, so many pictures, so large ones) is left out, asked once more, and remembered (quirks.py).
+    OPENAI_API_KEY are read if the first and the last are not set. The library retries after 408, 409, 429, 5xx and lost
+    connections; deadline_s limits the whole call, however slowly the server writes. What a server refuses (a field, a
+    form, the number or size of pictures) is remembered, and the request is sent again without it (quirks.py).
     """
 
     traits = Traits(library="openai", extra="vlm")
@@ -108,7 +108,7 @@ class OpenAIChat:
         self._meter, self._rate = UsageMeter(config), RateLimit(config.rate_calls, config.rate_tokens)
         self._logprobs = config.logprobs
         self._quirks = quirks_of(self._url, self.model)
-        # An own event loop: cancelling a coroutine is the only way to end a request whose server drips for ever.
+        # An own event loop: a request whose server sends byte by byte for ever can only be ended by cancelling it.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="openai-chat", daemon=True)
         self._thread.start()
@@ -121,8 +121,8 @@ class OpenAIChat:
     def check(config: ModelConfig) -> None:
         """Raise ModelError if the endpoint is unreachable, refuses the key, or does not know the model.
 
-        Its list of models costs nothing. Where that lacks the name (some servers know others, too) or there is no list,
-        the model is asked for one word. Raises ConfigError, MissingExtra as the constructor.
+        Reads the server's list of models, which costs nothing. If the list is missing or lacks the name (some servers
+        know others, too), the model is asked for one word. Raises ConfigError, MissingExtra like the constructor.
         """
         chat = OpenAIChat(replace(config, cassette="", budget_calls=0, budget_tokens=0, budget_money=0.0, rate_calls=0,
                                   rate_tokens=0, max_retries=0))
@@ -133,7 +133,7 @@ class OpenAIChat:
             chat.close()
 
     def _ask_for_a_word(self, listed: Sequence[str]) -> None:
-        """Raise ModelError where the model cannot be asked at all. listed: the models that the server names."""
+        """Raise ModelError if the model cannot be used at all. listed: the models that the server names."""
         try:
             self.generate([Message("user", ("Reply with one word: ready.",))], 16)
         except ModelError as error:
@@ -143,20 +143,20 @@ class OpenAIChat:
 
     @property
     def usage(self) -> Usage:
-        """A copy of the counts so far; every request sent is a call, also those that the library retries."""
+        """A copy of the counts so far; every request sent counts as a call, including the library's retries."""
         return self._meter.usage
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
                  schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn. Raises ModelError, BudgetSpent.
 
-        schema: is sent as `response_format` in the best form that the server takes.
+        schema: JSON schema of the reply, sent as `response_format` in the best form that the server accepts.
         """
         return self._complete(ModelRequest(messages, max_tokens, seed, schema, account=account))[0]
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                account: CallAccount | None = None) -> Choice:
-        """Return the options' probabilities: of the first token where the server gives logprobs, else stated ones."""
+        """Return the options' probabilities: from the first token's logprobs if the server gives them, else stated."""
         menu = letter_menu(options)
         if self._logprobs:
             choice = self._choose_by_logprobs([*messages, menu], LETTERS[:len(options)], seed, account)
@@ -165,9 +165,9 @@ class OpenAIChat:
         return choose_verbalised(self, messages, options, seed, account)
 
     def models(self) -> list[str]:
-        """Return the names in the server's list of models, [] where it gives none.
+        """Return the names in the server's list of models, [] if it has no list.
 
-        Raises ModelError for a server that does not answer, or that refuses the key.
+        Raises ModelError if the server does not answer or refuses the key.
         """
         future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(self._list(), self._config.deadline_s), self._loop)
         try:
@@ -203,7 +203,7 @@ class OpenAIChat:
             refusal = self._refusal(error, 0)
             if refusal is None or refusal.kind() or not (refusal.status in (400, 422) or refusal.names("logprobs")):
                 raise
-            self._logprobs = False  # this server refuses the parameter: never ask again
+            self._logprobs = False  # this server refuses the parameter: never send it again
             return None
         weights = letter_weights(choice, letters)
         if weights is None:
@@ -213,7 +213,7 @@ class OpenAIChat:
         return Choice(tuple(weight / total for weight in weights), "logprobs") if total > 0.0 else None
 
     def _complete(self, ask: ModelRequest) -> tuple[Completion, dict[str, Any]]:
-        """Return the reply with its choice; what the server refuses is left out and asked once more."""
+        """Return the reply and its choice; the request is repeated without what the server refuses."""
         attempts, pictures = Attempts(self._quirks, ask), images_in(ask.messages)
         expected = tokens_read(ask.messages)
         while True:
@@ -253,13 +253,13 @@ class OpenAIChat:
         return Completion(content_of(choice, self.model), *tokens, reason or "stop"), choice
 
     def _refusal(self, error: ModelError, pictures: int) -> Refusal | None:
-        """Return what the server said against a request; None where something else failed."""
+        """Return the server's refusal of a request; None if something else failed."""
         if isinstance(error.__cause__, self._openai.APIStatusError):
             return read_refusal(error.__cause__.status_code, self._hidden(error.__cause__.response.text), pictures)
         return read_refusal(200, str(error), pictures) if str(error).startswith(SERVER_SAID) else None
 
     def _request(self, body: dict[str, Any], account: CallAccount | None) -> str:
-        """Return the reply without the key, because it is parsed, shown in errors and recorded."""
+        """Return the reply without the API key, because it is parsed, shown in errors and recorded."""
         client = self._client.with_options(max_retries=repeats(account, self._config.max_retries))
         began, deadline = time.monotonic(), self._config.deadline_s
         time.sleep(self._rate.reserve(deadline))
@@ -274,16 +274,16 @@ class OpenAIChat:
             what = waited[0] if waited else f"timed out: no complete reply from {self._url}"
             raise ModelError(f"{what} within {deadline:g} s: raise model.deadline_s (--deadline) for a model that "
                              "takes longer") from error
-        except Exception as error:  # whatever a server makes the HTTP libraries raise: nothing else may end a question
+        except Exception as error:  # whatever the HTTP libraries raise: only a ModelError may end a question
             raise ModelError(self._hidden(self._explain(error, _pictured(body)))) from error
         finally:
             future.cancel()
 
     async def _loaded(self, send: Callable[[], Coroutine[Any, Any, str]], waited: list[str],
                       account: CallAccount | None) -> str:
-        """Send, and again while the server says that it still loads its model. What it refused for that is no call.
+        """Send, and repeat while the server still loads its model. Requests refused for that do not count as calls.
 
-        waited: takes what was waited for.
+        waited: receives a text that says what was waited for.
         """
         while True:
             _SENT.set(_Sent(account))
@@ -318,14 +318,14 @@ class OpenAIChat:
                         break
             except ModelError:
                 raise
-            except Exception as error:  # of the HTTP library, which is another one in other versions of openai
+            except Exception as error:  # errors of the HTTP library, which depends on the version of openai
                 kind = "timed out" if "Timeout" in type(error).__name__ else "cut off"
                 raise ModelError(f"{kind}: the stream from {self._url} broke after {size} bytes: "
                                  f"{type(error).__name__} {self._hidden(str(error)):.200}") from error
         return b"".join(text).decode("utf-8", "replace")
 
     def _elsewhere(self) -> str:
-        """Return where the server probably is to be asked instead; "" where the base URL looks as it should."""
+        """Return a hint at the probable base URL for an error message; "" if the base URL has the usual form."""
         usual = usual_url(self._url)
         return "" if usual == self._url.rstrip("/") else f"; most servers are asked at {usual}: set --base-url to it"
 
@@ -343,7 +343,7 @@ class OpenAIChat:
         lib, tries = self._openai, self._config.max_retries + 1
         if isinstance(error, ModelError):
             return str(error)
-        if isinstance(error.__cause__, ModelError):  # older versions of the library wrap what the client raises
+        if isinstance(error.__cause__, ModelError):  # older versions of the library wrap the client's errors
             return str(error.__cause__)
         if isinstance(error, lib.APITimeoutError):
             return f"timed out: {self._url} did not reply within {self._config.timeout_s:g} s, {tries} times"

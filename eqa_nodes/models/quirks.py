@@ -1,8 +1,8 @@
-"""Why a server refused a request, and what it accepts instead: learned for one model, known to the whole process.
+"""Why a server refused a request, and what it accepts instead: learned per model, shared by the whole process.
 
 Servers have different error bodies: {"error": {"message", "param"}} (OpenAI, OpenRouter), [{"error": ...}] (Gemini),
 {"message"} (vLLM), {"error": "text"} (xAI, Ollama), {"detail": [{"loc", "msg"}]} (FastAPI), and one body as a text
-inside another (gateways). So texts are searched, not parsed.
+inside another (gateways). So bodies are searched as text, not parsed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from eqa_nodes.core.model import MORE_CONTEXT
 
-_LONGEST = 4000  # characters that are searched: some servers repeat the whole request
+_LONGEST = 4000  # maximum number of characters searched: some servers repeat the whole request
 _PARAM = re.compile(r'"(?:param|loc|field)"\s*:\s*(?:"([\w.\[\]]+)"|\[\s*"body"\s*,\s*"(\w+)")')
 _SAYS_NO = re.compile(
     r"unsupported|not support|isn.t supported|unrecognized|unknown|not permitted|not allowed|cannot find field|"
@@ -35,7 +35,7 @@ _NO_QUOTA = re.compile(
     r"billing_(?:hard_limit|not_active)")
 _LOADING = re.compile(r"\bloading\b|not (?:yet )?ready|(?:starting|warming) up")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\d)")
-_VARYING = re.compile(r"\S*\d\S*")  # ids, counts and times, by which the same refusal differs
+_VARYING = re.compile(r"\S*\d\S*")  # ids, counts and times, which differ between equal refusals
 _TOO_LONG = re.compile(
     r"context.?(?:length|size|window)|maximum context|too many tokens|(?:prompt|input)s? (?:is|are) too long|"
     r"input token count|max_model_len|input length|prompt contains")
@@ -66,8 +66,8 @@ REMEDIES = {
     NO_CHAT: "choose another --model", BLIND: "choose a model that takes pictures, and on a server of your own one "
     "with its image part loaded", MANY: "show fewer (max_images)", LARGE: "make them smaller (--image-side)"}
 log = logging.getLogger(__name__)
-STRICT, PLAIN, OBJECT, NONE = "json_schema, strict", "json_schema", "json_object", "no"  # forms, the best first
-ROLES = "roles"  # among what is refused: messages of the system, and two of one role in a row
+STRICT, PLAIN, OBJECT, NONE = "json_schema, strict", "json_schema", "json_object", "no"  # schema forms, the best first
+ROLES = "roles"  # entry of Dialect.refused: system messages, and two messages of one role in a row
 TOKENS = ("max_tokens", "max_completion_tokens")
 _FORMS = (STRICT, PLAIN, OBJECT, NONE)
 _OPTIONAL = ("temperature", "seed", "stream_options", "logprobs", "top_logprobs", "response_format")
@@ -81,13 +81,13 @@ _NO_SCHEMA = re.compile(r"json_schema.{0,80}(?:not support|unsupported|unavailab
 _LEAST_SIDE_PX, _FIRST_THOUGHTS, _MOST_THOUGHTS = 64, 8192, 65536
 _NO_FORMAT = re.compile(r"(?:unknown name|unrecognized request argument|not support parameters|unsupported parameter)"
                         r".{0,60}response_format|response_format(?: parameter)? is (?:unsupported|not supported)|"
-                        r"extra.?(?:forbidden|inputs|fields)")  # the field itself, and not what stands in it
+                        r"extra.?(?:forbidden|inputs|fields)")  # the field itself is refused, not its value
 
 
 class Refusal(NamedTuple):
-    """What a server said. status: of HTTP, 200 where an error came as a reply; words: in lower case; param: "" = none.
+    """A server's refusal. status: HTTP status, 200 if an error was sent as a reply; words: the body in lower case.
 
-    pictures: how many the request held. code: the error's own name, "" where it has none.
+    param: the field that it names, "" = none. pictures: number in the request. code: the error's name, "" = none.
     """
 
     status: int
@@ -97,13 +97,13 @@ class Refusal(NamedTuple):
     code: str = ""
 
     def names(self, field: str) -> bool:
-        """Whether it says that a field of the request is not taken."""
+        """Return whether it says that a field of the request is not accepted."""
         if self.param == field:
             return True
         return bool(re.search(rf"(?<![\w.]){field}(?!\w)", self.words)) and bool(_SAYS_NO.search(self.words))
 
     def kind(self) -> str:
-        """Return the name of what cannot be mended by leaving a field out; "" for anything else."""
+        """Return the kind of a refusal that leaving a field out cannot fix; "" for any other."""
         if self.status == 402 or _NO_QUOTA.search(self.words):
             return NO_QUOTA
         if self.status in (401, 429):
@@ -125,55 +125,55 @@ class Refusal(NamedTuple):
         return BLIND if _BLIND.search(self.words) else ""
 
     def about_roles(self) -> bool:
-        """Whether it says that the model takes no message of the system, or that the roles of turns must alternate."""
+        """Return whether the model accepts no system message, or requires alternating roles."""
         return bool(_ROLES.search(self.words))
 
     def most_pictures(self) -> int:
-        """Return how many the server takes: the number that it names, else half of what was sent; 0 for none."""
+        """Return how many pictures the server accepts: the number it names, else half of those sent; 0 for none."""
         named = [int(number) for number in _NUMBER.findall(self.words)]
         return max((number for number in named if 1 <= number < self.pictures), default=self.pictures // 2)
 
     def most_pixels(self) -> int:
-        """Return the longest side that the server says it takes, 0 where it does not say."""
+        """Return the longest side in pixels that the server names as its limit, 0 if it names none."""
         return min((int(number) for number in _PIXELS.findall(self.words)), default=0)
 
     def most_tokens(self) -> int:
-        """Return how many tokens a reply may have, where the server says that it is asked for too many; else 0."""
+        """Return the maximum number of tokens of a reply if the server names it; else 0."""
         if "max_tokens" not in self.words and "max_completion_tokens" not in self.words:
             return 0
         found = _MOST_TOKENS.search(self.words.replace("`", ""))
         return int(found[1]) if found else 0
 
     def room(self) -> int:
-        """Return how many tokens of the context are left for a reply, 0 where the server does not say."""
+        """Return how many tokens of the context are left for a reply, 0 if the server does not say."""
         context, read = _CONTEXT.search(self.words), _READ.search(self.words)
         return max(0, int(context[1]) - int(read[1])) if context and read else 0
 
     def alike(self, other: Refusal) -> bool:
-        """Whether both say the same, apart from numbers and ids."""
+        """Return whether both say the same, apart from numbers and ids."""
         return self.status == other.status and _VARYING.sub("", self.words) == _VARYING.sub("", other.words)
 
 
 def read_refusal(status: int, text: str, pictures: int) -> Refusal:
-    """Return what a body says. Bodies inside texts of others are unpacked."""
+    """Parse the body of a refusal. Bodies that are nested as text in another body are unpacked."""
     plain = text[:_LONGEST].replace("\\n", " ").replace("\\", "")
     found, code = _PARAM.search(plain), _CODE.search(plain)
     return Refusal(status, plain.lower(), (found[1] or found[2]) if found else "", pictures, code[1] if code else "")
 
 
 def is_final(status: int, text: str) -> bool:
-    """Return whether the same request would be refused again, whatever the status: the body says why."""
+    """Return whether the same request would be refused again; this is read from the body, whatever the status."""
     refusal = read_refusal(status, text, 1)
     return bool(refusal.kind()) or refusal.about_roles()
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What is known of a server and a model. At first nothing is, and everything is sent.
+    """What is known of a server and a model. At first nothing is known, and everything is sent.
 
     tokens_field: "" = as configured. refused: fields that are not sent. form: how a reply's schema is sent, one of
-    _FORMS; form_taken: a request with it has been answered. images, side_px, most_tokens: limits, 0 = none known.
-    thoughts: tokens that are allowed on top of a reply's, because the model thinks first.
+    _FORMS; form_taken: a request with it has been answered. images, side_px, most_tokens: limits, 0 = unknown.
+    thoughts: extra tokens on top of the limit of a reply, because the model thinks first.
     """
 
     tokens_field: str = ""
@@ -186,7 +186,7 @@ class Dialect:
     thoughts: int = 0
 
     def with_thoughts(self) -> Quirk | None:
-        """Return what to do about a reply that was all thoughts; None where nothing more helps."""
+        """Return a higher limit after a reply that was all thoughts; None if the limit cannot be raised further."""
         more = min(_MOST_THOUGHTS, max(_FIRST_THOUGHTS, 4 * self.thoughts))
         if more <= self.thoughts:
             return None
@@ -194,7 +194,7 @@ class Dialect:
 
 
 class Quirk(NamedTuple):
-    """What a refusal tells. changes: of the dialect's fields; those of `refused` are added."""
+    """A lesson from a refusal. changes: new values of the dialect's fields; those of `refused` are added."""
 
     note: str
     changes: Mapping[str, Any]
@@ -209,7 +209,7 @@ class ServerQuirks:
 
     @property
     def dialect(self) -> Dialect:
-        """What is known."""
+        """The current dialect."""
         with self._lock:
             return self._dialect
 
@@ -238,7 +238,7 @@ _LOCK = threading.Lock()
 
 
 def quirks_of(url: str, model: str) -> ServerQuirks:
-    """Return what is known of a model at a server."""
+    """Return the shared quirks of a model at a server."""
     with _LOCK:
         return _KNOWN.setdefault((url, model), ServerQuirks(f"{model} at {url}"))
 
@@ -250,9 +250,9 @@ def forget_all() -> None:
 
 
 def quirk_from(refusal: Refusal, dialect: Dialect, body: Mapping[str, Any], longest_px: int) -> Quirk | None:
-    """Return what a refused request tells about its server; None where nothing can be left out or made smaller.
+    """Return what a refused request says about its server; None if nothing can be left out or made smaller.
 
-    longest_px: longest side of the request's pictures, 0 = there are none, or none that can be scaled.
+    longest_px: longest side of the request's pictures, pixels; 0 = it has none, or none that can be scaled.
     """
     if refusal.status not in _REFUSING:
         return None
@@ -317,7 +317,7 @@ def _detail(refusal: Refusal, dialect: Dialect) -> Quirk | None:
 
 
 def _other_form(refusal: Refusal, dialect: Dialect, body: Mapping[str, Any]) -> Quirk | None:
-    """Return the next form of a schema, also where a server that never took one does not say what is wrong."""
+    """Return the next form of a schema, also if a server that never accepted one does not say what is wrong."""
     if "response_format" not in body:
         return None
     if refusal.param.startswith("response_format") or _FORM.search(refusal.words):

@@ -1,4 +1,4 @@
-"""The wire format of chat completions: messages out, replies and streams in. Nothing here touches a network."""
+"""The wire format of chat completions: messages out, replies and streams in. No network access."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from eqa_nodes.core.model import MOST_TOKENS, Message
 from eqa_nodes.core.storage.text import stored
 
 END_OF_STREAM = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]")
-SERVER_SAID = "server error: the reply for"  # how the error of a reply begins that is a report of a failure
+SERVER_SAID = "server error: the reply for"  # beginning of the error for a reply that reports a failure
 _FILTERED = re.compile(r"content_?filter|safety|prohibited|recitation|blocklist|spii|refusal|guardrail|sensitive", re.I)
-_CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens")  # names of servers for "length"
+_CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens")  # the servers' names for "length"
 _LONGEST_REASON = 40  # characters of a finish_reason
-_MOST_LOGPROBS = 64  # entries of a token; the interface gives 20
-_LINE = re.compile(r"[^\r\n]+")  # not at other separators: they may stand in a text
-_SHORT = reprlib.Repr()  # what came may be nested as deep, and be as long, as it likes
+_MOST_LOGPROBS = 64  # maximum of entries per token; the interface gives 20
+_LINE = re.compile(r"[^\r\n]+")  # other separators do not end a line: they may be part of a text
+_SHORT = reprlib.Repr()  # a reply may be nested and long without limit
 _SHORT.maxstring = _SHORT.maxother = 120
 _FIELDS = ("", "data", "event", "id", "retry", "error")  # "" is a comment; "error" is one of llama.cpp's own
 
 
 def wire(message: Message, detail: str = "") -> dict[str, Any]:
-    """Return a message in wire format: plain text where there is no image, else a list of parts.
+    """Return a message in wire format: plain text if it has no image, else a list of parts.
 
-    detail: how closely the server is to look at images, "" = not sent.
+    detail: level of detail at which the server reads images, "" = not sent.
     """
     if all(isinstance(part, str) for part in message.parts):
         return {"role": message.role, "content": stored("\n".join(map(str, message.parts)))}
@@ -41,7 +41,7 @@ def wire(message: Message, detail: str = "") -> dict[str, Any]:
 
 
 def parse(text: str, model: str) -> dict[str, Any]:
-    """Return a reply's JSON object. Raises ModelError: invalid reply, server error."""
+    """Parse a reply's JSON object. Raises ModelError: invalid reply, server error."""
     try:
         data = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -53,9 +53,9 @@ def parse(text: str, model: str) -> dict[str, Any]:
 
 
 def joined(text: str, model: str, hide: Callable[[str], str] = str) -> dict[str, Any]:
-    """Return a stream of server-sent events as the reply that it would have been in one piece.
+    """Join a stream of server-sent events into the reply that it would have been in one piece.
 
-    hide: takes the key, which may come in pieces, out of a text. finish_reason is None where the stream was cut off.
+    hide: removes the key, which may be split over chunks, from a text. finish_reason is None if the stream was cut off.
     Raises ModelError: invalid reply, server error, empty.
     """
     if text.lstrip("\ufeff \r\n\t").startswith("{"):
@@ -65,11 +65,11 @@ def joined(text: str, model: str, hide: Callable[[str], str] = str) -> dict[str,
     tokens: list[object] = []
     for chunk in _events(text, model):
         if chunk is None:
-            reason = reason or "stop"  # some servers only say that it is over
+            reason = reason or "stop"  # some servers only send the end of the stream
             break
         usage = chunk.get("usage") or usage
         if chunk.get("choices") == []:
-            continue  # the one that tells the usage
+            continue  # the chunk that reports the usage
         choice = first_choice(chunk, model)
         _add(choice, pieces, model)
         reason = finish_reason(choice) or reason
@@ -81,7 +81,7 @@ def joined(text: str, model: str, hide: Callable[[str], str] = str) -> dict[str,
 
 
 def _add(choice: Mapping[str, Any], pieces: Mapping[str, list[str]], model: str) -> None:
-    """Add the texts of a chunk; some servers send the whole message in it."""
+    """Add the texts of a chunk, in which some servers send the whole message."""
     parts = [choice[name] for name in ("delta", "message") if isinstance(choice.get(name), dict)]
     delta = parts[0] if parts else {}
     for name, texts in pieces.items():
@@ -91,7 +91,7 @@ def _add(choice: Mapping[str, Any], pieces: Mapping[str, list[str]], model: str)
 
 
 def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
-    """Yield the data of a stream of server-sent events, and None for its end, where it says so."""
+    """Yield the data of a stream of server-sent events, and None at an explicit end of the stream."""
     for match in _LINE.finditer(text):
         line = match[0]
         field, colon, data = line.partition(":")
@@ -100,17 +100,17 @@ def _events(text: str, model: str) -> Iterator[dict[str, Any] | None]:
             yield None
             return
         if match.end() == len(text) and line.startswith("data"):
-            return  # it is cut off, and what was before it may be whole
+            return  # this line is cut off, but the lines before it may be complete
         if field not in _FIELDS or (field and not colon):
             raise ModelError(f"invalid reply: that of {model} is not a stream of events: {line[:80]!r}")
         if field == "error":
             raise ModelError(f"{SERVER_SAID} {model} is {data[:200]!r}")
-        if field == "data" and data:  # with nothing in it, it keeps the connection alive as comments do
+        if field == "data" and data:  # an empty one keeps the connection alive, as comments do
             yield parse(data, model)
 
 
 def _check_error(data: Mapping[str, Any], model: str) -> None:
-    """Raise ModelError where a reply of status 200, or a choice in it, is the report of a failure."""
+    """Raise ModelError if a reply of status 200, or a choice in it, reports a failure."""
     if data.get("error"):
         raise ModelError(f"{SERVER_SAID} {model} is {_begin(data)}")
 
@@ -125,7 +125,7 @@ def first_choice(data: dict[str, Any], model: str) -> dict[str, Any]:
 
 
 def finish_reason(choice: Mapping[str, Any]) -> str:
-    """Return why a reply ended, "length" where it was cut off at the limit of tokens; "" where it does not say."""
+    """Return why a reply ended: "length" if it was cut off at the limit of tokens; "" if it does not say."""
     reason = choice.get("finish_reason")
     if not isinstance(reason, str):
         return ""
@@ -133,7 +133,7 @@ def finish_reason(choice: Mapping[str, Any]) -> str:
 
 
 def content_of(choice: Mapping[str, Any], model: str) -> str:
-    """Return what a model says in a choice, without what it thought before; "" where it was cut off before that.
+    """Return the text of a choice without the model's thoughts; "" if the reply was cut off while thinking.
 
     Raises ModelError: refused, empty.
     """
@@ -157,7 +157,7 @@ def content_of(choice: Mapping[str, Any], model: str) -> str:
 
 
 def _joined_parts(content: object, model: str) -> str | None:
-    """Return the texts of a message's content, which is a text or, of some servers, a list of parts."""
+    """Return the text of a message's content, which is a text or, from some servers, a list of parts."""
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, list) and all(isinstance(part, dict) for part in content):
@@ -166,13 +166,13 @@ def _joined_parts(content: object, model: str) -> str | None:
 
 
 def _thoughts(message: Mapping[str, Any]) -> str | None:
-    """Return what a model that thinks first has thought, None for nothing. Servers have two names for it."""
+    """Return the thoughts of a model that thinks first, None if there are none. Servers use two names for them."""
     return next((message[name] for name in ("reasoning_content", "reasoning")
                  if isinstance(message.get(name), str) and message[name]), None)
 
 
 def _said(content: str) -> str:
-    """Return what follows the thoughts that a server left in the text; its template may have opened them."""
+    """Return the text after thoughts that a server left in it; the opening tag may be missing (in the template)."""
     _, closed, said = content.rpartition("</think>")
     if closed:
         return said.lstrip()
@@ -180,9 +180,9 @@ def _said(content: str) -> str:
 
 
 def tokens_of(data: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the input and output tokens of a reply, 0 where they are missing or not a count.
+    """Return the input and output tokens of a reply, 0 if they are missing or not a count.
 
-    Gemini counts thoughts, which are paid as output, in the sum alone, and gives no details.
+    Gemini counts thoughts, which are charged as output, only in the total, and gives no details.
     """
     spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
     read, written = count_of(spent, "prompt_tokens"), count_of(spent, "completion_tokens")
@@ -192,10 +192,10 @@ def tokens_of(data: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def fills_context(tokens_in: int, tokens_out: int, most: int) -> bool:
-    """Return whether a reply was cut off because request and reply fill the context, and not at a limit of its own.
+    """Return whether a reply was cut off because request and reply fill the context, not at the reply's own limit.
 
-    most: what the reply was allowed. A context is a multiple of 256 or 1000 tokens, of which some servers keep one;
-    a server's own limit of a reply is a round number.
+    most: maximum number of tokens of the reply. A context is a multiple of 256 or 1000 tokens, of which some servers
+    reserve one; a server's own limit of a reply is a round number.
     """
     total = tokens_in + tokens_out
     return (tokens_in > 0 and tokens_out < most and (tokens_out % 128 > 0 or not tokens_out)
@@ -203,7 +203,7 @@ def fills_context(tokens_in: int, tokens_out: int, most: int) -> bool:
 
 
 def cached_tokens(data: Mapping[str, Any]) -> int:
-    """Return how many input tokens of a reply the server had read before; servers have three names for it."""
+    """Return how many input tokens were read from the server's cache; servers have three names for this count."""
     spent = data["usage"] if isinstance(data.get("usage"), dict) else {}
     details = spent["prompt_tokens_details"] if isinstance(spent.get("prompt_tokens_details"), dict) else {}
     found = (count_of(details, "cached_tokens") or count_of(spent, "prompt_cache_hit_tokens")
@@ -212,7 +212,7 @@ def cached_tokens(data: Mapping[str, Any]) -> int:
 
 
 def count_of(usage: Mapping[str, Any], name: str) -> int:
-    """Return a count of tokens, at most MOST_TOKENS: servers are believed only as far as models go."""
+    """Return a count of tokens, clipped to MOST_TOKENS: a server may report an impossible number."""
     value = usage.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         return 0
@@ -220,7 +220,7 @@ def count_of(usage: Mapping[str, Any], name: str) -> int:
 
 
 def letter_weights(choice: Mapping[str, Any], letters: str) -> list[float] | None:
-    """Return the probability mass of each letter as the first token, or None where the reply has no logprobs."""
+    """Return the probability of each letter as the first token, or None if the reply has no logprobs."""
     try:
         top = choice["logprobs"]["content"][0]["top_logprobs"][:_MOST_LOGPROBS]
         pairs = [(entry["token"][:20].strip(" ().:").upper(), probability(entry["logprob"])) for entry in top]
@@ -230,14 +230,14 @@ def letter_weights(choice: Mapping[str, Any], letters: str) -> list[float] | Non
 
 
 def probability(logprob: object) -> float:
-    """Return the probability of a token; 0 where its logarithm is no number (null, NaN, a text)."""
+    """Return the probability of a token; 0 if its logarithm is not a number (null, NaN, a text)."""
     if isinstance(logprob, bool) or not isinstance(logprob, (int, float)) or logprob != logprob:
-        return 0.0  # not by math.isnan, which fails at whole numbers of 400 digits
+        return 0.0  # math.isnan would fail for integers of 400 digits
     return math.exp(min(0.0, max(-1000.0, logprob)))
 
 
 def _begin(value: object) -> str:
-    """Return the beginning of what came, for a message."""
+    """Return the beginning of a value for an error message."""
     return _SHORT.repr(value)[:240]
 
 

@@ -16,16 +16,16 @@ from eqa_nodes.models.quirks import NONE, OBJECT, ROLES, STRICT, Dialect, Quirk,
 from eqa_nodes.models.reply import wire
 
 _ATTEMPTS = 8  # maximum per call
-_LEAST_TOKENS = 64  # a shorter reply says nothing, and thoughts are not worth their price for it
-_TOP_LOGPROBS = 20  # the most that the interface gives
+_LEAST_TOKENS = 64  # below it a reply is not retried: it could say nothing useful
+_TOP_LOGPROBS = 20  # the maximum of the interface
 _JPEG_QUALITY = 90
-_QUALITIES, _LEAST_PX = (85, 70, 55), 64  # of a picture that has too many bytes; its longest side, where that ends
+_QUALITIES, _LEAST_PX = (85, 70, 55), 64  # for a picture of too many bytes; no longest side below it
 _LEFT_OUT = "(This picture is left out: the server takes no more of them.)"
-_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # what Pillow raises at damage
+_BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)  # errors of Pillow for damaged images
 
 
 class ModelRequest(NamedTuple):
-    """One call. logprobs: the probabilities of the first token are wanted, and nothing else. account: pays."""
+    """One call. logprobs: only the probabilities of the first token are wanted. account: charged for the call."""
 
     messages: Sequence[Message]
     max_tokens: int
@@ -36,7 +36,7 @@ class ModelRequest(NamedTuple):
 
 
 def body_of(ask: ModelRequest, model: str, config: ModelConfig, dialect: Dialect, max_tokens: int) -> dict[str, Any]:
-    """Return the body of a request without what the server does not take. max_tokens: with those for thoughts."""
+    """Return the body of a request without what the server refuses. max_tokens: including those for thoughts."""
     detail = "" if "detail" in dialect.refused else config.image_detail
     fitted = _fitted(ask.messages, dialect)
     turns = alternating(fitted) if ROLES in dialect.refused else fitted
@@ -55,7 +55,7 @@ def body_of(ask: ModelRequest, model: str, config: ModelConfig, dialect: Dialect
 
 
 def longest_side(messages: Sequence[Message], dialect: Dialect) -> int:
-    """Return the longest side of the pictures as they are sent, pixels; 0 where none can be read."""
+    """Return the longest side of the pictures as sent, pixels; 0 if none can be read."""
     sides = [max(size) for message in _fitted(messages, dialect) for part in message.parts
              if isinstance(part, bytes) and (size := _picture_size(part)) is not None]
     return max(sides, default=0)
@@ -77,9 +77,9 @@ def _open(schema: Any) -> Any:
 
 
 def _fitted(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
-    """Return the messages with as many pictures, and as large ones, as the server takes.
+    """Return the messages with the number and size of pictures limited to what the server accepts.
 
-    The first half of what it takes and the last half stay: the likeliest views come first, and the newest one last.
+    Half of the allowed pictures are the first ones and half the last: the likeliest views stand first, the newest last.
     """
     count = images_in(messages)
     if not dialect.side_px and not 0 < dialect.images < count:
@@ -98,7 +98,7 @@ def _fitted(messages: Sequence[Message], dialect: Dialect) -> Sequence[Message]:
 
 
 def _light(message: Message, picture_kb: int) -> Message:
-    """Return a message with no picture larger than that, 0 = as it is."""
+    """Return a message whose pictures have at most picture_kb kB each; 0 = unchanged."""
     if not picture_kb:
         return message
     return message._replace(parts=tuple(part if isinstance(part, str) else lighter(part, 1000 * picture_kb)
@@ -106,7 +106,7 @@ def _light(message: Message, picture_kb: int) -> Message:
 
 
 def lighter(jpeg: bytes, most: int) -> bytes:
-    """Return a picture of so many bytes at most: compressed more, then half as large; one that is broken as it is."""
+    """Return a picture of at most `most` bytes: lower quality first, then half the size; a broken one unchanged."""
     if len(jpeg) <= most:
         return jpeg
     try:
@@ -123,7 +123,7 @@ def lighter(jpeg: bytes, most: int) -> bytes:
 
 
 def _scaled(jpeg: bytes, side_px: int) -> bytes:
-    """Return a picture with no side longer than that, 0 = as it is; one that cannot be read as it is."""
+    """Return a picture whose sides are at most side_px, 0 = no limit; one that cannot be read is unchanged."""
     size = _picture_size(jpeg) if side_px else None
     if size is None or max(size) <= side_px:
         return jpeg
@@ -131,7 +131,7 @@ def _scaled(jpeg: bytes, side_px: int) -> bytes:
     try:
         image = Image.open(io.BytesIO(jpeg)).convert("RGB")
     except _BROKEN:
-        return jpeg  # the server says what is wrong with it
+        return jpeg  # the server reports what is wrong with it
     image.thumbnail((side_px, side_px))
     image.save(out, "JPEG", quality=_JPEG_QUALITY)
     return out.getvalue()
@@ -145,10 +145,10 @@ def _picture_size(jpeg: bytes) -> tuple[int, int] | None:
 
 
 class Attempts:
-    """Decides after each attempt whether the request is sent again, and lets the memory learn what was refused.
+    """Decides after each attempt whether to send the request again, and stores what was refused in the quirks.
 
-    A lesson after which the server says the same again is dropped: it was about something else. Only forms are tried
-    one after another, and the limits of pictures stay, which the next call reaches further with.
+    A lesson is dropped if the server refuses the next request for the same reason. Only forms are tried one after
+    another; limits of pictures are kept, so that the next call can lower them further.
     """
 
     def __init__(self, quirks: ServerQuirks, ask: ModelRequest) -> None:
@@ -158,9 +158,9 @@ class Attempts:
         self._last: tuple[Refusal, Dialect] | None = None
 
     def max_tokens(self, dialect: Dialect, usage: Usage) -> int:
-        """Return the limit of the reply, with what the model needs for its thoughts where budgets allow it.
+        """Return the token limit of the reply, including tokens for thoughts as far as the budgets allow.
 
-        usage: of the model so far.
+        usage: usage of the model so far.
         """
         most = self._room
         if dialect.thoughts and not self._ask.logprobs:
@@ -168,7 +168,7 @@ class Attempts:
         return min(most, dialect.most_tokens or most)
 
     def again(self, refusal: Refusal, dialect: Dialect, body: Mapping[str, Any]) -> bool:
-        """Return whether to send it again after a refusal. dialect, body: those of the refused request."""
+        """Return whether to send the request again after a refusal. dialect, body: of the refused request."""
         self._made += 1
         if self._made >= _ATTEMPTS or (self._ask.logprobs and refusal.names("logprobs")):
             return False  # without log-probabilities such a request is of no use
@@ -186,7 +186,7 @@ class Attempts:
         return lesson is not None and self._learn(lesson, (refusal, before))
 
     def again_for_thoughts(self, done: Completion, dialect: Dialect, usage: Usage) -> bool:
-        """Return whether to send it again after a reply: one that was empty at its limit was all thoughts."""
+        """Return whether to send the request again after a reply that was all thoughts (empty at its limit)."""
         if done.text or done.finish_reason != "length" or self._ask.logprobs or self._ask.max_tokens < _LEAST_TOKENS:
             return False
         self._made += 1
@@ -195,7 +195,7 @@ class Attempts:
             return False
         most = lesson.changes["thoughts"]
         if spare_tokens(self._ask.account, usage, self._ask.messages, self._ask.max_tokens, most) <= dialect.thoughts:
-            return False  # the budget allows no more than was allowed already
+            return False  # the budget allows no more than the last attempt had
         return self._learn(lesson, None)
 
     def _learn(self, lesson: Quirk, why: tuple[Refusal, Dialect] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Models of single roles as they are configured: "ROLE=MODEL", "ROLE.FIELD=VALUE" (docs/models.md)."""
+"""Configuration of models for single roles: "ROLE=MODEL", "ROLE.FIELD=VALUE" (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from eqa_nodes.core.model import Backend
 
 PROMPT, HOW = "prompt", "how"
-_JUDGE = "judge"  # a role too, of the scorer: it has its own options there
+_JUDGE = "judge"  # a role of the scorer, which has its own options for it
 _FIELDS = {own.name: own for own in fields(ModelConfig)}
 _TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class RoleConfig:
-    """What one role has for itself. model: None = it asks the answerer's; prompt: a file, "" = the package's."""
+    """Settings of one role. model: None = the answerer's model; prompt: a file, "" = the package's prompt."""
 
     model: ModelConfig | None = None
     prompt: str = ""
@@ -33,9 +33,9 @@ class RoleConfig:
 
 
 def role_configs(base: ModelConfig, model_for: Sequence[str]) -> dict[str, RoleConfig]:
-    """Return the roles that are configured; what one does not set for itself is as in the base.
+    """Return the configured roles; settings that a role does not set are taken from the base.
 
-    Raises ConfigError for an unknown role or field, which lists the known ones, and for a value that is none.
+    Raises ConfigError for an unknown role or field (it lists the known ones) and for an invalid value.
     """
     said: dict[str, dict[str, str]] = {}
     for text in model_for:
@@ -54,7 +54,7 @@ def role_configs(base: ModelConfig, model_for: Sequence[str]) -> dict[str, RoleC
 
 
 def absolute(model_for: Sequence[str]) -> tuple[str, ...]:
-    """Return the same lines with the whole paths of prompts: nodes run in folders of their own."""
+    """Return the same lines with absolute paths of prompts, because nodes run in other folders."""
     marked = (text.partition(f".{PROMPT}=") for text in model_for)
     return tuple(f"{role}{mark}{Path(rest).expanduser().resolve()}" if mark else role for role, mark, rest in marked)
 
@@ -69,12 +69,12 @@ def _config(base: ModelConfig, role: str, values: Mapping[str, str]) -> RoleConf
     if not own:
         return RoleConfig(None, values.get(PROMPT, ""), how, side_px)
     if base.cassette and "cassette" not in own:
-        own["cassette"] = f"{base.cassette}.{role}"  # a cassette is of one model
+        own["cassette"] = f"{base.cassette}.{role}"  # a cassette holds the calls of one model
     return RoleConfig(replace(base, **own), values.get(PROMPT, ""), how, side_px)
 
 
 def _value(role: str, name: str, text: str) -> Any:
-    """Return a value of the type that a field of ModelConfig has. Raises ConfigError."""
+    """Convert a text to the type of a field of ModelConfig. Raises ConfigError."""
     if name not in _FIELDS:
         raise ConfigError(unknown(f"setting of the role {role}", name, (*_FIELDS, PROMPT, HOW)))
     kind = type(getattr(ModelConfig, name))
@@ -86,9 +86,9 @@ def _value(role: str, name: str, text: str) -> Any:
 
 def open_models(base: ModelConfig, model_for: Sequence[str] = (),
                 opened: Callable[[ModelConfig], Backend] = open_model, wording: str = OWN) -> RoleModels:
-    """Return the model with those of single roles. wording: of the prompts.
+    """Open the model and those of single roles. wording: name of the wording of the prompts.
 
-    Raises ConfigError, and what opening a model raises.
+    Raises ConfigError, and the errors of opening a model.
     """
     configs = role_configs(base, model_for)
     prompts = {role: _prompt(role, config.prompt) for role, config in configs.items()}

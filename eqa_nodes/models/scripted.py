@@ -1,4 +1,4 @@
-"""A model that plays a list of replies, for tests and for trying a chain without a model."""
+"""A model that replays a list of replies, for tests and for trying the pipeline without a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Scripted = str | Completion | Choice | Exception | Callable[[Sequence[Message]],
 
 
 def read_script(path: Path) -> list[Scripted]:
-    """Return the replies of a file: a JSON list, texts for generate, lists of probabilities for choose.
+    """Read the replies of a file: a JSON list of texts (for generate) and lists of probabilities (for choose).
 
     Raises ConfigError.
     """
@@ -40,16 +40,16 @@ def _probabilities(path: Path, reply: list[object]) -> tuple[float, ...]:
 
 
 class ScriptedBackend:
-    """Plays replies in order: a str or Completion for generate, a Choice for choose, an exception to be raised.
+    """Replays replies in order: a str or Completion for generate, a Choice for choose, an exception to be raised.
 
-    A function makes its text from the messages, where a reply depends on what is shown.
+    A reply that depends on the messages is given as a function of them.
 
-    What was asked stands in `requests`. Raises ModelError when the script ends, or holds the other kind of reply.
+    `requests` records all calls. Raises ModelError after the last reply, or if the next one is of the other kind.
     """
 
     def __init__(self, replies: Sequence[Scripted] = (), model: str = "scripted", budget_calls: int = 0,
                  budget_tokens: int = 0, config: ModelConfig | None = None) -> None:
-        """config: prices and budgets; without one, those of budget_*."""
+        """config: prices and budgets; None = no prices, and the budgets of budget_calls and budget_tokens."""
         self.model = model
         self.requests: list[tuple[Message, ...]] = []
         self._replies = list(replies)
@@ -58,7 +58,7 @@ class ScriptedBackend:
 
     @classmethod
     def from_options(cls, config: ModelConfig, api_key: str = "") -> ScriptedBackend:
-        """Return it as the registry makes it; config.model: the file of replies. Raises ConfigError."""
+        """Create it from a configuration (used by the registry). config.model: file of replies. Raises ConfigError."""
         return cls(read_script(Path(config.model)) if config.model else (), config=config)
 
     @classmethod

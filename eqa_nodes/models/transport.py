@@ -1,4 +1,4 @@
-"""How requests reach an untrusted server: allowed hosts, sizes of requests and replies, and where the key is hidden.
+"""How requests reach an untrusted server: allowed hosts, sizes of requests and replies, and hiding of the API key.
 
 Requests contain camera pictures and the API key, so they go to no other host than the configured one. Replies are
 bounded after unpacking and are read as UTF-8, whatever a header claims.
@@ -22,20 +22,20 @@ from urllib.parse import urlsplit
 from eqa_nodes.core.errors import ConfigError, ModelError
 from eqa_nodes.models.config import ModelConfig
 
-_SHORTEST = 6  # characters: "none" and "test" stand in for a key where a server wants none, and are words of replies
-HOSTS = "EQA_VLM_HOSTS"  # environment variable: hosts that are allowed on this machine, whatever a configuration says
+_SHORTEST = 6  # characters of a key that is hidden: placeholder keys such as "none" and "test" are words of replies
+HOSTS = "EQA_VLM_HOSTS"  # environment variable: hosts allowed on this machine, whatever a configuration says
 _HTTP = ("it is neither this machine nor in a private network, and http:// would send pictures and the key "
          "unencrypted: use https://, or set model.allow_http (--allow-http)")
-BODY_BYTES = 16_000_000  # of one reply after unpacking; long streams with log-probabilities have some MB
-ERROR_BYTES = 65_536  # of an error's body; the rest is not read
-_REDIRECTS = 3  # within one host; a loop is no answer
+BODY_BYTES = 16_000_000  # maximum of a reply after unpacking; long streams with log-probabilities have some MB
+ERROR_BYTES = 65_536  # maximum of an error's body; the rest is not read
+_REDIRECTS = 3  # maximum number, within one host
 _GZIP_OR_ZLIB = 47  # zlib's "wbits" that recognises both headers
 _PACKED = ("gzip", "x-gzip", "deflate")
 
 
 def checked_key(key: str) -> str:
-    """Return a key without outer blanks (a file's line break). Raises ConfigError, which does not show it, for one that
-    no header can hold: the HTTP library's own error would."""
+    """Return a key without surrounding whitespace (a file's line break). Raises ConfigError for one that no header can
+    hold; the message does not show the key, unlike the HTTP library's own error."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigError("the API key contains characters that keys do not have: set EQA_VLM_API_KEY to the key alone")
@@ -56,26 +56,26 @@ def check_url(url: str) -> None:
 
 
 def usual_url(url: str) -> str:
-    """Return a base URL in the form that most servers have: without the name of a method, and with a version."""
+    """Return a base URL in the usual form: without the name of a method, and with a version."""
     base = re.sub(r"(?:/chat)?(?:/completions)?/*$", "", url)
     return base if re.search(r"/v\d|/openai\b", base) else f"{base.removesuffix('/api')}/v1"
 
 
 def hidden(text: str, key: str) -> str:
-    """Return a server's text without the key, in whatever way it is written: some repeat it when they refuse it."""
+    """Return a server's text without the key in any of its spellings: some servers repeat a key that they refuse."""
     return text if len(key) < _SHORTEST else _written(key).sub("...", text)
 
 
 @lru_cache(maxsize=8)
 def _written(key: str) -> re.Pattern[str]:
-    """Return what finds a key as it is, and in the escapes of JSON (in JSON within JSON too), HTML and URLs."""
+    """Return a pattern that finds a key in plain text and in the escapes of (also nested) JSON, HTML and URLs."""
     return re.compile("".join(
         rf"(?:{re.escape(c)}|\\(?:\\)*(?:{re.escape(c)}|u00{_hex(c)})|%{_hex(c)}|&#0*(?:{ord(c)}|[xX]0*{_hex(c)});)"
         for c in key))
 
 
 def _hex(c: str) -> str:
-    """Return an expression for the two hexadecimal digits of an ASCII character."""
+    """Return a regular expression for the two hexadecimal digits of an ASCII character."""
     return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(c):02x}")
 
 
@@ -83,7 +83,7 @@ class EndpointPolicy:
     """The rules for one endpoint."""
 
     def __init__(self, config: ModelConfig, url: str, environ: Mapping[str, str] = os.environ) -> None:
-        """Raises ConfigError where the configured URL itself breaks them."""
+        """Raises ConfigError if the configured URL itself breaks the rules."""
         self.config, self._own = config, _host(url)
         self._lists = [_listed(text) for text in (config.hosts, environ.get(HOSTS, "")) if text.strip()]
         for source, allowed in (("model.hosts", _listed(config.hosts)), (HOSTS, _listed(environ.get(HOSTS, "")))):
@@ -94,7 +94,7 @@ class EndpointPolicy:
             raise ConfigError(f"base URL {url!r} cannot be used: {_HTTP}")
 
     async def check(self, url: str) -> None:
-        """Raise ModelError for a request that may not be sent: a name may lead elsewhere than when this began."""
+        """Raise ModelError for a URL that is not allowed; checked per request, as a name may resolve differently."""
         host = _host(url)
         allowed = all(_matches(host, each) for each in self._lists) if self._lists else host == self._own
         if not allowed:
@@ -106,7 +106,7 @@ class EndpointPolicy:
                 raise ModelError(f"host not allowed: {host} leads to {', '.join(found)}; {_HTTP}")
 
     def check_size(self, body: Mapping[str, Any]) -> None:
-        """Raise ModelError for a request that is larger than allowed."""
+        """Raise ModelError for a request that exceeds the allowed size."""
         size, limit = _size(body["messages"]), self.config.request_mb * 1e6
         if size > limit:
             raise ModelError(f"too large: the request has {size / 1e6:.1f} MB, model.request_mb allows "
@@ -130,7 +130,7 @@ def _host(url: str) -> str:
 
 
 def _addresses(host: str) -> Sequence[str]:
-    """Return the IP addresses of a host; none for a name that nobody knows, which no request can reach."""
+    """Return the IP addresses of a host; none for a name that does not resolve, which no request can reach."""
     try:
         return sorted({str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(host, None)})
     except (OSError, UnicodeError):
@@ -138,12 +138,12 @@ def _addresses(host: str) -> Sequence[str]:
 
 
 def _private(addresses: Iterable[str]) -> bool:
-    """Return whether no address is reachable over the internet."""
+    """Return whether none of the addresses is reachable over the internet."""
     return not any(ipaddress.ip_address(address).is_global for address in addresses)
 
 
 def _size(value: Any) -> int:
-    """Return about how many bytes a request has as JSON."""
+    """Return the approximate size of a request as JSON, bytes."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -159,14 +159,14 @@ def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _a
                    reply_mb: float = BODY_BYTES / 1e6, is_final: Callable[[int, str], bool] = lambda *_: False,
                    hide: Callable[[str], str] = str, **options: Any) -> Any:
     """Return an asynchronous HTTP client. base: the openai library's DefaultAsyncHttpxClient, whose HTTP library is
-    httpx or httpx2, by its version. check: raises ModelError for a URL to which nothing may be sent. is_final: says by
-    status and text of a failure that it would come again, so that the openai library does not repeat the request.
-    hide: takes the key out of a text."""
+    httpx or httpx2, by its version. check: raises ModelError for a URL that is not allowed. is_final: returns, from the
+    status and text of a failure, whether it would occur again; the openai library then does not repeat the request.
+    hide: removes the key from a text."""
     body_bytes = round(reply_mb * 1e6)
     http = sys.modules[next(c for c in base.__mro__ if c.__name__ == "AsyncClient").__module__.partition(".")[0]]
 
     class Bounded(http.AsyncByteStream):  # type: ignore[name-defined]
-        """A body up to `limit` bytes. cut: what is longer ends there, else it is a ModelError."""
+        """A body of at most `limit` bytes. cut: a longer body is truncated; otherwise it raises ModelError."""
 
         def __init__(self, body: Any, unpack: Callable[[bytes, int], bytes], limit: int, cut: bool) -> None:
             self._body, self._unpack, self._left, self._cut = body, unpack, limit, cut
@@ -191,7 +191,7 @@ def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _a
             try:
                 response.stream = Bounded(response.stream, unpacker(response.headers.pop("Content-Encoding", "")),
                                           ERROR_BYTES if failed else body_bytes, failed)
-                response.encoding = "utf-8"  # a charset of the server's choice may be a decompressor, or take for ever
+                response.encoding = "utf-8"  # a charset chosen by the server may be a decompressor, or take for ever
                 if failed or not stream:
                     await response.aread()
                 if failed and is_final(response.status_code, response.text):
@@ -202,7 +202,7 @@ def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _a
             return response
 
         async def _sent(self, request: Any, **options: Any) -> Any:
-            """Return the response's head; what is sent on within the same host is followed."""
+            """Return the response's head; redirects within the same host are followed."""
             for _ in range(_REDIRECTS + 1):
                 await check(str(request.url))
                 request.headers["Accept-Encoding"] = "identity"
@@ -222,10 +222,10 @@ def guarded_client(base: type[Any], check: Callable[[str], Awaitable[None]] = _a
 
 
 def unpacker(coding: str) -> Callable[[bytes, int], bytes]:
-    """Return a function that unpacks the pieces of a body, each to at most so many bytes.
+    """Return a function (piece, most) that unpacks the pieces of a body, each to at most `most` bytes.
 
-    coding: a Content-Encoding header; packed bodies are not asked for, but some proxies send them. Raises ModelError
-    for another one than gzip or deflate, once.
+    coding: a Content-Encoding header; compressed bodies are not requested, but some proxies send them. Raises
+    ModelError unless it is a single gzip or deflate.
     """
     name = coding.strip().lower()
     if name in ("", "identity"):

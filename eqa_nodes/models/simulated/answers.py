@@ -1,4 +1,4 @@
-"""What the simulated model concludes from what it sees, by the rules of the label answerer, and what it notes."""
+"""Conclusions of the simulated model from what it sees, by the rules of the label answerer, and its notes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _STATE = re.compile(r" \(([a-z ]+)\)")
 _ON = re.compile(r"(.+?) (on|in|under) the (.+)")
 _MATERIALS = frozenset(("wood", "plastic", "cardboard", "wicker", "metal", "ceramic", "glass", "fabric", "leather",
                         "paper", "stone", "marble", "rubber", "wax"))
-_MOST_NOTED = 8  # kinds of things that one reply tells of
-_PIXELS = 75  # of a thing that is only remembered: the rules are less sure of it
-_FIRST_NOTED = -1  # instance of the first remembered thing; the next ones count down
-_RULES_SUREST = 0.95  # of an object in full view
-# Rooms of a kind that a question tells apart by what nobody sees in a picture.
+_MOST_NOTED = 8  # maximum number of kinds of objects listed in one reply
+_PIXELS = 75  # size given to a remembered object: the rules are less sure of it
+_FIRST_NOTED = -1  # instance of the first remembered object; the next ones count down
+_RULES_SUREST = 0.95  # confidence of the rules in an object in full view
+# Words by which a question tells rooms of a kind apart and which no picture shows.
 _TOLD_APART = re.compile(r"\b(?:main|master|first|second|third|other|guest|kids'?|kid's|children's|small|large|back|"
                          r"upstairs|downstairs) (?=(?:bed|bath|living |dining |guest )?rooms?\b)", re.I)
 _NUMBERED = re.compile(r"\b((?:bed|bath)?room) \d+\b", re.I)
@@ -40,7 +40,7 @@ _NOT_SEEN = frozenset(("exists", "exists_at", "anything", "offered", "set", "fil
 
 
 class Noted(NamedTuple):
-    """A kind of thing as it was noted, and how many of them there were."""
+    """A kind of object in a note, and how many of them were seen."""
 
     kind: str
     room: str
@@ -49,7 +49,7 @@ class Noted(NamedTuple):
 
 
 def told(things: Iterable[Seen]) -> str:
-    """Return things in words: "2 x red wood chair in the kitchen; television (on) on the tv stand"."""
+    """Describe objects in words: "2 x red wood chair in the kitchen; television (on) on the tv stand"."""
     said = Counter(_phrase(thing) for thing in {t.instance: t for t in things}.values())
     return "; ".join(f"{n} x {phrase}" if n > 1 else phrase for phrase, n in list(said.items())[:_MOST_NOTED])
 
@@ -64,7 +64,7 @@ def _phrase(thing: Seen) -> str:
 
 
 def noted(text: str) -> list[Noted]:
-    """Return what `told` told in earlier replies, of each thing what was said last."""
+    """Parse what `told` wrote in earlier replies, and return the latest note of each object."""
     found: dict[tuple[str, str, str], Noted] = {}
     for sentence in _SEEN.findall(text):
         for phrase in filter(None, sentence.split("; ")):
@@ -93,7 +93,7 @@ def _read(phrase: str) -> Noted:
 
 
 def remembered_view(notes: Sequence[Noted], pose: Pose2) -> Keyframe:
-    """Return the noted things as one view; only where they are said to be is known of their places."""
+    """Return the noted objects as one view. Their positions are unknown, apart from the rooms and supports noted."""
     things = [(one, n) for one in notes for n in range(one.times)]
     sightings = tuple(
         Sighting(Label(_FIRST_NOTED - i, one.kind, one.room, dict(one.attributes)), _PIXELS, (300, 200, 340, 240),
@@ -102,27 +102,27 @@ def remembered_view(notes: Sequence[Noted], pose: Pose2) -> Keyframe:
 
 
 def in_plain_rooms(text: str) -> str:
-    """Return a question in which rooms are named by their kind alone."""
+    """Return a question with rooms named by their kind alone."""
     return _NUMBERED.sub(r"\1", _TOLD_APART.sub("", text))
 
 
 def asked_in(question: Question) -> ParsedQuestion:
-    """Return what a question asks of rooms by their kind."""
+    """Parse a question with rooms named by their kind alone."""
     return parse(in_plain_rooms(question.text))
 
 
 def usual_rooms(question: Question) -> list[RankedRegion]:
-    """Return where the answer is usually found, the likeliest first."""
+    """Return the rooms in which the answer is usually found, the likeliest first."""
     return regions_for(asked_in(question))
 
 
 def listed(room: str) -> str:
-    """Return the name of a kind of room that prompts list, "" where none fits."""
+    """Return the name for a kind of room in the list of the prompts, "" if none fits."""
     return room if room in REGIONS else next((known for known in REGIONS if in_region(room, known)), "")
 
 
 def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits) -> RuleAnswer | None:
-    """Return the answer that pictures give, as sure as the model says it is; None where they give none."""
+    """Return the answer from views, with the confidence that the model states; None if they give none."""
     scene = LabelScene(views)
     found, share = look_up(scene, parse(question.text)), 1.0
     plain = in_plain_rooms(question.text)
@@ -137,7 +137,7 @@ def found_in(views: Sequence[Keyframe], question: Question, limits: SightLimits)
 
 
 def cautious(confidence: float, limits: SightLimits) -> float:
-    """Return a confidence of the rules as the model states it."""
+    """Convert a confidence of the rules to the one that the model states."""
     return round(min(1.0, confidence / _RULES_SUREST) * limits.surest, 2)
 
 

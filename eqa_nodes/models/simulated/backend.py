@@ -1,4 +1,4 @@
-"""The simulated model as a backend: the real prompts in, replies in their forms out; its limits; recorded requests."""
+"""The simulated model as a backend that takes the real prompts and replies in their formats; recorded requests."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from eqa_nodes.models.simulated.request import read_request
 from eqa_nodes.models.simulated.sight import SightLimits, read_limits, stored_size
 
 _CHARS_PER_TOKEN = 4
-_TILE_PX, _TILE_TOKENS, _IMAGE_TOKENS = 512, 170, 85  # of an image at high detail, as GPT-4o counts
+_TILE_PX, _TILE_TOKENS, _IMAGE_TOKENS = 512, 170, 85  # for an image at high detail, as GPT-4o counts
 _INSIDE_PX, _SHORTER_PX = 2048, 768
 NAME = "simulated"
-FOLDER_VARIABLE = "EQA_REQUESTS"  # where RecordingChat writes to
+FOLDER_VARIABLE = "EQA_REQUESTS"  # folder that RecordingChat writes to
 REQUEST, REPLY = "request.json", "reply.txt"
 
 
 class SimulatedModel:
-    """A model that reads the labels of the views behind the pictures, through the limits of what a model could see.
+    """A model that reads the labels of the views behind the pictures, limited to what a model could see.
 
-    For sweeps over many questions where no model can be asked. Privileged. The same messages and seed give the same
-    reply. Captions in the text are not read. Tokens are estimated. Raises ModelError (BudgetSpent): for prompts that
-    it does not know, and for pictures without a view.
+    For sweeps over many questions when no model is available. Privileged. The same messages and seed give the same
+    reply. Captions in the text are not read. Tokens are estimated. Raises ModelError for prompts that it does not
+    know and for pictures without a view, BudgetSpent.
     """
 
     traits = BackendTraits(labels=True)
@@ -51,7 +51,7 @@ class SimulatedModel:
 
     @classmethod
     def from_options(cls, config: ModelConfig, api_key: str = "") -> SimulatedModel:
-        """Return it as the registry makes it; config.model: a JSON file of SightLimits. Raises ConfigError."""
+        """Create it for the registry. config.model: JSON file of SightLimits, "" = defaults. Raises ConfigError."""
         return cls(read_limits(Path(config.model)) if config.model else SightLimits(), config)
 
     @classmethod
@@ -79,9 +79,9 @@ class SimulatedModel:
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                account: CallAccount | None = None) -> Choice:
-        """Return as likely as each other the options that it does not say, and the one that it says by its confidence.
+        """Return probabilities: the option that it answers gets its confidence, and the rest is spread evenly.
 
-        It says one where the messages ask one of the questions that `generate` answers.
+        It answers with an option if the messages hold a question that `generate` answers.
         """
         said = json.loads(self.generate(messages, seed=seed, account=account).text)
         rest = (1.0 - float(said.get("confidence", 0.0))) / len(options)
@@ -99,7 +99,7 @@ class SimulatedModel:
 
 
 def picture_tokens(picture: bytes, sent_px: float) -> int:
-    """Estimate the tokens of a picture. sent_px: long side that a smaller picture stands for."""
+    """Estimate the tokens of a picture. sent_px: long side to which a smaller picture is scaled up, pixels."""
     width, height = Image.open(io.BytesIO(picture)).size
     scale = max(1.0, sent_px / max(width, height))
     scale *= min(1.0, _INSIDE_PX / (scale * max(width, height)))
@@ -110,7 +110,7 @@ def picture_tokens(picture: bytes, sent_px: float) -> int:
 
 @dataclass(frozen=True)
 class RecordedPart:
-    """A text, or a picture by its view (without its image), the size sent, and the numbers drawn on it."""
+    """A text, or a picture: its view (without image), the size sent in pixels, and the numbers drawn on it."""
 
     text: str = ""
     view: Keyframe | None = None
@@ -133,13 +133,13 @@ class RecordedRequest:
 
 
 def recorded(messages: Sequence[Message], seed: int) -> RecordedRequest:
-    """Return a request as it is recorded."""
+    """Convert a request to its recorded form."""
     parts = tuple(tuple(map(_as_kept, message.parts)) for message in messages)
     return RecordedRequest(tuple(message.role for message in messages), parts, seed)
 
 
 def read_requests(folder: Path) -> list[tuple[RecordedRequest, str]]:
-    """Return the requests of a folder with their replies, in order. Raises ConfigError, StorageError."""
+    """Read the requests of a folder with their replies, in order. Raises ConfigError, StorageError."""
     places = sorted(path.parent for path in folder.glob(f"*/{REQUEST}") if (path.parent / REPLY).exists())
     if not places:
         raise ConfigError(f"{folder} holds no request with a reply: each is a folder with {REQUEST} and {REPLY}, as "
@@ -149,12 +149,12 @@ def read_requests(folder: Path) -> list[tuple[RecordedRequest, str]]:
 
 
 class RecordingChat(OpenAIChat):
-    """An OpenAI-compatible endpoint whose requests are recorded with their labels, into the folder of EQA_REQUESTS."""
+    """An OpenAI-compatible endpoint that records its requests with their labels in the folder EQA_REQUESTS."""
 
     traits = BackendTraits(library=OpenAIChat.traits.library, extra=OpenAIChat.traits.extra, labels=True)
 
     def __init__(self, config: ModelConfig, api_key: str = "") -> None:
-        """Raises ConfigError where no folder is named, and as OpenAIChat."""
+        """Raises ConfigError if EQA_REQUESTS is not set, and the errors of OpenAIChat."""
         super().__init__(config, api_key)
         folder = os.environ.get(FOLDER_VARIABLE, "")
         if not folder:
@@ -163,14 +163,14 @@ class RecordingChat(OpenAIChat):
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
                  schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
-        """Return the model's reply after it was recorded."""
+        """Return the model's reply and record it."""
         reply = super().generate(messages, max_tokens, seed, schema, account)
         save(self._folder, self._writing, recorded(messages, seed), reply.text)
         return reply
 
 
 def save(folder: Path, lock: Lock, request: RecordedRequest, reply: str) -> None:
-    """Write a request and its reply as the next one of a folder. Raises StorageError."""
+    """Write a request and its reply as the next entry of a folder. Raises StorageError."""
     with lock:
         place = folder / f"{len(list(folder.glob(f'*/{REQUEST}'))) + 1:05d}"
         place.mkdir(parents=True)

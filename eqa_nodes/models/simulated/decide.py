@@ -1,4 +1,4 @@
-"""The simulated model's reply to one decision: an answer with its evidence, and which numbers to go to."""
+"""The simulated model's reply to one decision: an answer with its evidence, and the options to go to."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ from eqa_nodes.models.simulated.request import ShownOption, SimulatedRequest
 from eqa_nodes.models.simulated.sight import Sight, SightLimits, stored_size
 
 Reply = dict[str, object]
-# Forms whose rules need no positions, so that what was only noted can answer them.
+# Forms whose rules need no positions, so that notes alone can answer them.
 _FROM_NOTES = frozenset(("colour", "colour?", "material", "state", "state?", "did", "where", "room", "which_on",
                          "slept", "wasted", "stays_cold", "filled", "tool", "place", "which_room", "look_of", "found",
                          "hint", "sign", "which_state", "several"))
 _COUNTED = 0.6  # confidence in a sum over several looks
-_SETTLED = 0.7  # confidence from which nothing is missing
+_SETTLED = 0.7  # confidence from which no further look is requested
 _MOST = 3
-_NEAR_M, _AHEAD_RAD, _BEYOND_M = 2.0, 0.2, 5.0  # what belongs to a mark, and what is seen behind it
-_BESIDE = 0.12  # of the picture's width, where depth is not known
-_MEANT, _SUPPORT, _FITS = 0.8, 0.6, 0.6  # chance by what is at a mark: the thing itself, what it is on, its usual room
-_SPACE, _FLOOR = 0.2, 0.1  # chance of unexplored space and of floor of which nothing is known
-_ROUND, _AROUND_M = 0.8, 3.0  # share of that chance for a look round, and how near things tell where the robot stands
+_NEAR_M, _AHEAD_RAD, _BEYOND_M = 2.0, 0.2, 5.0  # what is near a mark, and what is seen behind it
+_BESIDE = 0.12  # share of the picture's width that counts as near a mark if depth is unknown
+_MEANT, _SUPPORT, _FITS = 0.8, 0.6, 0.6  # chance if a mark shows the object itself, its support, its usual room
+_SPACE, _FLOOR = 0.2, 0.1  # chance of unexplored space and of floor about which nothing else is known
+_ROUND, _AROUND_M = 0.8, 3.0  # share of the room's chance; objects within this radius identify the room
 _CLOSER = 0.6  # chance of a closer look while the answer is not settled
-_WORDS = 12  # of what is missing
+_WORDS = 12  # maximum length of `missing`
 
 
 class _Aim(NamedTuple):
-    """What is worth a way for a question."""
+    """What the robot should look for to answer a question."""
 
     asked: ParsedQuestion
     rooms: Sequence[RankedRegion]
-    meant: frozenset[int]  # instances of what is asked about
-    below: frozenset[int]  # and of what it may lie on
+    meant: frozenset[int]  # instances that the question is about
+    below: frozenset[int]  # instances that these may lie on
 
 
 def decide(request: SimulatedRequest, limits: SightLimits) -> Reply:
-    """Return the reply to a brief."""
+    """Return the reply to a request for a decision."""
     sight = Sight([shown.picture for shown in request.pictures], limits, request.question.seed)
     scene, notes = LabelScene(sight.views), noted(request.text)
     found = _found(request, sight, notes, limits)
@@ -74,7 +74,7 @@ def decide(request: SimulatedRequest, limits: SightLimits) -> Reply:
 
 
 def _found(request: SimulatedRequest, sight: Sight, notes: Sequence[Noted], limits: SightLimits) -> RuleAnswer | None:
-    """Return what the pictures answer, and together with the notes where they alone do not."""
+    """Return the answer from the pictures, or from pictures and notes if the pictures alone give none."""
     found = found_in(sight.views, request.question, limits)
     asked = asked_in(request.question)
     if asked.form == "count":
@@ -87,7 +87,7 @@ def _found(request: SimulatedRequest, sight: Sight, notes: Sequence[Noted], limi
 
 
 def _summed(found: RuleAnswer | None, sight: Sight, notes: Sequence[Noted], asked: ParsedQuestion) -> RuleAnswer | None:
-    """Return a count over rooms: of each the most that was seen of it at once."""
+    """Return a count summed over rooms: for each room, the highest number seen at once."""
     ref = asked.refs[0]._replace(room=asked.room)
     scene = LabelScene(sight.views)
     most: dict[str, int] = {}
@@ -113,7 +113,7 @@ def _aim(request: SimulatedRequest, scene: LabelScene) -> _Aim:
 
 
 def _evidence(request: SimulatedRequest, sight: Sight, bearing: Sequence[Seen]) -> list[Reply]:
-    """Return the pictures that show what bears on the question, the largest first, with the middle of its box."""
+    """Return the pictures that show objects relevant to the question, each with the centre of the object's box."""
     numbers = {view.id: shown.number for view, shown in zip(sight.views, request.pictures, strict=True)}
     proofs: dict[int, Reply] = {}
     for thing in bearing:
@@ -126,7 +126,7 @@ def _evidence(request: SimulatedRequest, sight: Sight, bearing: Sequence[Seen]) 
 
 
 def _go_to(request: SimulatedRequest, sight: Sight, aim: _Aim, limits: SightLimits) -> list[Reply]:
-    """Return the numbers that matter, the best one first."""
+    """Return the places worth going to, the best one first."""
     judged = [(*_judged(option, request, sight, aim, limits), _Place(option.number)) for option in request.options]
     if judged:
         judged += _pointed(request, sight, aim, {room for _, room, _ in judged})
@@ -136,23 +136,23 @@ def _go_to(request: SimulatedRequest, sight: Sight, aim: _Aim, limits: SightLimi
 
 
 class _Place(NamedTuple):
-    """A place to go to: the number of an option, or a point of a picture, as shares."""
+    """A place to go to: the number of an option, or a point of a picture as shares of its width and height."""
 
     number: int
     picture: int = 0
     point: tuple[float, float] = (0.0, 0.0)
 
     def named(self) -> Reply:
-        """Return it as the prompt asks for it."""
+        """Return the place in the format of the prompt."""
         return {"number": 0, "picture": self.picture, "point": list(self.point)} if self.picture else {
             "number": self.number}
 
 
 def _pointed(request: SimulatedRequest, sight: Sight, aim: _Aim,
              offered: Collection[str]) -> list[tuple[float, str, _Place]]:
-    """Return the best place without a number: what the thing may lie on, or what stands in a likely room.
+    """Return the best place without a number: an object that the target may lie on, or one in a likely room.
 
-    Not what a picture was taken near, and no room that a number leads into.
+    Objects near which a picture was taken and rooms that an option leads into are excluded.
     """
     found: list[tuple[float, str, _Place]] = []
     covered = {s.label.instance for option in request.options for _, s in _there(option, request, sight)}
@@ -172,7 +172,7 @@ def _pointed(request: SimulatedRequest, sight: Sight, aim: _Aim,
 
 def _judged(option: ShownOption, request: SimulatedRequest, sight: Sight, aim: _Aim,
             limits: SightLimits) -> tuple[float, str]:
-    """Return the chance of an option, and the kind of room there, "" unknown."""
+    """Return the chance of an option and the kind of room there, "" if unknown."""
     there = _there(option, request, sight)
     if LOOK_ROUND in option.said:
         return _round(sight, aim)
@@ -189,27 +189,27 @@ def _judged(option: ShownOption, request: SimulatedRequest, sight: Sight, aim: _
 
 
 def _there(option: ShownOption, request: SimulatedRequest, sight: Sight) -> list[tuple[float, Sighting]]:
-    """Return what stands at an option's mark in any picture, or is seen behind it."""
+    """Return the objects near an option's mark in any picture, or seen behind it."""
     return [thing for shown, seen in zip(request.pictures, sight.views, strict=True)
             for mark in shown.picture.marks if mark.number == option.number
             for thing in _at_mark(shown.picture.view, seen, mark.u, mark.v)]
 
 
 def _round(sight: Sight, aim: _Aim) -> tuple[float, str]:
-    """Return the chance of a look round, and the room: it helps in a likely one, as long as nothing meant is seen."""
+    """Return the chance of a look round and the room; it helps in a likely room while no target is seen."""
     room = _room_here(sight)
     return (0.0 if aim.meant else _ROUND * _likely(room, aim, visited=False)), room
 
 
 def _room_here(sight: Sight) -> str:
-    """Return the kind of room in which the robot stands, by what is near in the newest picture; "" unknown."""
+    """Return the kind of the robot's room, by objects near it in the newest picture; "" if unknown."""
     here = max(sight.views, key=lambda view: view.id)
     near = [(math.dist(s.centre[:2], here.pose[:2]), s) for s in here.sightings]
     return _room_at([one for one in near if one[0] <= _AROUND_M], sight)
 
 
 def _likely(room: str, aim: _Aim, visited: bool) -> float:
-    """Return the chance by a kind of room, 0 where such things usually are not."""
+    """Return the chance of a kind of room; 0 if the targets are usually not in it."""
     top = max((region.weight for region in aim.rooms), default=1.0)
     fits = max((region.weight / top for region in aim.rooms if in_region(room, region.name)), default=0.0) \
         if room else 0.0
@@ -217,7 +217,7 @@ def _likely(room: str, aim: _Aim, visited: bool) -> float:
 
 
 def _by_room(room: str, option: ShownOption, aim: _Aim, limits: SightLimits, visited: bool) -> float:
-    """Return the chance by the kind of room that an option belongs to."""
+    """Return the chance of an option by the kind of its room."""
     unknown = limits.doorway if "doorway" in option.said else _SPACE if "unexplored" in option.said else _FLOOR
     if not room or not aim.rooms:
         return unknown
@@ -225,15 +225,15 @@ def _by_room(room: str, option: ShownOption, aim: _Aim, limits: SightLimits, vis
 
 
 def _at_mark(view: Keyframe, seen: Keyframe, u: float, v: float) -> list[tuple[float, Sighting]]:
-    """Return what stands near a mark or is seen behind it, with its distance from there in metres, nearest first.
+    """Return the objects near a mark or seen behind it, with their distance from it in metres, nearest first.
 
-    view: as it was taken, with its depth; seen: what is recognised in it.
+    view: the view as taken, with depth; seen: the same view with what is recognised in it.
     """
     spot = point_at(view, u, v)
     width = stored_size(view)[0]
     found = []
     for s in seen.sightings:
-        if spot is None:  # by the picture alone: its boxes are of 640 x 480
+        if spot is None:  # by the picture alone: its boxes refer to 640 x 480 pixels
             off = abs((s.bbox[0] + s.bbox[2]) / 1280 - u / width)
             beside = off <= _BESIDE
             off *= _NEAR_M / _BESIDE
@@ -246,18 +246,18 @@ def _at_mark(view: Keyframe, seen: Keyframe, u: float, v: float) -> list[tuple[f
 
 
 def _behind(view: Keyframe, spot: tuple[float, ...], at: tuple[float, ...]) -> bool:
-    """Return whether a point is seen in the direction of a spot, farther away."""
+    """Return whether a point lies behind a spot, in the same direction from the view."""
     (x, y), (sx, sy) = ((p[0] - view.pose.x, p[1] - view.pose.y) for p in (at, spot))
     return math.hypot(x, y) > math.hypot(sx, sy) and abs(wrap(math.atan2(y, x) - math.atan2(sy, sx))) <= _AHEAD_RAD
 
 
 def _room_at(there: Sequence[tuple[float, Sighting]], sight: Sight) -> str:
-    """Return the kind of room of the nearest thing whose room is known."""
+    """Return the kind of room of the nearest object whose room is known; "" if there is none."""
     return next((kind for _, s in sorted(there, key=lambda one: one[0]) if (kind := sight.kind_of(s.label.room))), "")
 
 
 def _targets(request: SimulatedRequest, scene: LabelScene, sight: Sight, aim: _Aim, answer: str) -> list[Reply]:
-    """Return the things that a question about several names, each with what was seen of it now or before."""
+    """Return the objects of a question about several, each with what was seen of it now or before."""
     refs = {f"{ref.kind}{f' in the {ref.room}' if ref.room else ''}": ref for ref in aim.asked.refs if ref.kind}
     if len(refs) < 2:
         return []
@@ -267,7 +267,7 @@ def _targets(request: SimulatedRequest, scene: LabelScene, sight: Sight, aim: _A
 
 
 def _reasons(seen: str, aim: _Aim, answered: bool) -> str:
-    """Return two sentences; the first one is read again in later notes."""
+    """Return two sentences; `noted` parses the first one in later requests."""
     first = f"Seen: {seen}." if seen else "The pictures do not show what is asked about."
     likely = next((region.name for region in aim.rooms), "")
     if answered:
@@ -276,7 +276,7 @@ def _reasons(seen: str, aim: _Aim, answered: bool) -> str:
 
 
 def _missing(aim: _Aim, answered: bool) -> str:
-    """Return what has still to be seen."""
+    """Return what still has to be seen."""
     named = next((ref for ref in aim.asked.refs if ref.kind), None)
     likely = next((region.name for region in aim.rooms), "")
     what = f"the {named.kind}" if named else "what is asked about"

@@ -1,4 +1,4 @@
-"""Fits the limits of the simulated model to recorded replies, and says how far it agrees with others."""
+"""Fits the limits of the simulated model to recorded replies, and measures its agreement with them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from eqa_nodes.models.simulated.request import read_request
 from eqa_nodes.models.simulated.sight import SightLimits
 
 Recorded = tuple[RecordedRequest, str]
-_FIXED = ("sent_px",)  # how pictures were sent is known
-_SPREAD = 0.6  # of the logarithm of a limit, from one try to the next
-_CHANGED = 3  # limits in one try, on average
+_FIXED = ("sent_px",)  # known, so not fitted
+_SPREAD = 0.6  # standard deviation of the change of a limit's logarithm in one try
+_CHANGED = 3  # mean number of limits changed in one try
 _VALUES = ("enough", "relevance", "worth")
 
 
 def agreement(recorded: Sequence[Recorded], limits: SightLimits) -> dict[str, float]:
-    """Return how far replies agree, 0..1, by form; "" holds the mean over requests. Raises ConfigError for none."""
+    """Return the agreement of the replies, 0..1, by form; "" = mean over all. Raises ConfigError if it is empty."""
     by_form: dict[str, list[float]] = {}
     for request, written in recorded:
         asked = read_request(request.messages(), request.seed)
         try:
             reply: Mapping[str, Any] = json_object(written)
         except ValueError:
-            continue  # whoever wrote it was asked again
+            continue  # an invalid reply, after which the request was repeated
         said = json.loads(json.dumps(REPLIES[asked.form](asked, limits)))
         by_form.setdefault(asked.form, []).append(_alike(asked.form, said, reply))
     if not by_form:
@@ -43,7 +43,7 @@ def agreement(recorded: Sequence[Recorded], limits: SightLimits) -> dict[str, fl
 
 
 def halves(recorded: Sequence[Recorded]) -> tuple[list[Recorded], list[Recorded]]:
-    """Return the requests of every other question, and those of the rest: replies to one question resemble each other.
+    """Split the requests into two halves by question, because replies to one question resemble each other.
     """
     asked = [read_request(request.messages(), request.seed).question.text for request, _ in recorded]
     order = {text: n for n, text in enumerate(dict.fromkeys(asked))}
@@ -54,7 +54,7 @@ def halves(recorded: Sequence[Recorded]) -> tuple[list[Recorded], list[Recorded]
 
 
 def fit(recorded: Sequence[Recorded], tries: int, seed: int = 0) -> SightLimits:
-    """Return the limits that agree best with the recorded replies, of so many tries around the best so far."""
+    """Return the limits that agree best with the recorded replies: random search around the best ones so far."""
     draw = random.Random(seed)
     best = SightLimits()
     score = agreement(recorded, best)[""]
@@ -66,7 +66,7 @@ def fit(recorded: Sequence[Recorded], tries: int, seed: int = 0) -> SightLimits:
 
 
 def _varied(limits: SightLimits, draw: random.Random) -> SightLimits:
-    """Return limits of which a few are changed; those that contradict each other stay as they were."""
+    """Return limits with a few random changes; unchanged if the changes contradict each other."""
     names = [own.name for own in fields(SightLimits) if own.name not in _FIXED]
     changed = {name: getattr(limits, name) * math.exp(draw.gauss(0.0, _SPREAD))
                for name in names if draw.random() < _CHANGED / len(names)}
@@ -112,7 +112,7 @@ def _near(own: float, other: object) -> float:
 
 
 def _weights_alike(own: Mapping[Any, float], other: object) -> float:
-    """Return one less the mean difference of weights; a key that one of them lacks has the weight 0."""
+    """Return 1 minus the mean difference of the weights; a missing key has the weight 0."""
     theirs = other if isinstance(other, Mapping) else {}
     keys = {*own, *theirs}
     return fmean(_near(own.get(key, 0.0), theirs.get(key, 0.0)) for key in keys) if keys else 1.0

@@ -1,4 +1,4 @@
-"""Replies of the simulated model in the forms of the prompts."""
+"""Replies of the simulated model in the formats of the prompts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from eqa_nodes.models.simulated.sight import Sight, SightLimits
 
 Reply = dict[str, object]
 _MOST_PROOF = 3
-_BESIDE_M = 4.0  # what is asked about stands by a place that is no farther from it
-_AT_DOOR_M = 1.2  # places so near to a door lead through it
+_BESIDE_M = 4.0  # maximum distance of the target from the place whose letter is given
+_AT_DOOR_M = 1.2  # maximum distance from a door of a place that leads through it
 _NOTE_WORDS = 12
-_TELLING = 0.5  # share of the places of a kind of thing that are in one kind of room, which it then tells
+_TELLING = 0.5  # share of one kind of room from which a kind of object identifies that room
 
 
 def regions(request: SimulatedRequest, limits: SightLimits) -> Reply:
-    """Return the usual rooms out of the prompt's list."""
+    """Return the usual rooms of the answer, from the prompt's list."""
     weights: dict[str, float] = {}
     for region in usual_rooms(request.question):
         name = listed(region.name)
@@ -38,7 +38,7 @@ def regions(request: SimulatedRequest, limits: SightLimits) -> Reply:
 
 
 def assess(request: SimulatedRequest, limits: SightLimits) -> Reply:
-    """Return an entry for each picture, judged by itself."""
+    """Return an entry for each picture, each judged on its own."""
     return {"views": [_assessed(request, n, limits) for n in range(len(request.pictures))]}
 
 
@@ -60,7 +60,7 @@ def _assessed(request: SimulatedRequest, n: int, limits: SightLimits) -> Reply:
 
 def _worth(judged: ViewAssessment, view: Keyframe, request: SimulatedRequest,
            limits: SightLimits) -> tuple[float, list[float]]:
-    """Return what a picture promises further on, and the share of each place; doorways lead on from any room."""
+    """Return the worth of driving on from a picture, and the share of each place; doorways raise both."""
     doors = [s.centre for s in view.sightings if canonical(s.label.kind).endswith("door")]
     ahead = [any(math.dist(door[:2], (p.x, p.y)) <= _AT_DOOR_M for door in doors) for p in view.places]
     weights = [place.weight + (limits.doorway if at_door else 0.0)
@@ -70,7 +70,7 @@ def _worth(judged: ViewAssessment, view: Keyframe, request: SimulatedRequest,
 
 
 def _letter(judged: ViewAssessment, view: Keyframe) -> str:
-    """Return the letter of the place that is nearest to what is asked about, "" where none is near."""
+    """Return the letter of the place nearest to the target of the question, "" if none is near."""
     if judged.target is None or not view.places:
         return ""
     off = [math.dist(judged.target, (p.x, p.y)) for p in view.places]
@@ -89,14 +89,14 @@ def answer(request: SimulatedRequest, limits: SightLimits) -> Reply:
 
 
 def proofs(found: RuleAnswer, sight: Sight, numbers: Sequence[int]) -> list[int]:
-    """Return the numbers of the pictures that prove an answer: the best of each thing, else the first one."""
+    """Return the numbers of the pictures that prove an answer: the best one of each object, else the first picture."""
     by_view = {view.id: number for view, number in zip(sight.views, numbers, strict=True)}
     named = [by_view[t.view.id] for t in found.objects if t.view.id in by_view]
     return list(dict.fromkeys(named))[:_MOST_PROOF] or [numbers[0]]
 
 
 def classes(request: SimulatedRequest, limits: SightLimits) -> Reply:
-    """Return the listed kinds that the question names, then those that tell its room."""
+    """Return the listed kinds that the question names, then those that identify its room."""
     asked = asked_in(request.question)
     named = [kind for ref in asked.refs for kind in (ref.kind, ref.support) if kind]
     wanted = [kind for name in named for kind in (name, *members(name), *kept_in(name))]
@@ -112,13 +112,13 @@ def _rooms_told_by(kind: str) -> set[str]:
 
 
 def blind(request: SimulatedRequest, limits: SightLimits) -> Reply:
-    """Return what is usual in homes."""
+    """Return the answer that is most common in homes."""
     guessed = LabelAnswerer().answer(request.question, ())
     return {"answer": guessed.text, "confidence": round(guessed.confidence, 2)}
 
 
 def abstention(request: SimulatedRequest, limits: SightLimits) -> Reply:
-    """Return that a reply is an answer: this model says by a field of its own when it has none."""
+    """Return that a reply is an answer: this model marks abstentions with a field of its own."""
     return {"answers": True}
 
 

@@ -1,4 +1,4 @@
-"""Reads what a model is asked: the form of the reply, the question, the pictures with what is drawn in them."""
+"""Parses a request to the model: the form of the reply, the question, and the pictures with their marks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eqa_nodes.core.errors import ModelError
 from eqa_nodes.core.model import WRONG_FORM, Message, Picture
 from eqa_nodes.core.types.questions import Question
 
-# The forms by what only their system message asks for; tried in this order.
+# The forms and a text that only their system message contains; tried in this order.
 _FORMS = (("decide", '"go_to"'), ("assess", '"views"'), ("regions", '"regions"'), ("classes", '"classes"'),
           ("answer", '"images"'), ("blind", '"answer"'), ("abstention", '"answers"'))
 _NEEDS_PICTURES = ("decide", "assess", "answer")
@@ -27,14 +27,14 @@ _VISITED = re.compile(r"Rooms that it has been in[^:]*: ([^.\n]*)")
 
 
 class ShownPicture(NamedTuple):
-    """A picture under the number by which the model is to name it."""
+    """A picture and the number by which the model refers to it."""
 
     number: int
     picture: Picture
 
 
 class ShownOption(NamedTuple):
-    """A numbered option. said: what is said of it; room: the kind of room among that, "" for none."""
+    """A numbered option. said: its description; room: the kind of room named there, "" for none."""
 
     number: int
     said: str
@@ -42,10 +42,10 @@ class ShownOption(NamedTuple):
 
 
 class SimulatedRequest(NamedTuple):
-    """One request. text: of the user's first message, without the headings of pictures (where captions stand).
+    """One request. text: the user's first message without the headings of pictures, which contain captions.
 
-    visited: kinds of rooms; listed, most: kinds of things to choose from, and how many; known: what is known already of
-    the things that the question is about, "" for nothing.
+    visited: kinds of rooms; listed, most: kinds of objects to choose from, and how many; known: what is already known
+    about the objects of the question, "" for nothing.
     """
 
     form: str
@@ -60,7 +60,7 @@ class SimulatedRequest(NamedTuple):
 
 
 def read_request(messages: Sequence[Message], seed: int) -> SimulatedRequest:
-    """Return what is asked; what was said about an earlier reply to it is left out. Raises ModelError."""
+    """Parse a request; comments on an earlier reply to it are ignored. Raises ModelError."""
     system = "\n".join(part for m in messages if m.role == "system" for part in m.parts if isinstance(part, str))
     user = next((m.parts for m in messages if m.role == "user"), ())
     form = next((name for name, key in _FORMS if key in system), "")
@@ -83,21 +83,21 @@ def read_request(messages: Sequence[Message], seed: int) -> SimulatedRequest:
 
 
 def _known_in(text: str) -> Mapping[str, str]:
-    """Return what is known of each of the things that the question is about."""
+    """Return what is known of each object that the question is about."""
     about = _ABOUT.search(text)
     said = dict(one.split(": ", 1) for one in about[1].split("; ") if ": " in one) if about else {}
     return {what: "" if known == NOT_KNOWN else known for what, known in said.items()}
 
 
 def _question(written: str, seed: int) -> Question:
-    """Return the question, and the options of a multiple-choice one."""
+    """Parse the question, and the options of a multiple-choice one."""
     first, _, rest = written.partition("\n")
     choices = json.loads(rest[rest.index("["):]) if "[" in rest else []
     return Question(json.loads(first), choices=tuple(choices), seed=seed)
 
 
 def _pictures(parts: Sequence[str | bytes]) -> tuple[ShownPicture, ...]:
-    """Return the pictures, each under the number of the heading above it. Raises ModelError for one without labels."""
+    """Return the pictures, each with the number of the heading above it. Raises ModelError for one without labels."""
     found: list[ShownPicture] = []
     number = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Pictures as the simulated model sees them: labels, less what could not be made out, in the model's own words."""
+"""Pictures as the simulated model sees them: the recognisable labels, in the model's own words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from eqa_nodes.core.settings import setting
 from eqa_nodes.core.storage.codec import read_json
 from eqa_nodes.core.types.views import Keyframe, Label, Sighting
 
-# Each row: kinds that look alike from afar. A kind is confused within the first row that holds it.
+# Each row: kinds that look alike from afar. A kind is confused within the first row that contains it.
 _ALIKE = """
 sofa, armchair, ottoman, bench
 chair, stool, office chair, bar stool, high chair
@@ -76,7 +76,7 @@ _GENERAL = {
     "water bottle": "bottle", "detergent bottle": "bottle", "kitchen counter": "counter", "mug": "cup",
     "exercise ball": "ball", "bath mat": "mat", "bar stool": "stool", "cooking pot": "pot", "book": "book",
 }
-# Each row: values that are taken for each other.
+# Each row: values that are mistaken for each other.
 _MISREAD = """
 gray, silver, beige, white
 black, gray, navy, blue
@@ -96,21 +96,21 @@ clean, dirty
 running, off
 """
 _CHILD = frozenset(("crib", "toy box", "teddy bear", "building blocks", "toy car", "dollhouse", "ball"))
-_NEXT_BEST = 0.25  # evidence by which a room must lead over every other kind of room
+_NEXT_BEST = 0.25  # minimum lead in evidence over every other kind of room
 _OTHER_ROOM = "other"
-_DOORS = 2  # at least, in a room that is known by little else: a hallway
-_AS_SEEN = (640, 480)  # the picture size that rules over sightings reckon with where a view has no image
-_FULL_PIXELS = 150  # of such a picture, from which those rules trust a sighting fully
-_SURE_AT_LEAST = 0.4  # recognition of the smallest object that is noticed
-_SECTORS = 3  # from which an object is seen, as far as one may be taken for two
-_TWIN = 1_000_000  # between the ids of an object's twins
+_DOORS = 2  # minimum number of doors that make a room with little else a hallway
+_AS_SEEN = (640, 480)  # picture size assumed by the rules on sightings if a view has no image
+_FULL_PIXELS = 150  # pixels of such a picture from which those rules trust a sighting fully
+_SURE_AT_LEAST = 0.4  # recognition confidence of the smallest object that is noticed
+_SECTORS = 3  # viewing directions that may yield different instances of an object
+_TWIN = 1_000_000  # difference between the ids of an object's duplicates
 _LOOKS, _STATES = ("colour", "material"), ("state",)
 
 
 @dataclass(frozen=True)
 class SightLimits:
-    """All of it can be fitted to replies that people wrote for a model: a JSON file with some of these fields is given
-    as the model's name. Sizes are pixels of an object in the picture as it is sent."""
+    """Limits of the simulated model. They can be fitted to replies that people wrote: a JSON file with some of these
+    fields is given as the model's name. Sizes are pixels of an object in the picture as it is sent."""
 
     sent_px: Positive = setting(640,
         "Long side in pixels that smaller pictures stand for, so that sweeps can render small ones.")
@@ -144,7 +144,7 @@ class SightLimits:
 
 
 def read_limits(path: Path) -> SightLimits:
-    """Return the limits of a JSON file; the defaults hold for what it leaves out. Raises ConfigError."""
+    """Read limits from a JSON file; missing fields keep their defaults. Raises ConfigError."""
     try:
         given = read_json(path)
     except StorageError as error:
@@ -164,24 +164,24 @@ _LOOK_ALIKES, _VALUES = _rows(_ALIKE), _rows(_MISREAD)
 
 
 def look_alikes(kind: str) -> Sequence[str]:
-    """Return the kinds that one may be taken for; () where nothing looks like it."""
+    """Return the kinds that a kind may be mistaken for; () if nothing looks like it."""
     row = next((row for row in _LOOK_ALIKES if kind in row), ())
     return [other for other in row if other != kind]
 
 
 def misread_as(value: str) -> Sequence[str]:
-    """Return the values that one may be taken for; () where none is near."""
+    """Return the values that a value may be mistaken for; () if none is similar."""
     row = next((row for row in _VALUES if value in row), ())
     return [other for other in row if other != value]
 
 
 def general_word(kind: str) -> str:
-    """Return the word that does not tell a kind from its relatives; the kind where there is none."""
+    """Return the more general word for a kind ("lamp" for "floor lamp"); the kind itself if there is none."""
     return _GENERAL.get(kind, kind)
 
 
 class RoomThing(NamedTuple):
-    """One thing of a room as it is named, how sure that is (0..1), and its size in the pictures."""
+    """An object of a room: its recognised kind, the confidence in it (0..1), and its size in the pictures."""
 
     kind: str
     sure: float
@@ -189,7 +189,7 @@ class RoomThing(NamedTuple):
 
 
 class RoomName(NamedTuple):
-    """A kind of room, "" unknown. mark: a thing that tells this room from others of its kind, "" where there are none.
+    """A kind of room, "" unknown. mark: an object that tells it from other rooms of its kind, "" if there are none.
     """
 
     kind: str = ""
@@ -197,7 +197,7 @@ class RoomName(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name by which things are looked up: "bathtub bathroom"."""
+        """Return the name used for look-up: "bathtub bathroom"."""
         return f"{self.mark} {self.kind}".strip()
 
     @property
@@ -207,9 +207,9 @@ class RoomName(NamedTuple):
 
 
 def room_kind(things: Iterable[RoomThing], needed: float) -> str:
-    """Return the kind of room that holds such things; "" where they are not typical of any one.
+    """Return the kind of room that contains such objects; "" if they are not typical of one.
 
-    needed: evidence; each kind of thing counts once, by the share of its usual rooms and as sure as it is.
+    needed: minimum evidence; each kind of object counts once: the room's share of its usual rooms times its confidence.
     """
     best: dict[str, float] = {}
     doors = 0
@@ -230,9 +230,9 @@ def room_kind(things: Iterable[RoomThing], needed: float) -> str:
 
 
 def names_of(rooms: Mapping[str, Sequence[RoomThing]], needed: float) -> dict[str, RoomName]:
-    """Return a name for each room (by a key that tells them apart, as walls do).
+    """Return a name for each room, by the rooms' keys.
 
-    Of several rooms of a kind each is marked by the largest thing that the others lack.
+    Each of several rooms of a kind is marked by its largest object that the others lack.
     """
     kinds = {key: room_kind(things, needed) for key, things in rooms.items()}
     named: dict[str, RoomName] = {}
@@ -249,9 +249,9 @@ def _mark(own: Sequence[RoomThing], others: Sequence[Sequence[RoomThing]]) -> st
 
 
 class Noticed(NamedTuple):
-    """A thing in one picture, called as the model calls it. size_px: in the picture as it is sent; sure: 0..1.
+    """An object in one picture, named as the model names it. size_px: pixels in the picture as sent; sure: 0..1.
 
-    truly: its labelled kind, by which it is known what lies on it.
+    truly: its labelled kind, which the labels of objects on it refer to.
     """
 
     sighting: Sighting
@@ -261,10 +261,10 @@ class Noticed(NamedTuple):
 
 
 class Sight:
-    """What is seen in the pictures of one request; things keep their instance and their room is named for all alike.
+    """What is recognised in the pictures of one request; instances and room names are consistent across the pictures.
 
-    views: of each picture, with sightings in the model's own words, boxes and pixels as of a 640 x 480 image, and no
-    caption. rooms: their names by the labels' own, which are compared but never told.
+    views: one view per picture, with sightings in the model's own words, boxes and pixels as in a 640 x 480 image, and
+    no caption. rooms: room names by labelled room; the labelled rooms are only compared, never output.
     """
 
     def __init__(self, pictures: Sequence[Picture], limits: SightLimits, seed: int) -> None:
@@ -274,13 +274,13 @@ class Sight:
         self.views = [self._view(p.view, seen) for p, seen in zip(pictures, noticed, strict=True)]
 
     def spoken(self, text: str) -> str:
-        """Return a text with rooms named as people do: "the bathroom with the bathtub"."""
+        """Return a text with rooms named as people name them: "the bathroom with the bathtub"."""
         for room in sorted(set(self.rooms.values()), key=lambda room: -len(room.name)):
             text = text.replace(room.name, room.spoken) if room.mark else text
         return text
 
     def kind_of(self, room: str) -> str:
-        """Return the kind of a room by the name that sightings give it; "" for none."""
+        """Return the kind of the room with this name (as in the sightings); "" if unknown."""
         return next((own.kind for own in self.rooms.values() if own.name == room), "")
 
     def _view(self, view: Keyframe, seen: Sequence[Noticed]) -> Keyframe:
@@ -288,7 +288,7 @@ class Sight:
         return replace(view, jpeg=b"", sightings=things, caption="", region="", geometry=None)
 
     def _in_words(self, one: Noticed, seen: Sequence[Noticed]) -> Sighting:
-        """Return a sighting with the names of its room and of what it lies on, as they are called here."""
+        """Return a sighting with the model's names for its room and for the object that it lies on."""
         label = one.sighting.label
         attributes = dict(label.attributes)
         if "support" in attributes:
@@ -334,7 +334,7 @@ class Sight:
         return label
 
     def _attributes(self, label: Label, pixels: float, large: float) -> dict[str, str]:
-        """Return what can be told of an object of such a size."""
+        """Return the attributes that are recognisable at the size of an object, some of them misread."""
         legible = {name: value for name, value in label.attributes.items()
                    if not (name in _LOOKS and pixels < self._limits.looks_px)
                    and not (name in _STATES and pixels < self._limits.state_px)}
@@ -345,27 +345,27 @@ class Sight:
         return legible
 
     def _twin(self, view: Keyframe, s: Sighting) -> int:
-        """Return the instance; of one that is taken for several, a number for the side that it is seen from."""
+        """Return the instance id; for an object taken for several, an id that depends on the viewing direction."""
         if self._draw("double", s.label.instance) >= self._limits.double:
             return s.label.instance
         bearing = math.atan2(view.pose.y - s.centre[1], view.pose.x - s.centre[0])
         return s.label.instance + _TWIN * int((bearing + math.pi) / (2.0 * math.pi) * _SECTORS * 0.999)
 
     def _draw(self, what: str, instance: int) -> float:
-        """Return a number in [0, 1) that depends on nothing but the seed, the instance and what it is for."""
+        """Return a pseudo-random number in [0, 1) that depends only on the seed, the instance and the purpose."""
         digest = hashlib.blake2b(f"{what} {self._seed} {instance}".encode(), digest_size=4).digest()
         return int.from_bytes(digest, "big") * 2.0 ** -32
 
 
 def _support(one: Noticed, seen: Sequence[Noticed], kind: str) -> str:
-    """Return what the thing below (behind) an object is called; "" where it cannot be seen in the same picture."""
+    """Return the model's name of the object below (behind) another; "" if it is not seen in the same picture."""
     below = [other for other in seen if other.truly == kind]
     nearest = min(below, key=lambda other: math.dist(other.sighting.centre, one.sighting.centre), default=None)
     return nearest.sighting.label.kind if nearest else ""
 
 
 def _by_room(things: Iterable[Noticed]) -> Mapping[str, list[RoomThing]]:
-    """Return what was noticed by the room that it is in: walls and doorways tell rooms apart."""
+    """Group the noticed objects by labelled room, because walls and doorways separate rooms."""
     rooms: dict[str, list[RoomThing]] = {}
     for one in things:
         label = one.sighting.label
@@ -385,7 +385,7 @@ def _hidden(s: Sighting, share: float) -> bool:
 
 
 def stored_size(view: Keyframe) -> tuple[int, int]:
-    """Return width and height of the image that a view's boxes are measured in."""
+    """Return width and height, pixels, of the image that a view's boxes refer to."""
     if view.geometry is not None:
         return view.geometry.intrinsics.width, view.geometry.intrinsics.height
     return _image_size(view.jpeg) if view.jpeg else _AS_SEEN
