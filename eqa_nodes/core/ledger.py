@@ -1,4 +1,4 @@
-"""What a question may cost and has cost: its limits, steps, metres, seconds, and each call of a model."""
+"""The ledger of a question: its limits, and the steps, metres, seconds and model calls used so far."""
 
 from __future__ import annotations
 
@@ -24,48 +24,48 @@ from eqa_nodes.core.types.questions import (
 )
 
 T = TypeVar("T")
-MOST = 2 ** 32 - 1  # of what is counted: the messages hold no more
+MOST = 2 ** 32 - 1  # maximum of a counted limit: the messages hold uint32
 COUNTED, MEASURED = ("steps", "calls", "tokens", "poses"), ("metres", "seconds", "money")
-KEPT = 1  # of the model's calls: the last one is for the answer
-POSE_STEP_M = 3.0  # between two poses, at most
-_MANY = 999.0  # drives left; a robot that has hardly moved tells nothing
+KEPT = 1  # model calls reserved for the answer
+POSE_STEP_M = 3.0  # maximum distance between two poses, m
+_MANY = 999.0  # maximum estimate of the drives left, for a robot that has hardly moved
 _UNITS = {"steps": "steps", "metres": "metres", "seconds": "seconds", "calls": "model calls", "tokens": "model tokens",
           "money": "units of money", "poses": "poses"}
 _SAID = "ended by the limit of "
 _FOUND = re.compile(f"(?:^|; ){_SAID}([^;]+)$")
 _NO_CALLS = "calls: the question may make no more of them"
-_LEAST_REPLY = 32  # tokens: a shorter reply says nothing
-_CHARS_PER_TOKEN, _IMAGE_TOKENS = 4, 255  # what a call reads, before the server has counted it
+_LEAST_REPLY = 32  # minimum useful length of a reply, tokens
+_CHARS_PER_TOKEN, _IMAGE_TOKENS = 4, 255  # to estimate the input of a call before the server has counted it
 
 
 class Ledger:
-    """All that one question costs, counted from where it begins, and held to its limits.
+    """Counts everything that one question costs from its beginning, and enforces its limits.
 
-    limit: the limit that ended the search, in words; "" where none did. travelled: as of the last `update`; poses: of
-    the drives so far and the start, as HM-EQA counts them. Before it begins a question may be worked on without moving
-    (`apart`): that time and its calls count; what is driven meanwhile, for another question, does not.
+    limit: the limit that ended the search, in words; "" if none did. travelled: steps and metres at the last `update`;
+    poses: number of poses of the drives so far and the start, counted as in HM-EQA. Work on a question before it begins
+    (`apart`) counts its time and calls, but not what is driven in the meantime for another question.
     """
 
     def __init__(self, question: Question, odometry: Odometry, answerer: Answerer, canceled: Callable[[], bool],
                  turn: AbstractContextManager[object] = nullcontext()) -> None:
-        """turn: held while the answerer is asked, where several questions share it."""
+        """turn: lock held while the answerer is asked, if several questions share it."""
         self.limits, self.limit, self.canceled = question.limits, "", canceled
         self._question, self._odometry, self._answerer, self._turn = question, odometry, answerer, turn
         self._paid = CallAccount()  # all calls of the model for this question
-        self._dearest = Usage()  # the most that one turn of the model took
+        self._dearest = Usage()  # the maximum that one turn of the model used
         self._apart_s = 0.0
         self._began_s: float | None = None
         self._at_start: Travelled | None = None
         self.travelled, self.poses = Travelled(0, 0.0), 1
 
     def begin(self) -> None:
-        """Count steps, metres and seconds from here. Raises EqaError when the odometry does not answer."""
+        """Count steps, metres and seconds from here. Raises EqaError if the odometry does not answer."""
         self._began_s = time.monotonic()
         self._at_start = self._odometry.travelled()
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Count the time of what is done for the question before it begins."""
+        """Count the time of work on the question before it begins."""
         began_s = time.monotonic()
         try:
             yield
@@ -73,21 +73,22 @@ class Ledger:
             self._apart_s += time.monotonic() - began_s
 
     def update(self) -> Travelled:
-        """Return steps and metres so far. Raises EqaError when the odometry does not answer."""
+        """Return steps and metres so far. Raises EqaError if the odometry does not answer."""
         if self._at_start is not None:
             now, start = self._odometry.travelled(), self._at_start
             self.travelled = Travelled(now.steps - start.steps, now.metres - start.metres)
         return self.travelled
 
     def receipt(self, privileged: tuple[str, ...] = ()) -> Receipt:
-        """Return the receipt by the last update. privileged: what the answer rests on; empty = the answerer's own."""
+        """Return the receipt as of the last update. privileged: sources of the answer; empty = those of the answerer.
+        """
         spent = receipt_of(self._paid, privileged or self._answerer.spent().privileged)
         worked_s = self._apart_s + (time.monotonic() - self._began_s if self._began_s is not None else 0.0)
         return replace(spent, steps=self.travelled.steps, metres=self.travelled.metres, seconds=worked_s,
                        limit=self.limit)
 
     def seconds_left(self) -> float:
-        """Return how long the question may still be worked on, inf for no limit."""
+        """Return the remaining time of the question, s; inf without a limit."""
         return left(self.limits.seconds, self.receipt().seconds)
 
     def reached(self) -> bool:
@@ -97,32 +98,32 @@ class Ledger:
         return bool(self.limit)
 
     def used_up(self) -> bool:
-        """Return whether nothing more may be done for the question."""
+        """Return whether a limit is reached, without ending the search or checking for cancellation."""
         return bool(self.limit or self._reached(self.limits))
 
     def note(self, name: str) -> None:
-        """Note that a drive was ended by a limit; name: a field of Limits."""
+        """Note that a limit ended a drive; name: a field of Limits."""
         self.limit = self.limit or in_words(self.limits, name)
 
     def check_canceled(self) -> None:
-        """Raise Canceled when the caller has canceled the question."""
+        """Raise Canceled if the caller has canceled the question."""
         if self.canceled():
             raise Canceled("canceled by the caller")
 
     def calls_left(self) -> int:
-        """Return how many calls of the model are left after the next one, the one kept for the answer included."""
+        """Return how many model calls are left after the next one, including the one reserved for the answer."""
         return max(0, self.limits.calls - self.receipt().calls - 1)
 
     def on_last_call(self) -> bool:
-        """Return whether the call that is kept for the answer is the only one left, and no other limit is reached."""
+        """Return whether only the call reserved for the answer is left and no other limit is reached."""
         calls = self.limits.calls
         return bool(calls and self.receipt().calls + KEPT == calls and not self.limit
                     and not self._reached(self.limits._replace(calls=0)))
 
     def drives_left(self, driven: int) -> int:
-        """Return about how many drives are left by the limits of steps, metres and poses, -1 where none can be told.
+        """Estimate how many drives are left within the limits of steps, metres and poses; -1 if unknown.
 
-        driven: drives so far, which say how long one is.
+        driven: number of drives so far, from which their average length follows.
         """
         spent, limits = self.receipt(), self.limits
         paths = ((limits.steps, spent.steps), (limits.metres, spent.metres), (limits.poses - 1, self.poses - 1))
@@ -130,7 +131,7 @@ class Ledger:
         return min((int(min(max(0.0, limit - now) / now * driven, _MANY)) for limit, now in used), default=-1)
 
     def allowance(self) -> Allowance:
-        """Return what a drive that begins now may use. Raises EqaError when the odometry does not answer."""
+        """Return what a drive that begins now may use. Raises EqaError if the odometry does not answer."""
         self.update()
         spent = self.receipt()
         return Allowance(left(self.limits.steps, spent.steps), metres_left(self.limits, spent.metres, self.poses),
@@ -144,10 +145,10 @@ class Ledger:
         self.poses += poses_of(self.update().metres - before)
 
     def asked(self, call: Callable[[Question], T], otherwise: T, keep: bool = True) -> T:
-        """Return what a call of the answerer returns, held to what the model may still cost.
+        """Return the result of a call of the answerer, limited to the remaining budget of the model.
 
-        call: gets the question with its account. keep: the last call is kept for the answer. otherwise: returned where
-        the limits allow no call; then they have ended the search.
+        call: function of the question with its account. keep: reserve the last call for the answer. otherwise: value
+        returned if the limits allow no call, which ends the search.
         """
         account = CallAccount(self._budget(keep))
         try:
@@ -160,7 +161,7 @@ class Ledger:
             self._take(account)
 
     def _reached(self, limits: Limits) -> str:
-        """Return the limit that is reached now, in words, "" where none is. The model's last call is kept."""
+        """Return the limit that is reached now, in words; "" if none. The model's last call is reserved."""
         self.update()
         spent = self.receipt()
         so_far = {"steps": spent.steps, "metres": spent.metres, "seconds": spent.seconds,
@@ -170,14 +171,14 @@ class Ledger:
         return next((in_words(limits, name) for name in names), "")
 
     def _budget(self, keep: bool) -> CallBudget:
-        """Return what the model's next turn may cost. keep: leave enough for the answer, as far as that is known."""
+        """Return the budget of the model's next turn. keep: reserve the estimated cost of the answer."""
         limits, spent, kept = self.limits, self._paid.total, self._dearest if keep else Usage()
         return CallBudget(left(limits.calls, spent.calls + KEPT * keep),
                           left(limits.tokens, spent.tokens_in + spent.tokens_out + kept.tokens_in + kept.tokens_out),
                           left(limits.money, spent.money + kept.money))
 
     def _take(self, account: CallAccount) -> None:
-        """Add what a turn of the model has cost, and keep the most that one took: the answer may cost as much."""
+        """Add the cost of a turn of the model, and record the maximum: the answer may cost as much."""
         for (role, model), usage in account.by_role.items():
             self._paid.charge(usage, role, model)
         now, most = account.total, self._dearest
@@ -187,7 +188,7 @@ class Ledger:
 
 @contextmanager
 def paying(question: Question) -> Iterator[Question]:
-    """Yield the question with an account of its own; `paid_until` tells what was paid until an error raised inside."""
+    """Yield the question with its own account; `paid_until` returns what was paid before an error raised inside."""
     account = CallAccount()
     try:
         yield question._replace(account=account)
@@ -197,13 +198,13 @@ def paying(question: Question) -> Iterator[Question]:
 
 
 def paid_until(error: Exception) -> Receipt:
-    """Return what a model was paid until an error ended the work on a question (`paying`)."""
+    """Return what was paid to a model before an error ended the work on a question (`paying`)."""
     paid = error.__dict__.get("paid")
     return paid if isinstance(paid, Receipt) else Receipt()
 
 
 def check_limits(limits: Limits) -> None:
-    """Raises BadQuestion for a limit that is negative, infinite or no number; 0 is no limit."""
+    """Raise BadQuestion for a limit that is negative, infinite or not a number; 0 means no limit."""
     for name in (*COUNTED, *MEASURED):
         value = getattr(limits, name)
         if not (math.isfinite(value) and value >= 0):
@@ -214,20 +215,20 @@ def check_limits(limits: Limits) -> None:
 
 
 def poses_of(drive_m: float) -> int:
-    """Return how many poses a drive of that length adds. HM-EQA (Ren et al. 2024).
+    """Return how many poses a drive of this length adds, as in HM-EQA (Ren et al. 2024).
 
-    Its robot moves at most 3 m from one pose to the next, and each drive ends in a pose, however short it is.
+    Its robot moves at most 3 m between poses, and each drive ends in a pose, however short it is.
     """
     return max(1, math.ceil(round(drive_m, 6) / POSE_STEP_M))
 
 
 def left(limit: float, spent: float) -> float:
-    """Return what is left of a limit; inf for none, which is 0."""
+    """Return what is left of a limit; inf if the limit is 0 (no limit)."""
     return max(limit - spent, 0) if limit else math.inf
 
 
 def metres_left(limits: Limits, metres: float, poses: int) -> float:
-    """Return how far a drive may go by the limits of metres and of poses. metres, poses: so far."""
+    """Return how far a drive may go within the limits of metres and poses, m. metres, poses: used so far."""
     return min(left(limits.metres, metres), POSE_STEP_M * left(limits.poses, poses))
 
 
@@ -238,13 +239,13 @@ def in_words(limits: Limits, name: str) -> str:
 
 
 def exceeded(error: LimitReached, limits: Limits) -> str:
-    """Return the limit that an error of the model's turn names, in words."""
+    """Return in words the limit that an error of the model's turn names."""
     name = str(error).partition(":")[0]
     return in_words(limits, name) if name in _UNITS else str(error)
 
 
 def limit_in_words(limit: str) -> str:
-    """Return what an answer's message says of the limit that ended the search; "" for none."""
+    """Return the part of an answer's message about the limit that ended the search; "" for none."""
     return f"{_SAID}{limit}" if limit else ""
 
 
@@ -255,7 +256,7 @@ def limit_in(message: str) -> str:
 
 
 def affordable(account: CallAccount | None, asks: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """Yield what each returns, up to the one that the account does not allow; a call is kept for the answer itself."""
+    """Yield the result of each call until the account allows no more; one call is reserved for the answer itself."""
     for ask in asks:
         try:
             with nullcontext() if account is None else account.keeping(1):
@@ -266,9 +267,9 @@ def affordable(account: CallAccount | None, asks: Iterable[Callable[[], T]]) -> 
 
 
 def repeats(account: CallAccount | None, most: int) -> int:
-    """Return how often a request may be sent again when it fails. Raises LimitReached where it may not be sent at all.
+    """Return how often a failed request may be repeated. Raises LimitReached if it may not be sent at all.
 
-    Each time counts as a call of the question. most: what the backend's settings allow.
+    Each attempt counts as a call of the question. most: maximum from the backend's settings.
     """
     calls = math.inf if account is None else account.left().calls
     if calls < 1:
@@ -278,9 +279,9 @@ def repeats(account: CallAccount | None, most: int) -> int:
 
 def spare_tokens(account: CallAccount | None, usage: Usage, messages: Sequence[Message], max_tokens: int,
                  most: int) -> int:
-    """Return how many tokens a reply may have beyond max_tokens by what is left, at most `most`.
+    """Return how many tokens beyond max_tokens the remaining budget allows for a reply, at most `most`.
 
-    usage: of the model so far.
+    usage: usage of the model so far.
     """
     if account is None or (left := account.left()) == UNLIMITED:
         return most
@@ -291,16 +292,16 @@ def spare_tokens(account: CallAccount | None, usage: Usage, messages: Sequence[M
 
 
 class BudgetedBackend(ChargedBackend):
-    """A backend whose calls are charged to an account, and held to what it allows. Implements Backend."""
+    """A backend whose calls are charged to an account and limited to its budget. Implements Backend."""
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,
                  schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
-        """Return the model's next turn, no longer than is left. Raises LimitReached, and what the backend raises."""
+        """Return the model's next turn, within the remaining budget. Raises LimitReached and the backend's errors."""
         return super().generate(messages, self._most(messages, max_tokens), seed, schema)
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                account: CallAccount | None = None) -> Choice:
-        """Return how probable the model holds each option. Raises as `generate`."""
+        """Return the model's probability of each option. Raises the same errors as `generate`."""
         self._most(messages, _LEAST_REPLY)
         return super().choose(messages, options, seed)
 
@@ -310,9 +311,9 @@ class BudgetedBackend(ChargedBackend):
 
 
 def _reply_within(left: CallBudget, usage: Usage, messages: Sequence[Message], max_tokens: int) -> int:
-    """Return how long a reply may be, tokens. Raises LimitReached where no call may be made.
+    """Return the maximum length of a reply, tokens. Raises LimitReached if no call may be made.
 
-    usage: of the model so far, which tells what a token costs on average.
+    usage: usage of the model so far, from which the average cost of a token follows.
     """
     if left.calls < 1:
         raise LimitReached(_NO_CALLS)
@@ -326,6 +327,6 @@ def _reply_within(left: CallBudget, usage: Usage, messages: Sequence[Message], m
 
 
 def tokens_read(messages: Sequence[Message]) -> float:
-    """Return about how many tokens a model reads, before it has counted them."""
+    """Estimate how many tokens a model reads, before it has counted them."""
     parts = [part for message in messages for part in message.parts]
     return sum(len(part) / _CHARS_PER_TOKEN if isinstance(part, str) else _IMAGE_TOKENS for part in parts)

@@ -1,4 +1,4 @@
-"""What the parts of the chain promise each other. The same protocols are met in process and over topics."""
+"""The protocols between the agent and its parts, implemented both in process and over topics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Navigator(Protocol):
         """Drive to the goal (map frame) and observe on the way, without exceeding the allowance by a step."""
 
     def look_around(self, deadline_s: float, allowance: Allowance) -> NavResult:
-        """Turn once on the spot and see what is there, as far as the allowance goes."""
+        """Turn once on the spot and observe, within the allowance."""
 
     def cancel(self) -> None:
         """End the running drive at the next safe moment; it returns CANCELED."""
@@ -47,38 +47,38 @@ class Policy(Protocol):
         """Begin a new question."""
 
     def decide(self, situation: Situation) -> Decision:
-        """Return the next goal, or a decision without one when nothing is left to explore.
+        """Return the next goal, or a decision without a goal if nothing is left to explore.
 
-        The robot is on the map.
+        The robot's position is on the map.
         """
 
     def confirm(self, situation: Situation) -> Decision:
-        """An answer is at hand: return where to look again before it is given, or no goal to let it stand.
+        """Return where to look again before an answer is given, or no goal to accept the answer.
 
-        Asked again after each such drive, until it returns no goal or the answer no longer stands.
+        Called again after each such drive, until it returns no goal or the answer no longer holds.
         """
 
 
 class Explorer(Protocol):
-    """A policy with the newest map at hand."""
+    """A policy together with the newest map."""
 
     def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> Sequence[Option] | None:
-        """Return where the policy could go on the map of the last observation; None where it lists no options."""
+        """Return where the policy could go on the map of the last observation; None if it lists no options."""
 
     def decide(self, question: Question, assessments: Sequence[ViewAssessment], regions: Sequence[RankedRegion],
                advice: Sequence[WeighedOption] = ()) -> Decision:
-        """Decide on the map of the last observation (raises StaleData when that does not come).
+        """Decide on the map of the last observation. Raises StaleData if that map does not arrive.
 
-        advice: the options listed last as the model weighs them; empty where no model was asked.
+        advice: the options listed last with the model's weights; empty if no model was asked.
         """
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
-        """Decide before an answer is given; no goal = the answer is accepted."""
+        """Decide where to look again before an answer is given; no goal = the answer is accepted."""
 
 
 class ViewMemory(Protocol):
-    """Remembers views; what it has acknowledged survives a crash."""
+    """Stores views; what it has acknowledged survives a crash."""
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
         """Return the best matches, best first."""
@@ -90,48 +90,49 @@ class ViewMemory(Protocol):
         """Return the keyframes of this episode with a larger id, oldest first."""
 
     def keep(self) -> None:
-        """Remember what is in view now as a keyframe, also where it shows nothing new."""
+        """Store the current view as a keyframe, even if it shows nothing new."""
 
 
 class Answerer(Protocol):
-    """Judges views and answers. Raises ModelError (BudgetSpent) when the model fails."""
+    """Judges views and answers. Raises ModelError (BudgetSpent) if the model fails."""
 
     def spent(self) -> Receipt:
-        """Return calls and tokens since this answerer was made (failed calls too), and what is privileged in it."""
+        """Return calls and tokens since this answerer was created, failed calls included, and its privileged sources.
+        """
 
     def why_unanswerable(self, question: Question) -> str:
-        """Return why this question can never be answered, whatever is seen; "" where it may be. Asks no model.
+        """Return why this question can never be answered, whatever is seen; "" if it may be. Makes no model call.
 
-        Asked before anything moves.
+        Called before the robot moves.
         """
 
     def regions(self, question: Question) -> list[RankedRegion]:
         """Return the kinds of room where the answer may be found, the likeliest first."""
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Judge views in one batched call: is the object asked about there, is it enough?"""
+        """Judge views in one batched call: how relevant each is, and how likely it is enough to answer."""
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
         """Answer from remembered views; no items = the blind guess."""
 
 
 class Adviser(Answerer, Protocol):
-    """An answerer that decides with the policy: it sees the options and says where to go, in the call that answers.
+    """An answerer that decides with the policy: it sees the options and weighs them in the call that answers.
 
     It has the attribute `advises`, True; see `adviser_of`.
     """
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
-        """Answer from the brief's pictures, and weigh its options, in one call."""
+        """Answer from the pictures of a request and weigh its options, in one call."""
 
 
 def adviser_of(answerer: Answerer) -> Adviser | None:
-    """Return the answerer where it takes briefs, None where it judges views one by one."""
+    """Return the answerer if it takes decision requests, None if it judges views one by one."""
     return cast(Adviser, answerer) if getattr(answerer, "advises", False) else None
 
 
 class Odometry(Protocol):
-    """Counts what was driven in this episode."""
+    """Counts steps and metres driven in this episode."""
 
     def travelled(self) -> Travelled:
         """Return the counts up to the last finished action."""
@@ -141,14 +142,14 @@ class Odometry(Protocol):
 
 
 class Person(Protocol):
-    """Who may be asked something while a question is worked on."""
+    """A person who may be asked something while a question is worked on."""
 
     def ask(self, inquiry: Inquiry, announce: Callable[[], None], canceled: Callable[[], bool]) -> int:
-        """Announce an inquiry and wait for the reply: the number of an option, NO_REPLY at its deadline."""
+        """Announce an inquiry and wait for the reply: the number of an option, or NO_REPLY at its deadline."""
 
 
 class Nobody:
-    """Nobody is there, as in a benchmark: no inquiry gets a reply. Implements Person."""
+    """The absence of a person, as in a benchmark: no inquiry gets a reply. Implements Person."""
 
     def ask(self, inquiry: Inquiry, announce: Callable[[], None], canceled: Callable[[], bool]) -> int:
         """Return at once."""

@@ -1,4 +1,4 @@
-"""The drives of one question: within its area and limits, each of them allowed, and what is judged on the way."""
+"""The drives of one question: each within its area and limits and permitted; views are judged on the way."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.views import MOVING
 
-_HERE_M = 0.1  # a look round or a turn from so near is not meant to move the robot
+_HERE_M = 0.1  # a goal within this distance is a turn or a look round and need not move the robot
 _TURN_RAD = math.radians(5)
-_SHOWN_M, _SHOWN_RAD = 0.5, math.radians(30)  # so near to a view's pose the robot stands where it was seen from
+_SHOWN_M, _SHOWN_RAD = 0.5, math.radians(30)  # tolerance for standing at the pose of a view
 _PEOPLE = frozenset(canonical(kind) for kind in MOVING)
 
 
 class BoundedNavigator:
-    """Sends the robot to goals within the question's area only, as far as limits and permission allow."""
+    """Sends the robot only to goals within the question's area, as far as limits and permission allow."""
 
     def __init__(self, context: EpisodeContext, permission: Permission) -> None:
         self._navigator, self._limits, self._ledger = context.ports.navigator, context.question.limits, context.ledger
         self._deadline_s, self._permission = context.config.leg_deadline_s, permission
 
     def within_area(self, decision: Decision) -> Decision:
-        """Return the decision, without its goal if that lies outside the question's area: the reason then says so."""
+        """Return the decision; if its goal lies outside the question's area, without the goal and with that reason."""
         area, goal = self._limits.area, decision.goal
         if not area or (goal is not None and is_inside(area, goal.x, goal.y)):
             return decision
         return decision._replace(goal=None, reason=f"nothing left within the area: {decision.reason}")
 
     def allowed(self, decision: Decision) -> bool:
-        """Return whether a decision's drive may be made; a person is asked where that is set. Raises Canceled.
+        """Return whether a decision's drive is allowed; ask a person if so configured. Raises Canceled.
 
-        No person is asked about a goal outside the area: `go_to` does not go there.
+        Nobody is asked about a goal outside the area: `go_to` refuses it anyway.
         """
         return not self._within(decision) or self._permission.asked(decision)
 
     def go_to(self, decision: Decision) -> NavResult:
-        """Drive to a decision's goal, but never outside the area, nor where that is not allowed."""
+        """Drive to a decision's goal, unless it is outside the area or not allowed."""
         goal = decision.goal
         assert goal is not None
         if not self._within(decision):
@@ -63,7 +63,7 @@ class BoundedNavigator:
         return result
 
     def look_around(self, decision: Decision) -> NavResult:
-        """Turn once, where a decision says so, unless that is not allowed."""
+        """Turn once on the spot for a decision, unless that is not allowed."""
         if not self._permission.covers(decision):
             return NavResult(NavCode.NOT_ALLOWED, "this turn was not allowed")
         return self._checked(self._navigator.look_around(self._deadline_s, self._allowance(decision)))
@@ -75,13 +75,13 @@ class BoundedNavigator:
         return self._ledger.allowance()._replace(permitted=self._permission.permitted(decision))
 
     def _checked(self, result: NavResult) -> NavResult:
-        if result.code is NavCode.NOT_ALLOWED:  # the navigator has the last word
+        if result.code is NavCode.NOT_ALLOWED:  # the navigator may refuse a drive that was permitted here
             self._permission.refuse(result.message)
         return result
 
 
 class DriveExecutor:
-    """Drives and looks round. Raises NavigationError when the navigator fails, Canceled when the question is."""
+    """Drives and looks round. Raises NavigationError if the navigator fails, Canceled if the question is canceled."""
 
     def __init__(self, context: EpisodeContext, person: Dialogue, views: ViewAssessments, drive: str) -> None:
         """drive: one of DRIVE_MODES."""
@@ -95,11 +95,11 @@ class DriveExecutor:
 
     @property
     def ended(self) -> bool:
-        """Whether no further drive of this question is tried, because a person or the navigator refused."""
+        """Whether no further drive is tried for this question, because a person or the navigator refused."""
         return self._permission.ended
 
     def not_allowed(self) -> str:
-        """Return what was not allowed, for the answer's message; "" where nothing was refused."""
+        """Return which drives were refused, for the answer's message; "" if none."""
         return self._permission.in_words()
 
     def look_around(self) -> None:
@@ -110,7 +110,7 @@ class DriveExecutor:
             self._check(self._navigator.look_around(turn))
 
     def follow(self, decision: Decision) -> bool:
-        """Drive to a decision's goal; False where that is not allowed.
+        """Drive to a decision's goal; return False if that is not allowed.
 
         Raises NavigationError after too many drives that did not move the robot.
         """
@@ -129,7 +129,7 @@ class DriveExecutor:
         return True
 
     def drive(self, decision: Decision) -> bool:
-        """Drive to a decision's goal and look round where it says so; False where it has no goal, or may not."""
+        """Drive to a decision's goal and look round if it asks for it; return False without a goal or permission."""
         if decision.goal is None or not self._navigator.allowed(decision):
             return False
         self._context.report("driving", decision)
@@ -144,16 +144,16 @@ class DriveExecutor:
         return True
 
     def waited_for_people(self) -> bool:
-        """Look round once more where a person was seen who may stand in the way; False where that is not worth it."""
+        """Look round once more if a person was seen who may block the way; return False if that is not worthwhile."""
         if not self._people.worth_waiting():
             return False
         self.look_around()
         return True
 
     def ended_by(self, reason: str) -> str:
-        """Return why exploration ended, with the drive that failed last; that may be all that there was to explore.
+        """Return why exploration ended, with the last drive if it failed: it may have led to the only unexplored space.
 
-        Raises NavigationError where no drive has moved the robot.
+        Raises NavigationError if no drive has moved the robot.
         """
         if self._failed and not self._moved:
             raise NavigationError(f"no drive has moved the robot: {self._last}")
@@ -161,16 +161,16 @@ class DriveExecutor:
         return f"{reason}; the last drive did not move the robot: {self._last}" if self._failed else reason
 
     def show(self, answer: Answer) -> Answer:
-        """Drive to where the best evidence was seen from, and turn to it.
+        """Drive to the pose from which the best evidence was seen.
 
-        Return the answer, which says whether the robot stands there, and if not why. Raises Canceled.
+        Return the answer, which says whether the robot stands there and, if not, why. Raises Canceled.
         """
         if not (trouble := self._not_to_be_shown(answer)):
             trouble = self._shown(Decision(answer.evidence[0].pose, "goes to where the answer was seen from"))
         return answer.saying(f"not shown: {trouble}") if trouble else replace(answer, shown=True)
 
     def _not_to_be_shown(self, answer: Answer) -> str:
-        """Return why there is no drive to the evidence, "" where there is one."""
+        """Return why the robot does not drive to the evidence, "" if it does."""
         if not self._context.question.may_explore:
             return "the robot was asked not to move"
         if answer.abstained or not answer.evidence:
@@ -178,7 +178,7 @@ class DriveExecutor:
         return "the question's limits are used up" if self._context.ledger.used_up() else ""
 
     def _shown(self, decision: Decision) -> str:
-        """Drive to the evidence; return why the robot does not stand there, "" where it does. Raises Canceled."""
+        """Drive to the evidence; return why the robot did not arrive, "" if it did. Raises Canceled."""
         assert decision.goal is not None
         if not self._navigator.allowed(decision):
             return "the drive was not allowed"
@@ -189,9 +189,9 @@ class DriveExecutor:
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
-        """Judge what comes into view on the way: one call at a time, and one a drive, so that a step costs two at most.
+        """Judge new views during a drive, in at most one call per drive, so that a step costs at most two calls.
 
-        A view that promises an answer ends the drive. What the call raises is raised when the drive has ended.
+        A view that promises an answer ends the drive. Errors of the call are raised after the drive has ended.
         """
         if not self._context.config.assess_while_driving:
             yield
@@ -223,18 +223,18 @@ class DriveExecutor:
 
 
 class WaitForPeople:
-    """Says how often to look round where nothing is left to explore: a person who stood in the way may have left."""
+    """Decides whether to look round again when nothing is left to explore: a person in the way may have left."""
 
     def __init__(self, memory: ViewMemory, waits: int) -> None:
         self._memory, self._waits = memory, waits
         self.renew()
 
     def renew(self) -> None:
-        """Count anew: the robot found somewhere to go, and another person may stand in the way there."""
+        """Reset the count: the robot has driven on, and another person may stand in the way there."""
         self._left = self._waits
 
     def worth_waiting(self) -> bool:
-        """Return whether to wait once more, which counts: only as long as a person was seen."""
+        """Return whether to wait once more, and count it; False if no person was seen."""
         if self._left <= 0 or not any(canonical(sighting.label.kind) in _PEOPLE for view in self._memory.since(0)
                                       for sighting in view.sightings):
             return False
@@ -242,12 +242,12 @@ class WaitForPeople:
         return True
 
     def in_words(self, reason: str) -> str:
-        """Return why exploration ended, with what the robot waited for in vain."""
+        """Return why exploration ended, and whether the robot waited for people in vain."""
         return reason if self._left == self._waits else f"{reason}; it waited for people who may stand in the way"
 
 
 def _missed(pose: Pose2, at: Pose2, why: str) -> str:
-    """Return by how much a drive ended elsewhere, "" where it did not. why: what the navigator says."""
+    """Return how far from the pose a drive ended, "" within tolerance. why: message of the navigator."""
     if at.distance(pose) <= _SHOWN_M and abs(wrap(at.yaw - pose.yaw)) <= _SHOWN_RAD:
         return ""
     return f"the drive ended {at.distance(pose):.2f} m from where it was seen: {why}"

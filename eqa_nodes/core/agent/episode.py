@@ -1,4 +1,4 @@
-"""One question: understand it, ask memory, look and drive until it is answered. Nothing else orders these steps."""
+"""The episode of one question: understand it, ask memory, look and drive until it is answered."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from eqa_nodes.core.types.inquiries import GO
 from eqa_nodes.core.types.progress import Progress
 from eqa_nodes.core.types.questions import Answer, Question
 
-# A drive fails by the navigator, without a map or a transform, or with the node that drives.
+# Reasons for a failed drive: the navigator, a missing map or transform, or a lost node.
 DRIVE_ERRORS = (ErrorCode.NAVIGATION, ErrorCode.STALE, ErrorCode.NODE_LOST)
 
 
 class Episode:
-    """One question on its way to an answer: `run` and `explore` are the whole of it.
+    """Answers one question; `run` and `explore` contain the whole procedure.
 
-    ledger: limits and costs. person: asked what the question means, and whether to drive. driver: drives as far as
-    person, area and ledger allow. answers: what was said so far, and by which views. strategy: makes answers of views.
-    memory: what is known before the robot moves. policy: where to look next.
+    ledger: limits and costs. person: asked what the question means, and whether the robot may drive. driver: drives as
+    far as person, area and ledger allow. answers: the answers so far and their views. strategy: makes answers from
+    views. memory: what is known before the robot moves. policy: chooses where to look next.
     """
 
     def __init__(self, ports: Ports, config: AgentConfig, stop: Stop, question: Question,
                  listener: Callable[[Progress], None], canceled: Callable[[], bool], drive: str = GO,
                  turn: AbstractContextManager[object] = nullcontext()) -> None:
-        """drive: one of DRIVE_MODES. turn: held while the answerer is asked, where several questions share it."""
+        """drive: one of DRIVE_MODES. turn: lock held while the answerer is asked, if several questions share it."""
         self._with_question = partial(Episode, ports, replace(config, ask_back=False), stop, listener=listener,
                                       canceled=canceled, drive=drive, turn=turn)
         if config.explore == NEWEST:  # such an agent never says that it does not know
@@ -57,7 +57,7 @@ class Episode:
         self._unconfirmed = ""  # why a sure answer was not looked at again
 
     def run(self) -> Answer:
-        """Return the answer. A failure is an answer with its code, its message and what was found."""
+        """Return the answer. A failure is returned as an answer with error code, message and what was found so far."""
         self.report.begin()
         try:
             check_question(self.question.text)
@@ -76,7 +76,8 @@ class Episode:
         return replace(answer, receipt=self.ledger.receipt(self.memory.privileged))
 
     def explore(self) -> Answer:
-        """Look, decide and drive until an answer is sure enough, nothing is left to explore, or a limit is reached."""
+        """Look, decide and drive until an answer is certain enough, nothing is left to explore or a limit is reached.
+        """
         self.strategy.begin()
         if self.config.look_round:
             self.driver.look_around()
@@ -97,16 +98,16 @@ class Episode:
                 break
             elif not self.answers.views.anything_new() and not self.driver.waited_for_people():
                 return self.strategy.closing_answer(self.driver.ended_by(decision.reason))
-            if last and self.ledger.reached():  # the last call shows what is seen from where the model wanted to go
+            if last and self.ledger.reached():  # the closing call shows the view from where the model wanted to go
                 break
         return self.strategy.closing_answer("")
 
     def unclear(self) -> bool:
-        """Return whether a person has to be asked what the question means. Raises EqaError when memory fails."""
+        """Return whether a person must be asked what the question means. Raises EqaError if memory fails."""
         return self.config.ask_back and needs_resolving(self.question, self.context.ports.memory)
 
     def _without_exploring(self) -> Answer | None:
-        """Return the answer if the robot need not, or may not, explore for it; None otherwise."""
+        """Return the answer if the robot need not or may not explore; None otherwise."""
         asks = self.config.explore == ASKING
         if self.config.explore == NEVER:
             return self.answers.ask(())
@@ -125,7 +126,7 @@ class Episode:
                                                           self.strategy.regions, self.strategy.advice))
 
     def _confirmed(self) -> bool:
-        """Look again where the policy wants to before an answer is given; False if it no longer stands after that."""
+        """Look again where the policy asks for it; return False if the answer no longer holds after that."""
         for _ in range(self.config.max_confirmations):
             if self.ledger.reached() or not self._looked_again():
                 return True
@@ -134,10 +135,10 @@ class Episode:
         return True
 
     def _looked_again(self) -> bool:
-        """Drive to where the policy wants to look again, and remember what is in view there.
+        """Drive to where the policy wants to look again and store the view there.
 
-        False if it does not want to, or the drive fails: then the answer, which was sure enough without it, stays, and
-        its message says why it was not confirmed.
+        Return False if the policy does not want to or the drive fails: the answer, which was certain enough without
+        it, is kept, and its message says why it was not confirmed.
         """
         try:
             confirm = self.policy.confirm(self.question, self.answers.views.in_order(), self.strategy.regions)

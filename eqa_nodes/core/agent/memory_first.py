@@ -1,4 +1,4 @@
-"""What memory answers before the robot explores: questions about the past, and views of earlier that are enough."""
+"""Answers from memory before the robot explores: questions about the past, and earlier views that are enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eqa_nodes.core.types.questions import Answer, Evidence, Recalled, RecallQue
 
 
 class MemoryFirst:
-    """Asks memory first. privileged: what an answer of memory alone rests on; () while there is none."""
+    """Asks memory first. privileged: sources of an answer from memory alone that a robot would not have; else ()."""
 
     def __init__(self, context: EpisodeContext, answers: Answers, driver: DriveExecutor) -> None:
         self._question, self._ports, self._config, self._ledger, _ = context
@@ -21,17 +21,17 @@ class MemoryFirst:
         self.privileged: tuple[str, ...] = ()
 
     def refused(self) -> Answer | None:
-        """Return the end of a question that the answerer does not understand, unless memory itself answers it."""
+        """Return the refusal of a question that the answerer does not understand, None if it does or memory answers."""
         refused = self._ledger.asked(lambda question: refusal(self._ports.answerer, question), None, keep=False)
         return refused if refused is not None and self.recollection() is None else None
 
     def recollection(self) -> Recollection | None:
-        """Return what memory itself says to a question about the past, None where it is no such question."""
+        """Return memory's own answer to a question about the past, None for other questions."""
         return None if self._question.choices else self._ports.memory.recollect(self._question.text)
 
     def answer(self, told: Recollection) -> Answer:
-        """Answer from memory alone; where that says where something is now, and long ago, look there first."""
-        answer = self._answers.last = self._told(told)  # what is left when the drive fails
+        """Answer from memory alone; if it names a present location from an old observation, look there first."""
+        answer = self._answers.last = self._told(told)  # kept in case the drive fails
         self.privileged = answer.receipt.privileged
         if (told.verify and self._question.may_explore and self.stale(told.evidence) and not self._ledger.reached()
                 and self._look_again(told.evidence[0])):
@@ -39,7 +39,7 @@ class MemoryFirst:
         return self._answers.worth_giving(answer)
 
     def views_answer(self) -> bool:
-        """Say whether remembered views answer; what they showed long ago has to be seen again."""
+        """Return whether remembered views answer the question; old observations must be confirmed by a second look."""
         remembered = self.answer_from_views()
         if remembered is None:
             return False
@@ -51,22 +51,23 @@ class MemoryFirst:
             self._answers.ask([Recalled(v, 0.0, "seen just now") for v in views]))
 
     def answer_from_views(self) -> Answer | None:
-        """Return the answer from views that memory recalls, None where it is not enough."""
+        """Return the answer from views that memory recalls, None if it is not certain enough."""
         items = self._answers.views.remembered()
         self._answers.views.judge_recalled(items)
         return answer if items and self._answers.enough(answer := self._answers.ask(items)) else None
 
     def stale(self, evidence: Sequence[Evidence]) -> bool:
-        """Say whether evidence is too old to go by; of when it is, if its clock was ahead of ours, nobody knows."""
+        """Return whether evidence is too old to rely on; a stamp too far in the future has an unknown age and is too.
+        """
         now_ns, _ = self._ports.odometry.last()
         return bool(evidence) and abs(now_ns - max(e.stamp_ns for e in evidence)) > self._config.stale_s * 1e9
 
     def _told(self, told: Recollection) -> Answer:
-        """Return what memory says, with what its proof rests on."""
+        """Return memory's answer, with the sources of its evidence."""
         moments = (RecallQuery(limit=1, after_ns=e.stamp_ns, before_ns=e.stamp_ns) for e in told.evidence)
         return answer_of(told, [item.keyframe for query in moments for item in self._ports.memory.recall(query)])
 
     def _look_again(self, evidence: Evidence) -> bool:
-        """Drive to where a remembered view was taken and look round; False where that is outside the area."""
+        """Drive to where a remembered view was taken and look round; return False if that is outside the area."""
         return self._driver.drive(self._driver.within_area(
             Decision(evidence.pose, "what is remembered may have changed", look_around=True)))

@@ -1,7 +1,7 @@
-"""One call a decision: a model sees new pictures with the policy's options, answers, and says where to go.
+"""One model call per decision: the model sees new pictures with the policy's options, answers, and says where to go.
 
-It is shown few of many views: those that differ from each other and show where the robot could go. It is reminded of
-its own words of earlier calls, and where they led.
+It sees a few views that differ from each other and show where the robot could go. The request repeats its statements
+in earlier calls and where they led.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Question
 from eqa_nodes.core.types.views import Keyframe
 
-_HERE_M = 0.5  # views from so near were taken where the robot stands
-_EARLIER = 60  # views of before, of which one is shown again where it alone shows an option
-_REPEATED = 3  # calls in a row with the same answer, after which it is given
+_HERE_M = 0.5  # views within this distance count as taken where the robot stands
+_EARLIER = 60  # number of earlier views of which one may be shown again if it alone shows an option
+_REPEATED = 3  # calls in a row with the same answer after which it is given
 _USELESS = 3  # calls in a row in which the model names no place to go to, after which the search ends
-_CLOSING = 2  # times as many pictures as in other calls are shown in the last one
-_PROOF = 2  # pictures named as evidence that are shown again
-_NOTES = 8  # notes of earlier calls
-_THERE_M = 1.0  # so near to its goal the robot has arrived
+_CLOSING = 2  # the last call shows this many times as many pictures as other calls
+_PROOF = 2  # maximum number of pictures named as evidence that are shown again
+_NOTES = 8  # maximum number of notes of earlier calls
+_THERE_M = 1.0  # distance to its goal within which the robot has arrived
 _WENT = {"frontier": "unexplored space", "doorway": "a doorway", "floor": "floor not yet visited",
          POINTED: "the place that you pointed at"}
 _PICTURES = re.compile(r"\b(?:pictures?|images?)\s+#?\d+(?:\s*(?:,|and|to|-)\s*#?\d+)*", re.IGNORECASE)
-_OPTION = 0.4  # what showing one more option is worth; a view that shares nothing with the others is worth 1
-_NOW = 0.3  # and one from where the robot stands
-_LEAST = 0.55
+_OPTION = 0.4  # gain of showing one more option; a view that shares nothing with the others gains 1
+_NOW = 0.3  # additional gain of a view from where the robot stands
+_LEAST = 0.55  # minimum gain of a further picture
 
 
 def with_model(context: EpisodeContext, answers: Answers, strategy: ViewStrategy) -> ViewStrategy:
-    """Return ModelDecides where the agent, its answerer and its policy can consult; the strategy where not."""
+    """Return ModelDecides if the agent, its answerer and its policy support it; otherwise the given strategy."""
     config, ports = context.config, context.ports
     adviser = adviser_of(ports.answerer)
     if (not (config.explore == ASKING and config.consult) or adviser is None
@@ -52,22 +52,22 @@ def with_model(context: EpisodeContext, answers: Answers, strategy: ViewStrategy
 
 
 class ModelDecides(ExploreFirst):
-    """Asks the model once a drive: one look, one call, one decision. Where none is needed it asks nothing.
+    """Asks the model once per drive: one look, one call, one decision. Without new views it makes no call.
 
-    Its notes are what the model said before: no call is shown more than a few pictures, so it could not know otherwise.
+    The notes repeat what the model said before: each call shows only a few pictures, so it cannot know that otherwise.
     """
 
     def __init__(self, context: EpisodeContext, answers: Answers, adviser: Adviser) -> None:
         super().__init__(context, answers)
         self._adviser = adviser
         self._said = DecisionReply(Answer(abstained=True))
-        self._last_text, self._repeated = "", 0  # the answer of the last calls, and how many of them gave it
-        self._useless = 0  # the last calls, in a row, that named no place to go to
+        self._last_text, self._repeated = "", 0  # the latest answer, and how many calls in a row gave it
+        self._useless = 0  # number of latest calls in a row that named no place to go to
         self._notebook, self._drives = Notebook(targets_of(context.question)), 0
         self._views.judged_one_by_one = False
 
     def answered(self) -> bool:
-        """Show the model what is new, with where the robot could go; say whether its answer is sure enough."""
+        """Show the model the new views and the options; return whether its answer is certain enough."""
         self.advice = ()
         brief = self._brief()
         if brief is None:
@@ -81,21 +81,21 @@ class ModelDecides(ExploreFirst):
         return self._answers.enough(answer) or self._insists(answer)
 
     def gave_up(self) -> str:
-        """Say that the model names no place any more; the policy chose others meanwhile, and they changed nothing."""
+        """Return a reason once the model has repeatedly named no place to go to, despite views of other places."""
         return "the model saw no place left where a look would help" if self._useless >= _USELESS else ""
 
     def closing_answer(self, why: str) -> Answer:
-        """Ask once more, with the pictures that show most and nowhere to go."""
+        """Ask once more, with the most informative pictures and without options."""
         return self._answers.final(why, self._closing())
 
     def _closing(self) -> Answer | None:
-        """Return the answer of that last call or of an earlier one; None where there is none."""
+        """Return the answer of a closing call or of an earlier one; None if there is none."""
         views = pick(self._ports.memory.since(0)[-_EARLIER:], (), _CLOSING * self._config.pictures, (),
                      self._views.proof()[:_PROOF])
         brief = self._filled(views)
         said = self._advice(brief, keep=False) if views else None
         if said is None:
-            found = self._searched(self._said)  # by the calls before
+            found = self._searched(self._said)  # from earlier calls
             return self._answers.last or (Answer(abstained=True, message=found) if found else None)
         answer = self._taken(said, brief)
         if answer.abstained:
@@ -103,20 +103,20 @@ class ModelDecides(ExploreFirst):
         return answer
 
     def _searched(self, said: DecisionReply) -> str:
-        """Return what a search without an answer saw, in the words of the model, and what it did not see."""
+        """Return what a search without an answer saw and did not see, in the words of the model."""
         rooms = ", ".join(self._notebook.visited)
         return "; ".join(filter(None, (said.reasons.rstrip(". "), f"the robot was in: {rooms}" if rooms else "",
                                        f"not seen: {said.missing.rstrip('. ')}" if said.missing else "")))
 
     def still_stands(self) -> bool:
-        """Ask again with what the second look showed; the answer stands unless another one, or none, is given now."""
+        """Ask again with the views of the second look; return whether the model still gives the same answer."""
         before = self._answers.last
         if not self._views.anything_new() or self.answered():
             return True
         after = self._said.answer
         agrees = before is not None and not after.abstained and canonical(after.text) == canonical(before.text)
         if agrees and before is not None:
-            self._answers.last = replace(before, evidence=after.evidence or before.evidence)  # it saw both
+            self._answers.last = replace(before, evidence=after.evidence or before.evidence)  # the model saw both
         return agrees
 
     def drove(self, decision: Decision) -> None:
@@ -125,12 +125,12 @@ class ModelDecides(ExploreFirst):
         self._notebook.went(decision, self.advice)
 
     def _advice(self, brief: DecisionRequest, keep: bool = True) -> DecisionReply | None:
-        """Ask the model, which may take long; None where the limits allow no call. keep: one is kept for the answer."""
+        """Ask the model; None if the limits allow no call. keep: whether to reserve one call for the answer."""
         self._report("deciding")
         return self._ledger.asked(lambda question: self._adviser.advise(question, brief), None, keep)
 
     def _insists(self, answer: Answer) -> bool:
-        """Say whether the model gives the same answer again and again: more of the same would not make it surer."""
+        """Return whether the model has repeated its answer so often that further views would not change it."""
         if answer.abstained:
             return False
         text = canonical(answer.text)
@@ -148,7 +148,7 @@ class ModelDecides(ExploreFirst):
         return self._answers.weigh(said.answer)
 
     def _brief(self) -> DecisionRequest | None:
-        """Return what the model is to see; None where nothing is new."""
+        """Return the request to the model; None if there are no new views."""
         new = self._views.take_new()
         if not new:
             return None
@@ -163,7 +163,7 @@ class ModelDecides(ExploreFirst):
 
     def _filled(self, views: tuple[Keyframe, ...], options: tuple[Option, ...] = (), now: tuple[int, ...] = (),
                 legs_left: int = -1, calls_left: int = -1) -> DecisionRequest:
-        """Return a brief with what is noted."""
+        """Return a request that includes the notes."""
         notes = self._notebook
         notes.stands(self._ports.odometry.last()[1])
         return DecisionRequest(views, options, now, tuple(notes.visited), notes.notes(), legs_left, calls_left,
@@ -171,20 +171,20 @@ class ModelDecides(ExploreFirst):
 
 
 class Notebook:
-    """Notes of one question. visited: kinds of the rooms in which the model saw the robot stand."""
+    """Notes of one question. visited: kinds of rooms in which the robot was, according to the model."""
 
     def __init__(self, targets: tuple[TargetNote, ...] = ()) -> None:
         self.visited: list[str] = []
         self.targets = targets
         self._notes: list[str] = []
-        self._goal: Pose2 | None = None  # of the drive since the last note
+        self._goal: Pose2 | None = None  # goal of the drive since the last note
 
     def notes(self) -> tuple[str, ...]:
         """Return the latest notes, oldest first."""
         return tuple(self._notes[-_NOTES:])
 
     def add(self, said: DecisionReply) -> None:
-        """Note what the model says."""
+        """Note a reply of the model."""
         answer = f" Answer so far: {said.answer.text} ({said.answer.confidence:.2f})." if said.answer.text else ""
         missing = f" Missing: {_lasting(said.missing)}." if said.missing else ""
         self._notes.append(f"{_lasting(said.reasons)}{answer}{missing}")
@@ -213,7 +213,7 @@ class Notebook:
 
 
 def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
-    """Return the number of the option that a decision is for, 0 for none. A long drive ends before its place."""
+    """Return the number of the option that a decision follows, 0 for none. A long drive ends before its place."""
     if decision.goal is None:
         return 0
     places = [decision.goal, *(Pose2(c.x, c.y, decision.goal.yaw) for c in decision.candidates[:1])]
@@ -221,24 +221,24 @@ def _chosen(decision: Decision, advice: Sequence[WeighedOption]) -> int:
 
 
 def targets_of(question: Question) -> tuple[TargetNote, ...]:
-    """Return the things that a question over several places or things is about, as its words tell; () for one."""
+    """Return the targets of a question about several places or objects, parsed from its words; () for a single one."""
     return tuple(TargetNote(f"{target.what} ({target.where})" if target.what and target.where else
                        target.what or target.where) for target in targets(question.text))
 
 
 def _lasting(words: str) -> str:
-    """Return words without the numbers of pictures, which are others in the next call."""
+    """Return a text without picture numbers, which differ in the next call."""
     return _PICTURES.sub("a picture", words)
 
 
 def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: Collection[int] = (),
          kept: Sequence[Keyframe] = (), shown: Sequence[Keyframe] = ()) -> tuple[Keyframe, ...]:
-    """Return at most `most` views, oldest first: the kept ones, and of the others those that add most.
+    """Return at most `most` views, oldest first: the kept ones and those of the others that add most.
 
-    now: ids of those taken where the robot stands. A view adds what no chosen one shows: another direction or place,
-    and options that can be seen in it. shown: views that were shown before, which add options only: one is shown again
-    where it alone shows an option, if there is room. Fewer are returned where the rest adds too little, but one of
-    `views` at least: the newest, where they are alike.
+    now: ids of views taken where the robot stands. A view adds what no chosen one shows: another direction or place,
+    and options visible in it. shown: views that were shown before, which add options only: one is shown again if it
+    alone shows an option and there is room. Fewer views are returned if the rest adds too little, but at least one of
+    `views`: the newest if all are alike.
     """
     chosen = list(kept)[:most - 1]
     ids = {view.id for view in chosen}
@@ -252,7 +252,7 @@ def pick(views: Sequence[Keyframe], options: Sequence[Option], most: int, now: C
         new = 0.0 if view.id in stale else novelty(view, chosen)
         return new + _OPTION * len(seen[view.id] - covered) + _NOW * (view.id in now)
 
-    candidates = new or rest  # the first one is new, however little it adds: it shows where the robot is
+    candidates = new or rest  # the first choice is a new view, however little it adds: it shows where the robot is
     while candidates and len(chosen) < most:
         best = max(candidates, key=lambda view: (gain(view), view.id))
         enough = _OPTION if best.id in stale else _LEAST + _NOW * (best.id in now)

@@ -1,4 +1,4 @@
-"""Questions wait in order of arrival; the agent answers one at a time, and core/agent/episode.py orders each of them.
+"""The queue of questions: the agent answers them one at a time, in order of arrival (see core/agent/episode.py).
 
 The agent drives ports (core/protocols.py): objects in process; topics, services and actions in the graph.
 """
@@ -35,7 +35,7 @@ class Agent:
 
     def __init__(self, ports: Ports, config: AgentConfig | None = None,
                  listener: Listener = lambda progress: None, drive: str = GO) -> None:
-        """drive: one of DRIVE_MODES. Raises ConfigError for a calibration that cannot be read, or a risk beyond it."""
+        """drive: one of DRIVE_MODES. Raises ConfigError if the calibration is unreadable or does not reach the risk."""
         self.ports = ports
         self.config = config or AgentConfig()
         self._stop = make_stop(self.config.enough, self.config.calibration, self.config.risk)
@@ -43,16 +43,16 @@ class Agent:
         self._canceled = False
 
     def ask(self, question: Question) -> Answer:
-        """Answer a question. Never raises EqaError: a failure is an Answer with its code, message and what was found.
+        """Answer a question. Never raises EqaError: a failure is an Answer with code, message and what was found.
 
-        No limit is exceeded: they hold inside a drive and inside a model's turn.
+        Limits are enforced within a drive and within a model's turn too.
         """
         self._canceled = False
         return self.episode(question, self._listener, lambda: self._canceled).run()
 
     def episode(self, question: Question, listener: Listener, canceled: Callable[[], bool],
                 turn: AbstractContextManager[object] = nullcontext()) -> Episode:
-        """Return the episode of a question, not begun yet. turn: as Episode takes it."""
+        """Return the episode of a question, not begun yet. turn: see Episode."""
         limits = question.limits
         limits = limits._replace(tokens=_tighter(limits.tokens, self.config.max_tokens),
                                  money=_tighter(limits.money, self.config.max_money))
@@ -60,42 +60,42 @@ class Agent:
                        canceled, self._drive, turn)
 
     def cancel(self) -> None:
-        """End the running question at the next safe moment."""
+        """Cancel the running question at the next safe moment."""
         self._canceled = True
         self.ports.navigator.cancel()
 
 
 def _tighter(a: T, b: T) -> T:
-    """Return the smaller of two limits; 0 is none."""
+    """Return the smaller of two limits; 0 means no limit."""
     return min(a, b) if a and b else a or b
 
 
 def understood(question: Question) -> Question:
-    """Return the question with a wish to be shown something as what it asks: "Show me the mug" -> "Where is the mug?"
+    """Return the question with a request to show something rephrased: "Show me the mug" -> "Where is the mug?"
     """
     text = "" if question.choices else wish(question.text)
     return question._replace(text=text, show=True) if text else question
 
 
 class WaitingQuestion:
-    """Answers one question before its episode begins, without moving, if memory or what is seen meanwhile is enough.
+    """Answers a waiting question without moving, if memory or what is seen in the meantime is enough.
 
-    A question that asks for a drive, is about the past, is unclear, or fails is left to its episode.
+    A question that asks for a drive, is about the past, is ambiguous or fails is left to its episode.
     """
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
         self._begun = False  # memory was asked
-        self._hopeless = False  # what is seen meanwhile cannot answer it
+        self._hopeless = False  # what is seen in the meantime cannot answer it
 
     def consider(self) -> Answer | None:
-        """Return the answer from memory and from what was seen since; None while that is not enough."""
+        """Return the answer from memory and from what was seen since then; None while that is not enough."""
         if self._hopeless or self._episode.config.explore != ASKING:
             return None
         try:
             with self._episode.ledger.apart():
                 answer = self._considered()
-        except EqaError:  # the episode will fail by it, and say so
+        except EqaError:  # the episode will fail with the same error and report it
             self._hopeless, answer = True, None
         if answer is not None:
             answer.receipt = self._episode.ledger.receipt()
@@ -119,16 +119,16 @@ class WaitingQuestion:
 
 
 class QuestionObserver(Protocol):
-    """Who asked, and hears what becomes of the question. Called from the queue's threads; may not wait for long."""
+    """Receives the progress and the end of a question. Called from the queue's threads; must not block for long."""
 
     def progress(self, progress: Progress) -> None:
-        """Hear what is done for the question, also that it waits (phase "queued") and at which place."""
+        """Receive the progress of the question, including its place in the queue (phase "queued")."""
 
     def begins(self) -> None:
-        """Hear that its turn has come. An EqaError raised here is the end of the question."""
+        """Receive the start of the question. An EqaError raised here ends the question."""
 
     def ends(self, answer: Answer) -> None:
-        """Hear the end, once: an answer, an abstention or a named error; `begins` need not have been called."""
+        """Receive the result, once: an answer, an abstention or a named error; `begins` may not have been called."""
 
 
 class QueuedQuestion:
@@ -137,19 +137,19 @@ class QueuedQuestion:
     def __init__(self, question: Question, asker: QuestionObserver) -> None:
         self.question, self.asker = question, asker
         self.canceled = False
-        self.episode: Episode  # both given by the queue
+        self.episode: Episode  # both set by the queue
         self.waiting: WaitingQuestion
 
 
 class QuestionQueue:
-    """Answers questions in order of arrival; each costs what is done for it alone. Any thread may call; use `close`.
+    """Answers questions in order of arrival, each with its own costs. Thread-safe; call `close` at the end.
 
-    While one is worked on, those that wait are answered as soon as memory or a new view does (agent.answer_waiting).
+    While one runs, waiting ones are answered as soon as memory or a new view suffices (agent.answer_waiting).
     """
 
     def __init__(self, agent: Agent, limit: int = QUEUE_LIMIT) -> None:
-        self.agent, self._limit = agent, limit  # another agent, with other settings, is that of later questions
-        self._turn = threading.Lock()  # one question at a time asks the answerer
+        self.agent, self._limit = agent, limit  # a new agent, with other settings, applies to later questions
+        self._turn = threading.Lock()  # only one question at a time may use the answerer
         self._changed = threading.Condition()
         self._waiting: list[QueuedQuestion] = []
         self._running: QueuedQuestion | None = None
@@ -159,11 +159,11 @@ class QuestionQueue:
 
     @property
     def full(self) -> bool:
-        """Say whether as many wait as may."""
+        """Return whether the queue is full."""
         return len(self._waiting) >= self._limit
 
     def put(self, question: Question, asker: QuestionObserver) -> QueuedQuestion:
-        """Let a question wait for its turn. Raises QueueFull."""
+        """Add a question to the queue. Raises QueueFull."""
         asked = QueuedQuestion(question, asker)
         self._prepare(asked)
         with self._changed:
@@ -175,27 +175,27 @@ class QuestionQueue:
         return asked
 
     def cancel(self, asked: QueuedQuestion) -> None:
-        """Call off one question: one that waits ends at once, a running one at the next safe moment."""
+        """Cancel one question: a waiting one ends at once, a running one at the next safe moment."""
         asked.canceled = True
         self._end_waiting(asked, Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled while it waited"))
         if self._running is asked:
             self.agent.ports.navigator.cancel()
 
     def cancel_all(self) -> None:
-        """Call off what waits and what runs."""
+        """Cancel all waiting questions and the running one."""
         running = self._running
         for asked in (*self._line(), *([running] if running is not None else [])):
             self.cancel(asked)
 
     def tell(self) -> None:
-        """Tell those that wait their places."""
-        with self._changed:  # or one would hear that it waits after its turn has come
+        """Report to the waiting questions their places in the queue."""
+        with self._changed:  # so that none is reported as queued after it has begun
             for place, asked in enumerate(self._waiting, start=1):
                 asked.asker.progress(Progress("queued", place=place))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Wait until the running question has ended, and begin none meanwhile; what was judged for others is forgotten.
+        """Wait until the running question has ended and begin no other inside; judgements for waiting ones are dropped.
         """
         with self._changed:
             self._pauses += 1
@@ -210,14 +210,14 @@ class QuestionQueue:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Call everything off and begin nothing more."""
+        """Cancel all questions and stop the worker."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         self.cancel_all()
 
     def _prepare(self, asked: QueuedQuestion) -> None:
-        """Give a question its episode, not begun yet."""
+        """Create the episode of a question, not begun yet."""
         asked.episode = self.agent.episode(asked.question, asked.asker.progress, lambda: asked.canceled, self._turn)
         asked.waiting = WaitingQuestion(asked.episode)
 
@@ -229,7 +229,7 @@ class QuestionQueue:
         while (asked := self._next()) is not None:
             try:
                 self._answer(asked)
-            except Exception:  # of who was told; the next question is not theirs
+            except Exception:  # raised by the observer; the next question must still run
                 traceback.print_exc()
             finally:
                 with self._changed:
@@ -237,7 +237,7 @@ class QuestionQueue:
                     self._changed.notify_all()
 
     def _next(self) -> QueuedQuestion | None:
-        """Wait for the next question and take it out of the line; None at the end."""
+        """Wait for the next question and remove it from the queue; None once the queue is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or (self._waiting and not self._pauses))
             if self._closed:
@@ -253,13 +253,13 @@ class QuestionQueue:
                 answer = asked.episode.run()
             except EqaError as error:
                 answer = Answer(abstained=True, error=error.code, message=str(error))
-            except Exception as error:  # whoever asked must hear of it, and the next one be answered
+            except Exception as error:  # the asker must be informed, and the next question must still run
                 answer = internal(error)
             asked.asker.ends(answer)
 
     @contextmanager
     def _sharing(self) -> Iterator[None]:
-        """Meanwhile judge what comes into view for those that wait."""
+        """Judge new views for the waiting questions in the background."""
         if not self.agent.config.answer_waiting:
             yield
             return
@@ -273,13 +273,13 @@ class QuestionQueue:
                     return
                 try:
                     answer = asked.waiting.consider()
-                except Exception as error:  # as in its own turn
+                except Exception as error:  # handled as in `_answer`
                     answer = internal(error)
                 if answer is not None:
                     self._end_waiting(asked, answer)
 
     def _end_waiting(self, asked: QueuedQuestion, answer: Answer) -> None:
-        """End a question unless its turn has come, or its end, meanwhile."""
+        """End a waiting question, unless it has begun or ended in the meantime."""
         with self._changed:
             if asked not in self._waiting:
                 return
@@ -289,5 +289,5 @@ class QuestionQueue:
 
 
 def internal(error: Exception) -> Answer:
-    """Return the end of a question that a fault of ours ended."""
+    """Return the result of a question that ended with an internal error."""
     return Answer(abstained=True, error=ErrorCode.INTERNAL, message=repr(error))

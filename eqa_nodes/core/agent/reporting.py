@@ -1,4 +1,4 @@
-"""What the listener of a question hears: what the agent does, and each call of a model with what it showed and cost.
+"""Progress reports to the listener of a question: what the agent does, and each model call with its input and costs.
 
 The parts of an episode share one EpisodeContext.
 """
@@ -41,9 +41,9 @@ T = TypeVar("T")
 
 
 class Reporter:
-    """Tells the listener of one question what is done for it. confidence: returns how much the best view promises.
+    """Reports the progress of one question to its listener. confidence: returns the confidence of the best view, 0..1.
 
-    While the question waits in the queue, the queue tells; calls of a model are told when the question begins.
+    While the question waits, the queue reports; model calls made meanwhile are reported when the question begins.
     """
 
     def __init__(self, listener: Callable[[Progress], None], ledger: Ledger) -> None:
@@ -52,27 +52,27 @@ class Reporter:
         self.confidence: Callable[[], float] = lambda: 0.0
 
     def begin(self) -> None:
-        """Tell the calls that were made while the question waited; from here on everything is told."""
+        """Report the calls that were made while the question waited, and everything from now on."""
         self._begun = True
         earlier, self._earlier = self._earlier, []
         for call in earlier:
             self.called(call)
 
     def __call__(self, phase: str, decision: Decision | None = None, weighed: WeighedAnswer | None = None) -> None:
-        """Tell a phase, with the decision or the answer that it is about."""
+        """Report a phase, with the decision or the answer that it is about."""
         self._phase = phase
         if self._begun:
             self._listener(Progress(phase, *self._ledger.update(), self.confidence(), decision,
                                     decision.reason if decision else "", weighed))
 
     def inquired(self, inquiry: Inquiry, decision: Decision | None) -> None:
-        """Tell what a person is asked, and how that ended. Raises Canceled."""
+        """Report an inquiry to a person, or its reply. Raises Canceled."""
         self._listener(Progress("asking", *self._ledger.update(), self.confidence(), decision, inquiry.in_words(),
                                 inquiry=inquiry))
         self._ledger.check_canceled()
 
     def called(self, call: ModelCall) -> None:
-        """Tell what a model was asked."""
+        """Report a model call."""
         if self._begun:
             self._listener(Progress(self._phase, *self._ledger.travelled, self.confidence(), call=call))
         else:
@@ -90,31 +90,31 @@ class EpisodeContext(NamedTuple):
 
 
 class LastObservation(Protocol):
-    """Knows where the newest view was taken: an Odometry, or the end of a recording."""
+    """Source of the pose of the newest view: an Odometry, or the end of a recording."""
 
     def last(self) -> tuple[int, Pose2]:
         """Return stamp and pose of the last observation."""
 
 
 class CallRecorder:
-    """An answerer that tells `note` of every call for which a model was asked. Implements Answerer, Adviser."""
+    """An answerer that passes every call that used a model to `note`. Implements Answerer, Adviser."""
 
     def __init__(self, answerer: Answerer, odometry: LastObservation, note: Callable[[ModelCall], None]) -> None:
-        """note: is called by the thread that asks."""
+        """note: callback, called in the thread that asks."""
         self._answerer, self._odometry, self._note = answerer, odometry, note
         self._at: tuple[int, Pose2] | None = None
 
     def spent(self) -> Receipt:
-        """Return what the answerer has spent."""
+        """Return the receipt of the answerer."""
         return self._answerer.spent()
 
     def why_unanswerable(self, question: Question) -> str:
-        """Return why the answerer can never answer; that costs nothing."""
+        """Return why the answerer can never answer; this makes no model call."""
         return self._answerer.why_unanswerable(question)
 
     @property
     def advises(self) -> bool:
-        """Whether the answerer takes briefs."""
+        """Whether the answerer takes decision requests."""
         return adviser_of(self._answerer) is not None
 
     def regions(self, question: Question) -> list[RankedRegion]:
@@ -137,7 +137,7 @@ class CallRecorder:
                            said)
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
-        """Let the answerer advise. Raises TypeError for one that takes no briefs."""
+        """Let the answerer advise. Raises TypeError if it takes no decision requests."""
         adviser = adviser_of(self._answerer)
         if adviser is None:
             raise TypeError("this answerer takes no briefs")
@@ -170,11 +170,11 @@ class CallRecorder:
 
     def _noted(self, kind: str, question: Question, shown: tuple[CallPicture, ...], ask: Callable[[Question], T],
                said: Callable[[ModelCall, T], ModelCall], options: tuple[WeighedOption, ...] = ()) -> T:
-        """Return what `ask` returns, and note it where it cost a call; a call that failed is noted with its error."""
+        """Return what `ask` returns, and note it if it used a model call; a failed call is noted with its error."""
         account, began_s = question.account or CallAccount(), time.monotonic()
         before, spent_before = receipt_of(account), self._answerer.spent()
 
-        def charged() -> bool:  # an answerer that charges no account is charged by its own counts
+        def charged() -> bool:  # an answerer that does not charge the account is charged by its own counts
             if account.total.calls == before.calls:
                 charge(account, self._answerer.spent().model_since(spent_before))
             return account.total.calls > before.calls
@@ -197,11 +197,10 @@ class CallRecorder:
         return result
 
     def _place(self) -> tuple[int, Pose2]:
-        """Return stamp and pose of the last observation, as far as it is known: what a model said is not lost with it.
-        """
+        """Return stamp and pose of the last known observation, so that a call is noted even if odometry fails."""
         try:
             self._at = self._odometry.last()
-        except EqaError:  # the next drive says what is wrong
+        except EqaError:  # the next drive reports the error
             if self._at is None:
                 raise
         return self._at
@@ -217,7 +216,7 @@ def _answered(call: ModelCall, answer: Answer) -> ModelCall:
 
 
 def _of_view(a: ViewAssessment) -> str:
-    """Return what a model said of one view, in words."""
+    """Return in words what a model said about one view."""
     return "; ".join(filter(None, (f"says: {a.says} ({a.enough:.2f})" if a.says else "", a.note)))
 
 
@@ -229,7 +228,7 @@ def _marks(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
 
 
 def _in_pixels(shares: Sequence[tuple[float, float]], view: Keyframe) -> tuple[tuple[float, float], ...]:
-    """Return places in a view's picture as pixels of the stored image; none where it is damaged."""
+    """Return positions in a view's picture as pixels of the stored image; () if the image is damaged."""
     size = image_size(view.jpeg) if shares else None
     return tuple((x * size[0], y * size[1]) for x, y in shares) if size else ()
 

@@ -1,9 +1,8 @@
-"""When to stop: how likely an answer is right, given what supports it, and from which threshold on it is given.
+"""When to stop: the probability that an answer is right, given its support, and the threshold for giving it.
 
-The probability is a logistic regression over the support of an answer, fitted on episodes whose truth is known
-(`eqa bench calibrate`); without one, the answerer's own confidence counts as it is. The threshold is a fixed
-probability, or follows from the share of wrong answers that the user accepts, by conformal risk control (Angelopoulos
-et al. 2022).
+The probability is a logistic regression over the support of an answer, fitted on episodes with known truth
+(`eqa bench calibrate`); without one, the answerer's own confidence is used. The threshold is a fixed probability, or
+follows from the share of wrong answers that the user accepts, by conformal risk control (Angelopoulos et al. 2022).
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from eqa_nodes.core.types.questions import FAR_M, Answer, Recalled, Support, Vie
 FEATURES = ("bias", "log odds of the confidence", "log(1 + looks)", "agreement", "distance")
 _MOST_WEIGHT = 1e6
 _DOUBTFUL = 0.5  # confidence below which an answer is more likely wrong
-_SPOT_M = 0.75  # views from so near to each other are one look
+_SPOT_M = 0.75  # views closer together than this count as one look
 
 
 def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support:
-    """Return what the views say for an answer."""
+    """Return the support of an answer in the assessed views."""
     said, told = canonical(answer.text), answer.message if is_standing(answer.message) else ""
     telling = [a for a in assessments if a.says]
     same = [a for a in telling if canonical(a.says) == said or _is_part(a.says, answer.text) or _is_part(a.says, told)
@@ -48,14 +47,14 @@ def support_of(answer: Answer, assessments: Sequence[ViewAssessment]) -> Support
 
 
 def _is_part(says: str, text: str) -> bool:
-    """Say whether an answer about several things ("yes: the lamp in ... is on; the lamp in ... is off") holds all that
-    a view says of some of them."""
+    """Return whether an answer about several things ("yes: the lamp in ... is on; the lamp in ... is off") contains all
+    that a view says about some of them."""
     told, seen = _told(text), _told(says)
     return bool(seen) and all(any(words <= of_group for of_group in told) for words in seen)
 
 
 def _told(text: str) -> list[frozenset[str]]:
-    """Return the words, without numbers, of each statement of an answer about several things; none of a plain one."""
+    """Return the words, without numbers, of each statement in an answer about several things; [] for a plain one."""
     if ";" not in text and ": " not in text:
         return []
     return [frozenset(word for word in content_words(part) if not word.isdecimal())
@@ -64,11 +63,11 @@ def _told(text: str) -> list[frozenset[str]]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A fitted probability, and the risk of every threshold; see bench/metrics/calibrate.py for how it is made.
+    """A fitted probability and the risk of every threshold; fitted in bench/metrics/calibrate.py.
 
-    weights: of Support.features. thresholds, wrong: at thresholds[i] (ascending) wrong[i] of `episodes` questions were
-    answered wrongly at it or at a stricter one. source: what it was fitted on, in words. Raises ConfigError for
-    numbers that do not belong together.
+    weights: weights of Support.features. thresholds, wrong: wrong[i] of `episodes` questions were answered wrongly at
+    thresholds[i] (ascending) or a stricter one. source: description of the data it was fitted on. Raises ConfigError
+    for inconsistent numbers.
     """
 
     weights: tuple[float, ...]
@@ -92,15 +91,15 @@ class Calibration:
                               f"more wrong answers than its {self.episodes} episodes: fit it again")
 
     def probability(self, support: Support) -> float:
-        """Return the chance that the answer is right, 0..1."""
+        """Return the probability that the answer is right, 0..1."""
         z = sum(w * f for w, f in zip(self.weights, support.features(), strict=True))
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
 
     def threshold_for(self, risk: float) -> float:
-        """Return the probability from which an answer may be given, so that at most `risk` of the questions are
-        answered wrongly, on average over questions like those of the calibration.
+        """Return the lowest probability at which an answer may be given such that at most a share `risk` of the
+        questions is answered wrongly, on average over questions like those of the calibration.
 
-        The smallest one with (wrong + 1) / (episodes + 1) <= risk. Raises ConfigError if none is strict enough.
+        This is the smallest one with (wrong + 1) / (episodes + 1) <= risk. Raises ConfigError if none is strict enough.
         """
         for threshold, wrong in zip(self.thresholds, self.wrong, strict=True):
             if (wrong + 1) / (self.episodes + 1) <= risk:
@@ -111,24 +110,25 @@ class Calibration:
 
 
 class Stop(NamedTuple):
-    """A threshold and how sure an answer is. calibration None: the answerer's own confidence counts."""
+    """The stopping rule: a threshold on the probability of an answer. calibration None: the answerer's own confidence.
+    """
 
     threshold: float
     calibration: Calibration | None = None
-    abstain: bool = False  # below the threshold there is no answer
+    abstain: bool = False  # whether to abstain below the threshold
 
     def sure(self, answer: Answer, assessments: Sequence[ViewAssessment]) -> float:
-        """Return how likely an answer is right, 0..1; 0 for an abstention."""
+        """Return the probability that an answer is right, 0..1; 0 for an abstention."""
         if answer.abstained or self.calibration is None:
             return 0.0 if answer.abstained else answer.confidence
         return self.calibration.probability(support_of(answer, assessments))
 
     def agreeing(self, answer: Answer, assessments: Sequence[ViewAssessment]) -> float:
-        """Return how likely an answer is right that a model has given from several places, 0..1.
+        """Return the probability that an answer is right that a model has given from several places, 0..1.
 
-        p = 1 - (1 - c) ^ (1 + (looks - 1) * agreement / 2): c is the confidence, and each further place from which it
-        says the same counts for half a look of its own, for its mistakes are alike. What it rather doubts stays as
-        doubtful. A calibration says it better.
+        p = 1 - (1 - c) ^ (1 + (looks - 1) * agreement / 2): c is the confidence, and each further place with the same
+        answer counts as half an independent look, since the model's mistakes are correlated. A confidence below 0.5
+        stays unchanged, and so does any with a calibration, which estimates it better.
         """
         if answer.abstained or self.calibration is not None or answer.confidence < _DOUBTFUL:
             return answer.confidence
@@ -138,7 +138,7 @@ class Stop(NamedTuple):
 
 
 def load_calibration(name: str) -> Calibration:
-    """Return a calibration by name (of those in the package) or path. Raises ConfigError."""
+    """Return a calibration by its name in the package or by path. Raises ConfigError."""
     inside = resources.files("eqa_nodes.calibrations")
     try:
         return decode(Calibration, read_json(Path(name)) if name.endswith(".json") else
@@ -150,7 +150,7 @@ def load_calibration(name: str) -> Calibration:
 
 
 def make_stop(enough: float, calibration: str, risk: float) -> Stop:
-    """Return the rule: a fixed threshold `enough`, or, with risk > 0, that of the risk and abstention below it.
+    """Return the rule: a fixed threshold `enough` or, with risk > 0, the threshold of the risk with abstention below.
 
     Raises ConfigError for a risk without a calibration.
     """
@@ -163,9 +163,9 @@ def make_stop(enough: float, calibration: str, risk: float) -> Stop:
 
 
 class Answers:
-    """The answers to one question: asked for, weighed, and kept until there is a better one.
+    """Requests and weighs the answers to one question, and keeps the last one.
 
-    views: what was seen for the question, as judged so far; last: what the answerer said last, None before.
+    views: the views of the question, as judged so far; last: latest answer of the answerer, None before the first.
     """
 
     def __init__(self, context: EpisodeContext, stop: Stop) -> None:
@@ -176,7 +176,7 @@ class Answers:
         self.last: Answer | None = None
 
     def ask(self, items: Sequence[Recalled]) -> Answer:
-        """Return the answer from these views; where the limits allow no call any more, what was said last stands."""
+        """Return the answer from these views, or the last answer if the limits allow no further call."""
         self._report("answering")
         answer = self._ledger.asked(lambda question: self._answerer.answer(question, items), None, keep=False)
         if answer is None:
@@ -185,8 +185,7 @@ class Answers:
         return self.last
 
     def weigh(self, answer: Answer) -> Answer:
-        """Return an answer that came with advice, as sure as its support makes it; an abstention leaves the last one.
-        """
+        """Return an answer that came with advice, with its confidence from its support; keep it unless it abstains."""
         weighed = self._weighed(answer)
         if not weighed.abstained:
             weighed = self.last = replace(weighed, confidence=self._stop.agreeing(weighed, self.views.in_order()))
@@ -200,18 +199,18 @@ class Answers:
         return replace(answer, confidence=sure)
 
     def enough(self, answer: Answer) -> bool:
-        """Say whether an answer ends the search."""
+        """Return whether an answer ends the search."""
         return not answer.abstained and answer.confidence >= self._stop.threshold
 
     def best(self) -> Answer:
-        """Return the last answer as it is given, or ask for one."""
+        """Return the last answer in its final form, or ask for one."""
         return self.final() if self.last is None or self._to_guess(self.last) else self.worth_giving(self.last)
 
     def final(self, ended: str = "", closing: Answer | None = None) -> Answer:
-        """Answer from all that is known. Without any view there is no evidence: abstain unless a guess is wanted.
+        """Answer from all that is known. Without views there is no evidence: abstain unless a guess is required.
 
-        ended: why exploration ended, for the message of an abstention; closing: what was said last, where that was
-        asked for already.
+        ended: why exploration ended, for the message of an abstention; closing: the closing answer, if it was already
+        requested.
         """
         items = self.views.items()
         if closing is not None and not self._to_guess(closing):
@@ -223,16 +222,16 @@ class Answers:
         return answer.saying(ended) if answer.abstained else answer
 
     def _to_guess(self, said: Answer) -> bool:
-        """Return whether a guess may have to take the place of what a model said; asked again, it says so itself."""
+        """Return whether a required guess is missing from what a model said, so that it must be asked again."""
         return self._question.force_guess and (said.abstained or may_decline(said.text))
 
     def failed(self, error: EqaError) -> Answer:
-        """Return what was found until an error ended the search, with that error."""
+        """Return what was found before an error ended the search, with that error."""
         found = self.worth_giving(self.last) if self.last else Answer(abstained=True)
         return replace(found, error=error.code, message=str(error))
 
     def worth_giving(self, answer: Answer) -> Answer:
-        """Return the answer, or "I don't know" when a risk was accepted and the answer is less sure than that asks."""
+        """Return the answer, or "I don't know" if a risk is set and the answer is less certain than it requires."""
         if not self._stop.abstain or self._question.force_guess or self.enough(answer) or answer.abstained:
             return answer
         return replace(answer, text="", abstained=True, message=f"I don't know: {answer.text!r} is right with a chance "

@@ -1,4 +1,4 @@
-"""What is made of the views of one question: when they answer it, and what they tell the policy."""
+"""View strategies: when the views of one question answer it, and what they tell the policy."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from eqa_nodes.core.language.targets import Target, missing_in
 from eqa_nodes.core.types.floor import Decision, WeighedOption
 from eqa_nodes.core.types.questions import Answer, RankedRegion, Recalled
 
-_KNOWN_ROOM = 0.2  # of a room's rank, once what the question wants looked at there is known
+_KNOWN_ROOM = 0.2  # factor on a room's rank once everything the question asks about there is known
 
 
 class ViewStrategy(Protocol):
-    """What is made of new views: whether they answer, and what they tell the policy."""
+    """Evaluates new views: whether they answer the question, and what they tell the policy."""
 
     regions: Sequence[RankedRegion]
     advice: Sequence[WeighedOption]
 
     def begin(self) -> None:
-        """Ask what has to be known before the first look round."""
+        """Ask the answerer for what must be known before the first look round."""
 
     def answered(self) -> bool:
-        """Look at what was seen since the last time; say whether it answers the question."""
+        """Evaluate what was seen since the last call; return whether it answers the question."""
 
     def gave_up(self) -> str:
-        """Return why looking on is of no use, "" while it may be."""
+        """Return why further exploration is useless, "" while it may help."""
 
     def still_stands(self) -> bool:
-        """Say whether the answer stands after a second look."""
+        """Return whether the answer still holds after a second look."""
 
     def drove(self, decision: Decision) -> None:
         """Note where the robot was sent."""
 
     def closing_answer(self, why: str) -> Answer:
-        """Return the answer to give when exploration has ended without a sure one, and why it ended; "": by a limit."""
+        """Return the answer when exploration ended without a certain one. why: the reason; "" if a limit ended it."""
 
 
 class ExploreFirst:
-    """Asks nothing on the way: one answer when the place is explored. The base of the other strategies."""
+    """Makes no model call during exploration and answers once at the end. The base of the other strategies."""
 
     advice: Sequence[WeighedOption] = ()
     regions: Sequence[RankedRegion] = ()
@@ -59,18 +59,18 @@ class ExploreFirst:
         return False
 
     def gave_up(self) -> str:
-        """Go on as long as the policy finds something to explore."""
+        """Return "": continue as long as the policy finds something to explore."""
         return ""
 
     def still_stands(self) -> bool:
-        """Let the answer stand."""
+        """Return True: the answer holds."""
         return True
 
     def drove(self, decision: Decision) -> None:
-        """Note nothing: the views tell."""
+        """Note nothing: the views suffice."""
 
     def closing_answer(self, why: str) -> Answer:
-        """Answer from the best of all views."""
+        """Return the answer from the best of all views."""
         return self._answers.final(why)
 
     def _rank_rooms(self) -> Sequence[RankedRegion]:
@@ -79,7 +79,7 @@ class ExploreFirst:
 
 
 class JudgeEachView(ExploreFirst):
-    """Has the answerer judge each view, one call a drive, and asks for an answer once a view promises one."""
+    """Lets the answerer judge all new views in one call per drive, and asks for an answer once a view promises one."""
 
     _ranked: Sequence[RankedRegion] = ()
 
@@ -88,12 +88,12 @@ class JudgeEachView(ExploreFirst):
         self._ranked = self.regions = self._rank_rooms()
 
     def answered(self) -> bool:
-        """Judge what was seen since the last look; ask for an answer only when a view promises one."""
+        """Judge what was seen since the last call; ask for an answer only if a view promises one."""
         promised = self._views.judge_new()
         return promised is not None and promised >= self._config.promise and self._asked()
 
     def still_stands(self) -> bool:
-        """Judge what the second look showed, and ask again where it showed anything."""
+        """Judge what the second look showed, and ask again if it showed anything new."""
         return self._views.judge_new() is None or self._asked()
 
     def _asked(self) -> bool:
@@ -103,10 +103,10 @@ class JudgeEachView(ExploreFirst):
 
 
 class JudgeNewestView(ExploreFirst):
-    """One image a decision: does it show enough? Then the answer is made from it (EXPRESS-Bench's agents).
+    """Judges one image per decision and answers from it if it shows enough (the agents of EXPRESS-Bench).
 
-    agent.promise is the confidence from which it does. The published agents ask a model for yes or no; they always give
-    an answer, and where the search ends without one, a guess from the question alone.
+    agent.promise is the confidence from which it does. The published agents ask a model for yes or no. They always give
+    an answer: if the search ends without one, a guess from the question alone.
     """
 
     _views: NewestViews
@@ -116,7 +116,7 @@ class JudgeNewestView(ExploreFirst):
         self.regions = self._rank_rooms()
 
     def answered(self) -> bool:
-        """Judge the view from here; answer from it where it shows enough."""
+        """Judge the view from here; answer from it if it shows enough."""
         view = self._views.here(self._ports.odometry.last()[1])
         promised = None if view is None else self._views.judge([view])
         if view is None or promised is None or promised < self._config.promise:
@@ -136,7 +136,7 @@ def strategy_of(context: EpisodeContext, answers: Answers) -> ViewStrategy:
 
 
 def still_wanted(regions: Sequence[RankedRegion], missing: Sequence[Target]) -> list[RankedRegion]:
-    """Return the ranked rooms, those first that hold a missing target of the question; where none is named, as before.
+    """Return the ranked rooms, those with a missing target of the question first; unchanged if no room is named.
     """
     rooms = {target.room for target in missing}
     if not rooms or "" in rooms:

@@ -1,4 +1,4 @@
-"""The views that were judged for one question, and which of them bear on it."""
+"""The views that were judged for one question, and which of them are relevant to it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Question, Recalled, RecallQuery, ViewAssessment
 from eqa_nodes.core.types.views import Keyframe
 
-_HERE_M, _HERE_RAD = 0.15, math.radians(7.5)  # a remembered view from so near shows what the robot sees now
-_AT_ONCE = 100  # newest views that are judged in one call, at most
+_HERE_M, _HERE_RAD = 0.15, math.radians(7.5)  # a stored view within this distance shows what the robot sees now
+_AT_ONCE = 100  # maximum number of views judged in one call, the newest ones
 
 
 class ViewAssessments:
-    """Judges each view once, as far as the question's limits allow.
+    """Judges each view once, within the question's limits.
 
-    promised: what the best of the views that were judged during a drive promises, until `judge_new` returns it.
-    judged_one_by_one: False where a model is shown few views of a leg together and judges only those that it names.
+    promised: confidence of the best view that was judged during a drive, until `judge_new` returns it.
+    judged_one_by_one: False if a model is shown a few views of a drive together and judges only those that it names.
     """
 
     def __init__(self, context: EpisodeContext, calibrated: bool) -> None:
-        """calibrated: how sure an answer is depends on what the views say that memory recalls."""
+        """calibrated: whether the certainty of an answer depends on what recalled views say."""
         self._question, ports, self._config, self._ledger, _ = context
         self._memory, self._answerer, self._odometry = ports.memory, ports.answerer, ports.odometry
         self._calibrated = calibrated
@@ -42,29 +42,29 @@ class ViewAssessments:
 
     @property
     def best(self) -> float:
-        """How much the best view promises, 0..1."""
+        """Confidence of the best view, 0..1."""
         return max((a.enough for a in self._by_id.values()), default=0.0)
 
     def in_order(self) -> list[ViewAssessment]:
-        """Return what all views were judged to be, oldest view first."""
+        """Return the assessments of all views, oldest view first."""
         return [self._by_id[i] for i in sorted(self._by_id)]
 
     def anything_new(self) -> bool:
-        """Say whether something was seen since the last look."""
+        """Return whether something was seen since the last look."""
         return bool(self._memory.since(self._newest))
 
     def unjudged(self) -> list[Keyframe]:
-        """Return what was seen since the last look; of a session of hours not what memory recalls better."""
+        """Return the newest views since the last look; older ones are left to recall by memory."""
         return self._memory.since(self._newest)[-_AT_ONCE:] if self.judged_one_by_one else []
 
     def take_new(self) -> list[Keyframe]:
-        """Return what was seen since the last look, and count it as looked at."""
+        """Return what was seen since the last look, and mark it as looked at."""
         new = self._memory.since(self._newest)[-_AT_ONCE:]
         self._newest = new[-1].id if new else self._newest
         return new
 
     def add(self, assessments: Sequence[ViewAssessment], views: Sequence[Keyframe]) -> None:
-        """Keep what was said of some of these views; what is said later of the same view counts."""
+        """Keep assessments of some of these views; a later one replaces an earlier one of the same view."""
         by_id = {view.id: view for view in views}
         for a in assessments:
             self._by_id[a.keyframe_id] = a
@@ -72,7 +72,7 @@ class ViewAssessments:
                 self._relevant[a.keyframe_id] = by_id[a.keyframe_id]
 
     def forget_doubtful(self) -> None:
-        """Forget what was said of views that did not answer: only what is named again is worth another look."""
+        """Forget the assessments of views that did not answer: only views named again are worth another look."""
         for i in [i for i, a in self._by_id.items() if not a.enough]:
             del self._by_id[i]
             self._relevant.pop(i, None)
@@ -84,14 +84,14 @@ class ViewAssessments:
         return [self._relevant[a.keyframe_id] for a in judged]
 
     def leave_to_recall(self) -> None:
-        """Count what was seen long ago as looked at, for memory recalls it; the last views are left to be judged."""
+        """Mark all but the newest views as looked at, since memory recalls them; the newest are still to be judged."""
         earlier = self._memory.since(0)[:-self._config.recall_limit]
         self._newest = earlier[-1].id if earlier else 0
 
     def judge_new(self) -> float | None:
-        """Judge what was seen since the last look, unless that was done during the drive: one call a leg.
+        """Judge what was seen since the last look, unless that was done during the drive: one call per drive.
 
-        Return what the best view promises, None when nothing new was judged.
+        Return the confidence of the best view, None if nothing new was judged.
         """
         promised, self.promised = self.promised, None
         if promised is not None:
@@ -100,9 +100,9 @@ class ViewAssessments:
         return self.judge(views) if views and not self._ledger.reached() else None
 
     def judge(self, views: Sequence[Keyframe]) -> float | None:
-        """Judge views that came since the last look, in one call; return how much the best of them promises.
+        """Judge the views since the last look in one call; return the confidence of the best of them.
 
-        None where the question's limits allow no call.
+        Return None if the question's limits allow no call.
         """
         def judged(question: Question) -> float:
             self._newest = views[-1].id
@@ -111,15 +111,15 @@ class ViewAssessments:
         return self._ledger.asked(judged, None)
 
     def judge_recalled(self, items: Sequence[Recalled]) -> None:
-        """Judge in one call those that were not yet, where how sure an answer is depends on it."""
+        """Judge in one call the recalled views not judged yet, if the certainty of an answer depends on them."""
         views = [item.keyframe for item in items if item.keyframe.id not in self._by_id]
         if self._calibrated and views and self.judged_one_by_one:
             self._ledger.asked(lambda question: self._take(question, views), None)
 
     def items(self) -> list[Recalled]:
-        """Return views that were judged relevant, best first, then what memory recalls by the question's words.
+        """Return the views that were judged relevant, best first, then what memory recalls for the question's words.
 
-        The newest relevant view is among them: of equals that is what the robot looked at again to be sure.
+        The newest relevant view is always included: it may be the second look that was made to confirm the answer.
         """
         most = self._config.recall_limit if self.judged_one_by_one else self._config.pictures
         proof = self._of_each_target(self.proof()) if targets(self._question.text) else self.proof()
@@ -131,7 +131,7 @@ class ViewAssessments:
         return items[:most]
 
     def _of_each_target(self, proof: Sequence[Keyframe]) -> list[Keyframe]:
-        """Return views so that those of one room leave space for the other rooms': the best view of each first."""
+        """Return the views in turns over the rooms, the best view of each room first, so that no room crowds others."""
         nth: Counter[str] = Counter()
         ranked: list[tuple[int, Keyframe]] = []
         for view in proof:
@@ -141,13 +141,12 @@ class ViewAssessments:
         return [view for _, view in sorted(ranked, key=lambda pair: pair[0])]
 
     def remembered(self) -> list[Recalled]:
-        """Return what memory recalls before the robot moves; nothing where a model would be shown the start view alone.
-        """
+        """Return what memory recalls before the robot moves; nothing if a model would see only the start view."""
         items, ours = self.items(), {view.id for view in self._memory.since(0)}
         return items if self.judged_one_by_one or len(ours) > 1 or any(i.keyframe.id not in ours for i in items) else []
 
     def _recalled(self, most: int) -> list[Recalled]:
-        """Return what memory recalls; for a model that answers from that alone, views that differ, with their times."""
+        """Return what memory recalls; for a model that answers from recall alone, diverse views with their times."""
         text = self._question.text
         if adviser_of(self._answerer) is None or (self._question.may_explore and self.judged_one_by_one):
             return self._memory.recall(RecallQuery(text, most))
@@ -163,14 +162,14 @@ class ViewAssessments:
 
 
 class UnassessedViews(ViewAssessments):
-    """Views of an agent that asks no model on the way: it answers once, from views that are spread evenly in time.
+    """Views of an agent that asks no model during the search and answers once, from views spread evenly in time.
 
     OpenEQA's baselines for A-EQA (section 3): the observations of question-agnostic frontier exploration are the
-    episodic memory. The policy is told of no assessment; `frontier` does not read the question either.
+    episodic memory. The policy gets no assessments; `frontier` does not read the question either.
     """
 
     def anything_new(self) -> bool:
-        """Say that nothing is left to judge."""
+        """Return False: nothing is left to judge."""
         return False
 
     def unjudged(self) -> list[Keyframe]:
@@ -178,21 +177,21 @@ class UnassessedViews(ViewAssessments):
         return []
 
     def items(self) -> list[Recalled]:
-        """Return the views that memory keeps of this episode, `recall_limit` of them, evenly in time."""
+        """Return `recall_limit` of the stored views of this episode, spread evenly in time."""
         return spread(self._memory.since(0), self._config.recall_limit)
 
 
 class NewestViews(ViewAssessments):
-    """Judges the view from where the robot stands, and no other; a view that was judged is not judged again."""
+    """Judges only the view from where the robot stands, each view once."""
 
     _seen: Mapping[int, Keyframe] = {}
 
     def anything_new(self) -> bool:
-        """Say that no other view is left to judge."""
+        """Return False: no other view is left to judge."""
         return False
 
     def here(self, pose: Pose2) -> Keyframe | None:
-        """Return the view that shows what the robot sees at a pose, unless it was judged; the newest for want of it."""
+        """Return the view from a pose, or the newest view if there is none; None if that view was judged already."""
         self._seen = {**self._seen, **{view.id: view for view in self.take_new()}}
         seen = list(self._seen.values())
         there = [view for view in seen if view.pose.distance(pose) <= _HERE_M
@@ -202,6 +201,6 @@ class NewestViews(ViewAssessments):
 
 
 def views_of(context: EpisodeContext, calibrated: bool) -> ViewAssessments:
-    """Return the views of a question, judged as agent.explore says."""
+    """Return the views of a question, judged as agent.explore requires."""
     kind = {ASKING: ViewAssessments, NEWEST: NewestViews}.get(context.config.explore, UnassessedViews)
     return kind(context, calibrated)
