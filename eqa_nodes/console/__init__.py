@@ -1,4 +1,4 @@
-"""A web console: ask the robot on a page, watch what it does and why, see the proof (docs/console.md)."""
+"""A web console: ask the robot questions, watch what it does and why, and see the evidence (docs/console.md)."""
 
 from importlib import util
 
@@ -6,7 +6,7 @@ from eqa_nodes.core.errors import MissingExtra
 
 
 def check_server() -> None:
-    """Raise MissingExtra where the libraries of the web server are absent."""
+    """Raise MissingExtra if the libraries of the web server are not installed."""
     for library in ("starlette", "uvicorn"):
         if util.find_spec(library) is None:
             raise MissingExtra(library, "console")

@@ -1,4 +1,4 @@
-"""The page's addresses: the page itself, live state as server-sent events, pictures, questions, past episodes."""
+"""The page's URLs: the page itself, live state as server-sent events, pictures, questions, past episodes."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from eqa_nodes.core.errors import ConfigError, EqaError
 from eqa_nodes.voice.recogniser import DEFAULT, MOST_S, Recogniser, open_recogniser, read_wav, words_of
 from sim_bridge.registry import sample_questions
 
-_EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # least time between two states, pictures, maps, clouds
+_EVENTS_S, _CAMERA_S, _MAP_S, _CLOUD_S = 0.2, 0.15, 0.4, 2.0  # minimum interval of states, pictures, maps, clouds
 _BEAT = {"beat": "1"}
-_BEAT_S = 1.0  # a line at least so often: either side notices that the other left
-RECORDINGS = 4  # spoken questions at once, including the one that is being recognised
-LEAST_SILENCE_S, MOST_SILENCE_S = 2.0, 3600.0  # limits of --dead-man
-_CHECKS = 4  # checks for an open page within that time
+_BEAT_S = 1.0  # maximum interval of lines: either side notices that the other has disconnected
+RECORDINGS = 4  # maximum number of spoken questions at once, including the one being recognised
+LEAST_SILENCE_S, MOST_SILENCE_S = 2.0, 3600.0  # range of --dead-man
+_CHECKS = 4  # checks for an open page within that limit
 
 
 class PageWatch:
-    """Stops the robot if no page has sent a sign of life for limit_s while a question waits or runs; 0 = never.
+    """Stops the robot if no page has reported for limit_s while a question waits or runs; 0 = never.
 
-    Use `close` at the end. trouble: what pages show about it, "" = a page is open.
+    Call `close` at the end. trouble: message for the pages, "" = a page is open.
     """
 
     def __init__(self, limit_s: float, busy: Callable[[], bool], stop: Callable[[], None],
@@ -64,7 +64,7 @@ class PageWatch:
         self._last, self.trouble = self._now(), ""
 
     def check(self) -> None:
-        """Stop the robot if all pages are silent; a stop that fails is repeated at the next check."""
+        """Stop the robot if no page reports any more; a stop that fails is repeated at the next check."""
         if not self._busy() or self._now() - self._last <= self.limit_s:
             return
         silent = f"no page was open for {self.limit_s:g} s"
@@ -84,7 +84,7 @@ class PageWatch:
 
 
 class SpokenQuestions:
-    """A recogniser that is loaded when a page first wants it. Used from the server's threads."""
+    """A speech recogniser that is loaded when a page first needs it. Used from the server's threads."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -92,12 +92,12 @@ class SpokenQuestions:
         self._one, self._places = threading.Lock(), threading.BoundedSemaphore(RECORDINGS)
 
     def ready(self) -> float:
-        """Load the recogniser, and return the seconds that a recording may take. Raises EqaError with the remedy."""
+        """Load the recogniser and return the maximum seconds of a recording. Raises EqaError with the remedy."""
         with self._turn():
             return MOST_S
 
     def words(self, wav: object) -> str:
-        """Return the words of a recording. wav: a WAV file in base64. Raises EqaError."""
+        """Recognise a recording. wav: a WAV file in base64. Raises EqaError."""
         if not isinstance(wav, str):
             raise RequestRefused("a recording is a WAV file in base64", 400)
         try:
@@ -126,18 +126,18 @@ class Console:
 
     def __init__(self, feed: Feed, questions: Questions, past: Past, rules: AccessRules,
                  dead_man_s: float = 0.0, recogniser: str = DEFAULT) -> None:
-        """dead_man_s: seconds without an open page until the robot is stopped, 0 = never. Raises ConfigError."""
+        """dead_man_s: time without an open page after which the robot stops, s; 0 = never. Raises ConfigError."""
         self.feed, self.questions, self.past, self.rules = feed, questions, past, rules
         self.robot: WatchedRobot | None = None
         self._spoken = SpokenQuestions(recogniser)
         self.watch = PageWatch(dead_man_s, questions.busy, self._stop_all)
-        self._stop_thread = ThreadPoolExecutor(1, "stop")  # requests that hang must not keep a stop waiting
+        self._stop_thread = ThreadPoolExecutor(1, "stop")  # hanging requests must not delay a stop
         self._camera: Rendered[bytes] | None = None
         self._map: Rendered[bytes] | None = None
         self._cloud: Rendered[bytes] | None = None
 
     def begin(self, robot: WatchedRobot) -> None:
-        """Show a robot and ask it what waits."""
+        """Show a robot and send it the waiting questions."""
         self._camera = Rendered(lambda: robot.pictures, robot.camera, _CAMERA_S)
         self._map = Rendered(lambda: robot.live.version,
                              lambda: map_picture(replace(robot.live.trace(), grid=robot.grid())), _MAP_S)
@@ -184,7 +184,7 @@ class Console:
         return made.get()
 
     def _samples(self) -> list[str]:
-        """Return questions to try in the place that the robot is in; none for a recording, and where nobody knows."""
+        """Return sample questions for the robot's place; none for a recording or an unknown place."""
         return [] if self.robot is None or self.robot.recorded else list(sample_questions(self.robot.place))
 
     def _call_picture(self, request: Request) -> Response:
@@ -206,7 +206,7 @@ class Console:
         return Json({"id": self.questions.put(text, explore, show).id})
 
     def _speech(self, request: Request, body: Mapping[str, Any]) -> Response:
-        """Return the words of a recording. Nothing is asked: the page shows them first."""
+        """Return the words of a recording. They are not asked yet: the page shows them first."""
         self.watch.alive()
         return Json({"text": self._spoken.words(body.get("wav"))})
 
@@ -215,7 +215,7 @@ class Console:
         return Json({})
 
     def _reply(self, request: Request, body: Mapping[str, Any]) -> Response:
-        """Hand a person's reply to the robot that asked."""
+        """Send a person's reply to the robot that asked."""
         identity, option = request.path_params["id"], body.get("option")
         if self.robot is None:
             raise RequestRefused("the robot is still starting", 404)
@@ -241,7 +241,7 @@ class Console:
         return StreamingResponse(self._stream(), media_type="text/event-stream")
 
     async def _stream(self) -> AsyncIterator[str]:
-        """Send what has changed, as soon as the reader is ready for it: a slow one gets the newest only."""
+        """Send changes as soon as the reader is ready: a slow reader gets only the newest state."""
         sent: dict[str, str] = {}
         with self.feed.listening() as news:
             while not self.feed.closed:

@@ -1,6 +1,6 @@
-"""What happened since the newest question, kept from received messages with bounded memory, and who is told of changes.
+"""The state since the newest question, collected from messages with bounded memory, and notification of its readers.
 
-Each reader reads the newest state when it is ready: nothing is queued.
+Each reader reads the newest state when it is ready; nothing is queued.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 
-READERS = 24  # pages that may watch at once
-POSES, DECISIONS, VIEWS, CALLS = 4000, 400, 200, 100  # are kept of a question; more are thinned out
-_STEP_M, _STEP_RAD = 0.04, math.radians(8)  # less is no new pose
+READERS = 24  # maximum number of pages that watch at once
+POSES, DECISIONS, VIEWS, CALLS = 4000, 400, 200, 100  # maximum per question; more are thinned out
+_STEP_M, _STEP_RAD = 0.04, math.radians(8)  # smaller changes are not a new pose
 T = TypeVar("T")
 
 
 class Feed:
-    """Rings for all who listen; any thread may ring."""
+    """Notifies all listeners of news; any thread may ring."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -36,24 +36,24 @@ class Feed:
 
     @property
     def readers(self) -> int:
-        """How many listen."""
+        """The number of listeners."""
         return len(self._readers)
 
     def ring(self) -> None:
-        """Say that something is new."""
+        """Notify all listeners."""
         with self._lock:
             for loop, news in self._readers:
                 if not news.is_set():
                     loop.call_soon_threadsafe(news.set)
 
     def close(self) -> None:
-        """Let all readers end."""
+        """Make all readers end."""
         self.closed = True
         self.ring()
 
     @contextmanager
     def listening(self) -> Iterator[asyncio.Event]:
-        """Give an event of the running loop that is set when something is new."""
+        """Provide an event of the running loop that is set when there is news."""
         reader = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._readers.append(reader)
@@ -65,17 +65,17 @@ class Feed:
 
 
 class Rendered(Generic[T]):
-    """What is made of the newest state when somebody asks: once for all who ask, and not too often."""
+    """A rendering of the newest state, made on demand, shared by all callers, at a limited rate."""
 
     def __init__(self, version: Callable[[], object], make: Callable[[], T], every_s: float,
                  pause: Callable[[float], None] = sleep) -> None:
-        """version: changes when `make` would give something else; every_s: the least time between two makings."""
+        """version: changes when `make` would return something new; every_s: minimum interval of calls of make."""
         self._version, self._make, self._every_s, self._pause = version, make, every_s, pause
         self._lock = threading.Lock()
         self._made: tuple[object, float, T] | None = None
 
     def get(self) -> T:
-        """Return it as of now (any thread); who asks too soon waits until it may be made again, all of them once."""
+        """Return the rendering as of now (any thread). Callers within every_s share the next one."""
         asked = monotonic()
         with self._lock:
             if self._made is not None and (self._made[0] == self._version() or self._made[1] > asked):
@@ -88,19 +88,19 @@ class Rendered(Generic[T]):
 
 
 class Live:
-    """The newest question's trace as it grows; any thread may write and read. `ring` is called after each change."""
+    """The growing trace of the newest question; any thread may read and write. `ring` is called after each change."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
         self._ring, self._lock = ring, threading.Lock()
-        self.version = 0  # of all that the map shows
-        self.running = False  # a question is being answered
-        self.calls = 0  # of a model, for the newest question
+        self.version = 0  # version of everything that the map shows
+        self.running = False  # True while a question is being answered
+        self.calls = 0  # number of model calls for the newest question
         self._trace = self._before = EpisodeTrace()
         self._pose: tuple[int, Pose2] | None = None
-        self._inquiry: tuple[Inquiry, float] | None = None  # with the time at which it ends
+        self._inquiry: tuple[Inquiry, float] | None = None  # with the time of its deadline (monotonic, s)
 
     def began(self, question: str) -> None:
-        """Begin anew with a question; "" = an episode began and nothing is asked."""
+        """Start a new trace for a question; "" = an episode began without a question."""
         with self._lock:
             self._before, self._trace = self._trace, EpisodeTrace(question)
             self._trace.poses = [self._pose] if self._pose and question else []
@@ -108,7 +108,7 @@ class Live:
         self.changed()
 
     def moved(self, stamp_ns: int, pose: Pose2) -> None:
-        """Take in where the robot is; what is no move is not kept."""
+        """Add the robot's pose, unless it has hardly moved."""
         with self._lock:
             last = self._pose[1] if self._pose else None
             if last and last.distance(pose) < _STEP_M and abs(last.yaw - pose.yaw) < _STEP_RAD:
@@ -118,48 +118,48 @@ class Live:
         self.changed()
 
     def decided(self, decision: TraceDecision) -> None:
-        """Take in a decision."""
+        """Add a decision."""
         with self._lock:
             thinned(self._trace.decisions, decision, DECISIONS)
         self.changed()
 
     def called(self, call: ModelCall) -> None:
-        """Take in a call of a model."""
+        """Add a call of a model."""
         with self._lock:
             thinned(self._trace.calls, call, CALLS)
             self.calls += 1
         self._ring()
 
     def asks(self, inquiry: Inquiry) -> None:
-        """Take in what a person is asked, or that this has ended."""
+        """Set the inquiry to a person, or clear one that has ended."""
         with self._lock:
             self._inquiry = (inquiry, monotonic() + inquiry.deadline_s) if inquiry.open else None
         self._ring()
 
     def inquiry(self) -> tuple[Inquiry, float] | None:
-        """Return what a person is asked now, and how many seconds are left to reply; None where nothing is."""
+        """Return the open inquiry to a person and the seconds left to reply; None if there is none."""
         with self._lock:
             left_s = self._inquiry[1] - monotonic() if self._inquiry else 0.0
             return (self._inquiry[0], left_s) if self._inquiry and left_s > 0 else None
 
     def saw(self, keyframe: Keyframe) -> None:
-        """Take in a view that memory keeps."""
+        """Add a view that memory keeps."""
         with self._lock:
             thinned(self._trace.keyframes, keyframe, VIEWS)
 
     def answered(self, answer: Answer) -> None:
-        """Take in the end of the question."""
+        """Set the answer, which ends the question."""
         with self._lock:
             self._trace.answer, self.running, self._inquiry = answer, False, None
         self.changed()
 
     def refused(self, what: str) -> None:
-        """Count something that could not be used."""
+        """Count a message that could not be used."""
         with self._lock:
             self._trace.refused[what] = self._trace.refused.get(what, 0) + 1
 
     def told(self, trace: EpisodeTrace) -> None:
-        """Take in all that happened for the newest question at once."""
+        """Replace the trace of the newest question by a complete one."""
         with self._lock:
             now = self._trace = EpisodeTrace(self._trace.question, refused=dict(trace.refused))
             for of, items, limit in ((now.poses, trace.poses, POSES), (now.decisions, trace.decisions, DECISIONS),
@@ -170,14 +170,14 @@ class Live:
         self.changed()
 
     def changed(self) -> None:
-        """Say that the map looks different."""
+        """Report that the map has changed."""
         self.version += 1
         self._ring()
 
     def trace(self, question: str = "") -> EpisodeTrace:
-        """Return a copy without a map; the robot's place is its last pose also where it has not moved.
+        """Return a copy without a map. It has the robot's last pose even if the robot has not moved.
 
-        question: of which, where that is the one before the newest: the next one may have begun already.
+        question: text of the question, needed for the one before the newest if the next one may have begun.
         """
         with self._lock:
             earlier = question and question == self._before.question != self._trace.question
@@ -188,7 +188,7 @@ class Live:
 
 
 def thinned(items: list[T], item: T, limit: int) -> None:
-    """Append; where that is too many, every second of all but the first and the last goes."""
+    """Append an item; above the limit, remove every second item except the first and the last."""
     items.append(item)
     if len(items) > limit:
         del items[1:-1:2]

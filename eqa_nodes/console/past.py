@@ -1,4 +1,4 @@
-"""Past episodes for the page: run directories under one folder, their episodes, and an episode's moments."""
+"""Past episodes for the page: run directories in one folder, their episodes, and the moments of an episode."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.wire.image_files import shrunk
 
-MOMENTS = 240  # of an episode at most, even in time
-RUNS = 200  # newest run directories that are listed
+MOMENTS = 240  # maximum per episode
+RUNS = 200  # maximum number of run directories that are listed, newest first
 _VIEW_PX = 960
 
 
 class Past:
-    """Reads run directories; names come from the listing alone, so that no name leads out of the folder."""
+    """Reads run directories. Only names from the listing are accepted, so no name leads out of the folder."""
 
     def __init__(self, folder: Path, own: Path | None = None) -> None:
-        """folder: a run directory, or a folder that holds some; own: one more run directory, wherever it lies."""
+        """folder: a run directory or a folder of run directories; own: one more run directory, at any place."""
         self._folder, self._own = folder, own
 
     def runs(self) -> dict[str, Path]:
-        """Return the run directories in which something was asked, by name, the newest first.
+        """Return the run directories that contain answers, by name, the newest first.
 
-        Left out are links out of the folder, and whatever cannot be looked into: one entry hides no other.
+        Links that leave the folder and unreadable entries are left out; they do not affect the others.
         """
         return {name: path for name, (_, path) in self._found().items()}
 
     def listing(self) -> list[Mapping[str, object]]:
-        """Return the runs as the page lists them. changed: seconds since 1970."""
+        """Return the runs for the page's list. changed: seconds since 1970."""
         return [{"name": name, "changed": changed_ns / 1e9} for name, (changed_ns, _) in self._found().items()]
 
     def _found(self) -> dict[str, tuple[int, Path]]:
-        """Return when each run has changed, in ns, and where it is; of two with one name the later has a number."""
+        """Return time of change (ns) and path of each run by name; the second run of a name gets a number."""
         paths = {path: _changed_ns(path, root) for path, root in self._candidates()}
         known = sorted((-changed, path) for path, changed in paths.items() if changed is not None)[:RUNS]
         own = self._own and self._own.resolve()
         found: dict[str, tuple[int, Path]] = {}
-        for changed, path in sorted(known, key=lambda one: one[1] != own):  # the own one keeps its name
+        for changed, path in sorted(known, key=lambda one: one[1] != own):  # the own run keeps its name
             name, number = shown_name(path), 2
             while name in found:
                 name, number = f"{shown_name(path)} ({number})", number + 1
@@ -62,22 +62,22 @@ class Past:
         return dict(sorted(found.items(), key=lambda one: -one[1][0]))
 
     def _candidates(self) -> Iterator[tuple[Path, Path]]:
-        """Yield what may be a run directory, and the folder that it must not lead out of."""
+        """Yield possible run directories, each with the folder that it must not lead out of."""
         if self._own is not None:
             yield self._own.resolve(), self._own.resolve()
-        with suppress(OSError, RuntimeError):  # no folder, or one that may not be read: there is nothing of it to list
+        with suppress(OSError, RuntimeError):  # a missing or unreadable folder lists nothing
             root = self._folder.resolve()
             yield root, root
             yield from ((path, root) for path in root.iterdir())
 
     def episodes(self, run: str) -> list[Mapping[str, object]]:
-        """Return the episodes of a run that were asked. Raises RequestRefused, StorageError."""
+        """Return the answered episodes of a run. Raises RequestRefused, StorageError."""
         return [{"question": sample.question, "place": sample.scene, "reference": sample.answer,
                  "replay": bool(prediction.trace), **shown_answer(prediction.answer)}
                 for sample, prediction in self._asked(run)]
 
     def episode(self, run: str, number: int) -> Mapping[str, object]:
-        """Return an episode with its moments: stamp, metres, and which decision and which view were the last."""
+        """Return an episode with its moments: seconds, metres, number of decisions so far, index of the last view."""
         sample, prediction, trace = self._episode(run, number)
         views, decided = [v.stamp_ns for v in trace.keyframes], [d.stamp_ns for d in trace.decisions]
         moments, begin = [], trace.poses[0][0] if trace.poses else 0
@@ -134,25 +134,25 @@ class Past:
 
 
 def _changed_ns(path: Path, root: Path) -> int | None:
-    """Return when somebody asked something last in a run directory; None for what is none, or cannot be read."""
+    """Return the time (ns) of the last answer in a run directory; None if it is not one or cannot be read."""
     try:
         file = (path / PREDICTIONS).resolve()
         if not (path.resolve().is_relative_to(root) and file.is_relative_to(root)):
             return None
         status = file.stat()
-    except (OSError, RuntimeError, ValueError):  # a file, a loop of links, a folder that may not be entered
+    except (OSError, RuntimeError, ValueError):  # a file, a loop of links, a folder without permission
         return None
     return status.st_mtime_ns if stat.S_ISREG(status.st_mode) and status.st_size else None
 
 
 @lru_cache(maxsize=4)
 def _loaded(file: Path, changed_ns: int) -> EpisodeTrace:
-    """Return a trace; a file that has changed is read again."""
+    """Load a trace. changed_ns: part of the key of the cache, so that a changed file is read again."""
     return load_trace(file)
 
 
 def _moments(trace: EpisodeTrace) -> list[tuple[int, float]]:
-    """Return stamps, even in the order of poses, each with the metres driven until then."""
+    """Return the stamps of up to MOMENTS evenly chosen poses, each with the metres driven until then."""
     metres, along = 0.0, []
     for index, (stamp, pose) in enumerate(trace.poses):
         metres += pose.distance(trace.poses[index - 1][1]) if index else 0.0

@@ -1,6 +1,6 @@
-"""A person as an agent: a page on this machine, whose requests the thread of the run carries out one by one.
+"""A person as an agent: a page on this machine, whose requests the thread of the run executes one by one.
 
-Their answers are saved, scored and reported like any agent's (docs/human.md).
+The person's answers are saved, scored and reported like any agent's (docs/human.md).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer
 from eqa_nodes.core.types.samples import EpisodeResult, Sample
 
 HOST = "127.0.0.1"
-_WAIT_S = 30.0  # for the run to do what the page asked
-_TICK_S = 0.2  # the run looks round so often, so that Ctrl-C ends it at once
+_WAIT_S = 30.0  # timeout of a request to the run
+_TICK_S = 0.2  # period of checks by the run, so that Ctrl-C ends it at once
 _MAX_ANSWER_CHARS = 500
-_FAREWELL_S = 3.0  # for the page to hear that it was the last question
+_FAREWELL_S = 3.0  # time for the page to learn that it was the last question
 
 
 class ImageFile(NamedTuple):
-    """A file for the page."""
+    """An image file for the page."""
 
     mime: str
     data: bytes
@@ -46,7 +46,7 @@ PageReply = Mapping[str, object] | ImageFile
 
 
 class PersonRequest(NamedTuple):
-    """What the page asks. path: of words without the token; body: of a POST, empty for a GET."""
+    """A request of the page. path: parts of the URL without the token; body: of a POST, empty for a GET."""
 
     path: tuple[str, ...]
     body: Mapping[str, object]
@@ -54,12 +54,12 @@ class PersonRequest(NamedTuple):
 
 @dataclass
 class Desk:
-    """Hands requests of the page's threads to the thread that runs the episodes."""
+    """Passes requests from the page's threads to the thread that runs the episodes."""
 
     _requests: queue.Queue[tuple[PersonRequest, Future[PageReply]]] = field(default_factory=queue.Queue)
 
     def ask(self, request: PersonRequest) -> PageReply:
-        """Wait for the run to do this (any thread). Raises RequestRefused."""
+        """Send a request to the run and wait for the reply (any thread). Raises RequestRefused."""
         future: Future[PageReply] = Future()
         self._requests.put((request, future))
         try:
@@ -70,7 +70,7 @@ class Desk:
 
     def serve(self, do: Callable[[PersonRequest], PageReply], ready: Callable[[], bool],
               limit_s: float | None = None) -> bool:
-        """Do requests until `ready` says so, or for limit_s (the run's thread). Return what `ready` says at the end."""
+        """Execute requests until `ready` returns True, or for limit_s (the run's thread). Return the last `ready`."""
         ticks = 0
         while not ready() and (limit_s is None or ticks * _TICK_S < limit_s):
             try:
@@ -82,13 +82,13 @@ class Desk:
                 continue
             try:
                 future.set_result(do(request))
-            except Exception as error:  # a fault of the page's request must not end the run: the page shows it
+            except Exception as error:  # a failed request must not end the run: the page shows it
                 future.set_exception(error)
         return ready()
 
 
 class Said(NamedTuple):
-    """What a person answered. marked: numbers of views from 0."""
+    """A person's answer. marked: numbers of views, from 0."""
 
     text: str
     confidence: float
@@ -97,15 +97,15 @@ class Said(NamedTuple):
 
 
 class PersonRunner:
-    """Puts one question after the other to a person. Implements EpisodeRunner."""
+    """Asks a person one question after the other. Implements EpisodeRunner."""
 
     def __init__(self, desk: Desk, open_episode: Callable[[Sample], PersonEpisode], total: int = 0) -> None:
-        """total: questions of the run, for the page."""
+        """total: number of questions of the run, for the page."""
         self._desk, self._open_episode, self._total = desk, open_episode, total
-        self.done = 0  # questions that have ended, in earlier sessions too; for the page
+        self.done = 0  # questions answered so far, including earlier sessions; for the page
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Wait until the person has answered. seconds of the receipt: from the question to the answer."""
+        """Wait for the person's answer. The receipt's seconds run from the question to the answer."""
         sitting = _Sitting(sample, self._open_episode(sample), self.done, self._total)
         began = time.monotonic()
         self._desk.serve(sitting.do, lambda: sitting.said is not None)
@@ -114,11 +114,11 @@ class PersonRunner:
         return _result(sitting, sitting.said, time.monotonic() - began)
 
     def blind(self, sample: Sample) -> Answer:
-        """Abstain: whoever answers with their eyes open cannot also guess with them closed."""
+        """Abstain: a person who has seen the views cannot also answer without them."""
         return Answer(abstained=True, message="a person is not asked blind")
 
     def farewell(self) -> None:
-        """Tell the page that it was the last question; waits a little for a page that asks."""
+        """Tell the page that this was the last question; waits up to _FAREWELL_S for a request of the page."""
         finished: list[bool] = []
 
         def over(request: PersonRequest) -> PageReply:
@@ -128,7 +128,7 @@ class PersonRunner:
         self._desk.serve(over, lambda: bool(finished), _FAREWELL_S)
 
     def close(self) -> None:
-        """Nothing to release: the page's server is another's."""
+        """Nothing to release: the caller owns the page's server."""
 
 
 class _Sitting:
@@ -140,7 +140,7 @@ class _Sitting:
         self.said: Said | None = None
 
     def do(self, request: PersonRequest) -> PageReply:
-        """Do what the page asks. Raises RequestRefused."""
+        """Execute a request of the page. Raises RequestRefused."""
         name, *rest = request.path
         if name == "state" and not rest:
             return self._state()
@@ -165,7 +165,7 @@ class _Sitting:
 
 
 def read_answer(body: Mapping[str, object], sample: Sample, views: int) -> Said:
-    """Return what the page sent. Raises RequestRefused for what is no answer."""
+    """Parse an answer from the page. Raises RequestRefused for an invalid one."""
     text, abstained, confidence, marked = (body.get(name) for name in ("text", "abstain", "confidence", "marked"))
     if not isinstance(abstained, bool) or not isinstance(text, str) or len(text) > _MAX_ANSWER_CHARS:
         raise RequestRefused(f"an answer is a text of at most {_MAX_ANSWER_CHARS} characters", 400)
@@ -191,7 +191,7 @@ def read_answer(body: Mapping[str, object], sample: Sample, views: int) -> Said:
 
 
 def _result(sitting: _Sitting, said: Said, seconds: float) -> EpisodeResult:
-    """Return an answer with its evidence: the marked views, the last one where none is marked."""
+    """Return an answer with its evidence: the marked views, or the last view if none is marked."""
     episode = sitting.episode
     views = [episode.views[i] for i in said.marked] or list(episode.views[-1:])
     evidence = () if said.abstained else episode.evidence(views[:MAX_EVIDENCE])
@@ -202,7 +202,7 @@ def _result(sitting: _Sitting, said: Said, seconds: float) -> EpisodeResult:
 
 
 def _view_picture(episode: PersonEpisode, number: str) -> ImageFile:
-    """Return the view of this number from 0, "7.jpg". Raises RequestRefused for one that there is not."""
+    """Return a view. number: its file name with a number from 0, "7.jpg". Raises RequestRefused if unknown."""
     name = number.removesuffix(".jpg")
     if name not in map(str, range(len(episode.views))):
         raise RequestRefused(f"there is no view {number!r}: there are {len(episode.views)}", 404)
@@ -210,7 +210,7 @@ def _view_picture(episode: PersonEpisode, number: str) -> ImageFile:
 
 
 class PersonPage:
-    """The addresses of the page. The thread that runs the episodes answers all but the page's own files."""
+    """The URLs of the page. The thread that runs the episodes answers all except the page's own files."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -230,8 +230,8 @@ class PersonPage:
 
 
 class PersonServer(ConsoleServer):
-    """The running server; use `close` at the end. Raises ConfigError when the port is taken."""
+    """The running server; call `close` at the end. Raises ConfigError if the port is in use."""
 
     def __init__(self, desk: Desk, port: int = 0) -> None:
-        """port: 0 = any free one."""
+        """port: TCP port, 0 = any free one."""
         super().__init__(PersonPage(desk), HOST, listening(HOST, port))

@@ -1,4 +1,4 @@
-"""What a person sees of an episode: the frames of a history, or what a robot's camera shows while they drive it."""
+"""What a person sees of an episode: the frames of a history, or the camera of a robot that they drive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AS_SEEN = ViewSelection("uniform")  # images alone: no labels
 
 
 class PersonEpisode(Protocol):
-    """One question's episode. views: what can be looked at and marked, oldest first."""
+    """The episode of one question. views: the views that can be inspected and marked, oldest first."""
 
     kind: str  # "history" or "drive"
 
@@ -33,26 +33,26 @@ class PersonEpisode(Protocol):
         """The views so far."""
 
     def facts(self) -> Mapping[str, object]:
-        """Return what the page shows beside the views, as plain JSON."""
+        """Return what the page shows next to the views, as plain JSON."""
 
     def act(self, asked: Mapping[str, object]) -> None:
-        """Do what the page asks of the robot. Raises RequestRefused where that cannot be done."""
+        """Execute an action that the page requests. Raises RequestRefused if it is impossible."""
 
     def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
         """Return views as evidence."""
 
     def cost(self) -> Receipt:
-        """Return what was driven."""
+        """Return steps and distance driven."""
 
     def trace(self, marked: Sequence[Keyframe]) -> EpisodeTrace:
-        """Return what happened, with the marked views."""
+        """Return the trace of the episode, with the marked views."""
 
     def end(self) -> Pose2 | None:
-        """Return where the robot stands, None where nothing was driven."""
+        """Return the robot's pose, None if nothing was driven."""
 
 
 class HistoryEpisode:
-    """The frames that an agent would be shown, under a slider."""
+    """The frames that an agent would be shown, with a slider."""
 
     kind = "history"
 
@@ -62,44 +62,44 @@ class HistoryEpisode:
 
     @property
     def views(self) -> Sequence[Keyframe]:
-        """The history's frames, as many as an agent is shown."""
+        """The frames of the history, limited to the number that an agent is shown."""
         return self._kept
 
     def facts(self) -> Mapping[str, object]:
-        """Return nothing: the views are all."""
+        """Return nothing: there are only the views."""
         return {}
 
     def act(self, asked: Mapping[str, object]) -> None:
-        """Refuse: what was recorded does not move."""
+        """Refuse: a recording cannot be driven."""
         raise RequestRefused("this is a recording: nothing can be driven in it")
 
     def evidence(self, views: Sequence[Keyframe]) -> tuple[Evidence, ...]:
-        """Return views with their places in the recording."""
+        """Return views as evidence, with their places in the recording."""
         spots = self._views.kept.spots
         return tuple(Evidence(v.id, v.stamp_ns, v.pose)._replace(**spots[str(v.id)]._asdict()) for v in views)
 
     def cost(self) -> Receipt:
-        """Return nothing driven."""
+        """Return an empty receipt: nothing was driven."""
         return Receipt()
 
     def trace(self, marked: Sequence[Keyframe]) -> EpisodeTrace:
-        """Return the way of the history."""
+        """Return the path of the history."""
         kept = self._views.kept
         return EpisodeTrace(self._sample.question, list(kept.way), keyframes=list(marked),
                             refused={f"history: {why}": n for why, n in kept.dropped.items()})
 
     def end(self) -> Pose2 | None:
-        """Return nowhere."""
+        """Return None: nothing was driven."""
         return None
 
 
 class DriveEpisode:
-    """A simulated robot in a person's hands: atomic actions, counted as any agent's. Raises UnknownScene, BadPose."""
+    """A simulated robot driven by a person: atomic actions, counted like an agent's. Raises UnknownScene, BadPose."""
 
     kind = "drive"
 
     def __init__(self, simulator: Simulator, sample: Sample, robot: RobotModel, max_steps: int) -> None:
-        """max_steps: 0 = no limit."""
+        """max_steps: maximum number of actions, 0 = no limit."""
         self._simulator, self._sample, self._max_steps = simulator, sample, max_steps
         self._mapper = MultiFloorMapper(robot=robot)
         self._poses: list[tuple[int, Pose2]] = []
@@ -109,16 +109,16 @@ class DriveEpisode:
 
     @property
     def views(self) -> Sequence[Keyframe]:
-        """What the camera saw after each step."""
+        """The camera's view after each step."""
         return self._kept
 
     def facts(self) -> Mapping[str, object]:
-        """Return steps, metres, the limit, whether something was in the way, and the address of the map."""
+        """Return steps, metres, the limit, whether the robot collided, and the URL of the map."""
         return {"steps": self._step.steps, "metres": round(self._step.metres, 2), "max_steps": self._max_steps,
                 "collided": self._step.collided, "map": f"/map/{self._step.steps}.svg"}
 
     def act(self, asked: Mapping[str, object]) -> None:
-        """Carry out one atomic action. A key that repeats faster than the robot moves is refused by its step."""
+        """Execute one atomic action. Its step number must be current, so keys repeated too fast are refused."""
         action, step = asked.get("action"), asked.get("step")
         if action not in MOVES:
             raise RequestRefused(f"unknown action {action!r}: known are {', '.join(MOVES)}", 400)
@@ -133,7 +133,7 @@ class DriveEpisode:
         return tuple(Evidence(view.id, view.stamp_ns, view.pose) for view in views)
 
     def cost(self) -> Receipt:
-        """Return what was driven."""
+        """Return steps and distance driven."""
         return Receipt(steps=self._step.steps, metres=self._step.metres)
 
     def trace(self, marked: Sequence[Keyframe]) -> EpisodeTrace:
@@ -143,7 +143,7 @@ class DriveEpisode:
                             refused=refused)
 
     def end(self) -> Pose2 | None:
-        """Return where the robot stands."""
+        """Return the robot's pose."""
         return self._step.frame.pose
 
     def _take(self, step: Step) -> None:

@@ -1,4 +1,4 @@
-"""What pages draw: the map at a moment (SVG), the camera's newest image (JPEG), and the place in three dimensions."""
+"""Pictures for pages: the map at a moment (SVG), the camera's newest image (JPEG), and the place in 3D."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from eqa_nodes.viewer.packing import boxes_of, packed, quantised
 from eqa_nodes.viewer.scene import ASPECT, first_view
 
 CAMERA_PX, _QUALITY = 960, 80
-POINTS = 200_000  # that a page is sent: 1.8 MB before they are compressed
+POINTS = 200_000  # maximum sent to a page: 1.8 MB before compression
 _PATH = 1000
-_LEVEL = 1  # of zlib: a page waits for it
+_LEVEL = 1  # zlib level, fast because a page waits
 _CALL_PX = 208
 _NOTHING = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"/>'
 
 
 def map_picture(trace: EpisodeTrace) -> bytes:
-    """Return the map with the way, the goals and what the last decision weighed, as an SVG file."""
+    """Return the map with the path, the goals and the candidates of the last decision, as an SVG file."""
     box = extent(trace.grid, [pose for _, pose in trace.poses], None)
     if box is None:
         return _NOTHING
@@ -47,9 +47,9 @@ def map_picture(trace: EpisodeTrace) -> bytes:
 
 
 def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
-    """Return what had happened by then, on the map as it was known. The answer comes at the end.
+    """Return the trace up to a moment, with the map known then. The answer appears at the end.
 
-    Of older traces it is the last map: they keep no earlier one.
+    For older traces it is the last map, because they keep no earlier ones.
     """
     poses = bisect_right([stamp for stamp, _ in trace.poses], stamp_ns)
     decisions = bisect_right([d.stamp_ns for d in trace.decisions], stamp_ns)
@@ -60,7 +60,7 @@ def at_moment(trace: EpisodeTrace, stamp_ns: int) -> EpisodeTrace:
 
 
 def camera_picture(rgb: np.ndarray) -> bytes:
-    """Return (H, W, 3) uint8 pixels as a JPEG that is small enough to be sent several times a second."""
+    """Return (H, W, 3) uint8 RGB pixels as a JPEG, small enough to be sent several times a second."""
     image = Image.fromarray(rgb)
     image.thumbnail((CAMERA_PX, CAMERA_PX), RESAMPLING.BILINEAR)
     buffer = io.BytesIO()
@@ -69,7 +69,7 @@ def camera_picture(rgb: np.ndarray) -> bytes:
 
 
 def call_picture(live: Live, number: int, index: int) -> bytes:
-    """Return a picture of the newest call of a model with its numbers, as JPEG. Raises RequestRefused, BadFrame."""
+    """Return a picture of the newest model call with its numbers, as JPEG. Raises RequestRefused, BadFrame."""
     trace = live.trace()
     if number != live.calls or not trace.calls or index >= len(trace.calls[-1].pictures):
         raise RequestRefused(f"the newest call has no picture {number}/{index}", 404)
@@ -81,7 +81,7 @@ def call_picture(live: Live, number: int, index: int) -> bytes:
 
 
 def cloud_bytes(cloud: Cloud | None) -> bytes:
-    """Return the newest reconstruction as page/data.js reads it. Raises RequestRefused while there is none."""
+    """Return the newest reconstruction in the format of page/data.js. Raises RequestRefused if there is none."""
     if cloud is None:
         raise RequestRefused("there is no reconstruction", 404)
     good = np.flatnonzero(np.isfinite(cloud.points).all(axis=1))
@@ -97,7 +97,7 @@ def cloud_bytes(cloud: Cloud | None) -> bytes:
 
 
 def shown_place(robot: WatchedRobot | None) -> Mapping[str, Any]:
-    """Return path, robot and objects of the newest question, in metres, map frame. floor: height of the floor."""
+    """Return path, robot pose and objects of the newest question, metres, map frame. floor: height of the floor."""
     if robot is None:
         raise RequestRefused("the robot is still starting", 404)
     trace, grid = robot.live.trace(), robot.grid()

@@ -1,4 +1,4 @@
-"""Questions are given to the robot in order, wait in its queue, and stay to be read with their answers and proofs."""
+"""Questions: sent to the robot in order, waiting in its queue, and kept with their answers and evidence."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from eqa_nodes.core.types.samples import EpisodeResult
 from eqa_nodes.core.types.trace import EpisodeTrace
 from eqa_nodes.wire.image_files import shrunk
 
-MAX_WAITING, KEPT = 20, 60  # questions that may wait; that stay on the page
-PROOF_PX = 960  # width of a picture, at most
-_CLOSE_S = 2.0  # for a robot to hear that its questions are called off
+MAX_WAITING, KEPT = 20, 60  # maximum number of waiting questions; of ended ones on the page
+PROOF_PX = 960  # maximum width of a picture
+_CLOSE_S = 2.0  # time for a robot to receive the cancellation of its questions
 
 
 class Options(NamedTuple):
-    """How questions are asked: with limits and seed of `template`; keep: called with each end and its trace."""
+    """How to ask. template: its limits and seed are used; keep: called with each ended question and its trace."""
 
     template: Question
     keep: Callable[[Entry, EpisodeTrace], None] = lambda entry, trace: None
 
 
 class Questions:
-    """The line and the history; `begin` gives it the robot, `close` ends it.
+    """The queue and the history of questions; `begin` sets the robot, `close` ends it.
 
-    What waits is with the robot already, one thread each: so what it sees for one question can answer another.
+    Waiting questions are sent to the robot too, each by its own thread: what it sees for one can answer another.
     """
 
     def __init__(self, feed: Feed, options: Options) -> None:
@@ -52,11 +52,11 @@ class Questions:
         self._threads: list[threading.Thread] = []
 
     def begin(self, robot: WatchedRobot) -> None:
-        """Ask what waits, and what comes."""
+        """Send the robot the waiting questions and later ones."""
         self._start(self._give, robot)
 
     def close(self) -> None:
-        """Call off what runs and waits, and wait a little for its end."""
+        """Cancel running and waiting questions, and wait up to _CLOSE_S for each to end."""
         with self._turn:
             self._closing = True
             for entry in self._entries.values():
@@ -78,7 +78,7 @@ class Questions:
             return self._entries[number]
 
     def put(self, text: str, may_explore: bool = True, show: bool = False) -> Entry:
-        """Put a question into the line. Raises RequestRefused: it is no question, or too many wait."""
+        """Add a question to the queue. Raises RequestRefused if it is not a question or too many wait."""
         try:
             text = check_question(text)
         except BadQuestion as error:
@@ -97,7 +97,7 @@ class Questions:
         return entry
 
     def cancel(self, number: int) -> None:
-        """Take a waiting question back, or call a running one off; one that has ended stays as it is."""
+        """Cancel a waiting or running question; one that has ended stays as it is."""
         entry = self.entry(number)
         with self._turn:
             if entry.state == WAITING and not entry.given:
@@ -109,9 +109,9 @@ class Questions:
         self._feed.ring()
 
     def stop(self, robot: WatchedRobot | None) -> None:
-        """Call everything off: what waits here, what runs, and what others ask this robot. Raises EqaError."""
+        """Cancel all questions: waiting ones, the running one, and those of other clients. Raises EqaError."""
         for entry in self.entries():
-            with suppress(RequestRefused):  # it has ended, and is not on the page any more
+            with suppress(RequestRefused):  # it has ended and is no longer on the page
                 self.cancel(entry.id)
         if robot is not None:
             robot.stop()
@@ -134,7 +134,7 @@ class Questions:
                     self._turn.wait()
 
     def _next_entry(self) -> Entry | None:
-        """Wait for the next question that is to be given; None at the end."""
+        """Wait for the next question to send; None at the end."""
         with self._turn:
             while not self._closing:
                 for entry in self._entries.values():
@@ -145,13 +145,13 @@ class Questions:
         return None
 
     def _follow(self, robot: WatchedRobot, entry: Entry) -> None:
-        """Follow one question from the robot's queue to its end, which comes whatever fails on the way."""
+        """Follow one question from the robot's queue to its end, which is reached even after a failure."""
         answer = self._answer(robot, entry)
         try:
             self._keep(robot, entry, answer)
-        except (EqaError, OSError) as error:  # a full disk takes the replay, not the answer
+        except (EqaError, OSError) as error:  # a full disk loses the replay, not the answer
             entry.trouble = f"this episode was not kept for replay: {error}"
-        except Exception as error:  # nor does a fault of ours
+        except Exception as error:  # nor may a bug lose the answer
             entry.trouble = f"this episode was not kept for replay: {error!r}"
         finally:
             with self._turn:
@@ -160,9 +160,9 @@ class Questions:
             self._feed.ring()
 
     def _keep(self, robot: WatchedRobot, entry: Entry, answer: Answer) -> None:
-        """Collect what proves the answer, and write the episode down unless it was taken back before it began."""
+        """Collect the evidence of the answer, and save the episode unless it was cancelled before it began."""
         if robot.live.trace().question == entry.question.text:
-            robot.live.answered(answer)  # also where the graph died before it could say so
+            robot.live.answered(answer)  # also if the graph died before it published the answer
         text = entry.question.text
         calls = [call for call in robot.live.trace(text).calls if call.question == text]
         entry.proofs = tuple(proof_of(robot, e, calls) for e in answer.evidence)
@@ -183,24 +183,24 @@ class Questions:
             return robot.ask(entry.question, listen, entry.cancel)
         except EqaError as error:
             return Answer(abstained=True, error=error.code, message=str(error))
-        except Exception as error:  # a fault of ours must not leave all later questions waiting: the page shows it
+        except Exception as error:  # a bug must not block all later questions: the page shows it
             return Answer(abstained=True, error=ErrorCode.INTERNAL, message=repr(error))
 
 
 def proof_of(robot: WatchedRobot, evidence: Evidence, calls: Sequence[ModelCall] = ()) -> Proof:
-    """Return the picture of a piece of evidence; where it cannot be had, the reason. calls: of its question."""
+    """Return the picture of a piece of evidence, or the reason why there is none. calls: of its question."""
     try:
         view = robot.view(evidence)
         return Proof(evidence, shrunk(proof_picture(view, evidence.note, calls), PROOF_PX),
                      view.region or view.caption, outlines(view, evidence.note))
     except (EqaError, OSError) as error:
         return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error}")
-    except Exception as error:  # of a peer's making, such as a picture or a label that nobody expected
+    except Exception as error:  # caused by a peer, such as an unexpected picture or label
         return Proof(evidence, b"", trouble=f"its picture cannot be shown: {error!r}")
 
 
 def _trace(robot: WatchedRobot, entry: Entry, answer: Answer) -> EpisodeTrace:
-    """Return what happened, with the views that prove the answer among its views."""
+    """Return the trace of a question, including the views of the evidence."""
     text = entry.question.text
     trace = replace(robot.live.trace(text), grid=robot.grid(), question=text, answer=answer)
     there = {(view.id, view.stamp_ns) for view in trace.keyframes}
@@ -209,15 +209,15 @@ def _trace(robot: WatchedRobot, entry: Entry, answer: Answer) -> EpisodeTrace:
             try:
                 trace.keyframes.append(robot.view(evidence))
             except EqaError:
-                continue  # the entry's proof says why
+                continue  # the entry's proof gives the reason
     trace.keyframes.sort(key=lambda view: view.stamp_ns)
     return trace
 
 
 def keeping(run: KeptRun) -> Callable[[Entry, EpisodeTrace], None]:
-    """Return what writes an entry that has ended into a run directory, and says in it where it can be replayed.
+    """Return a function that saves an ended entry in a run directory, and sets entry.replay to its place there.
 
-    It raises StorageError and OSError.
+    The function raises StorageError and OSError.
     """
     def keep(entry: Entry, trace: EpisodeTrace) -> None:
         if trace.answer is None:

@@ -1,4 +1,4 @@
-"""A recording in the robot's place on the console: it is asked, and nothing drives."""
+"""A recording instead of a robot on the console: it answers questions, and nothing drives."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from eqa_nodes.core.types.samples import EpisodeResult, EpisodeRunner, Sample
 from eqa_nodes.core.types.views import Cloud, Keyframe
 from eqa_nodes.runners.history import ANSWERING
 
-_TURN_S = 0.1  # how often a question that waits looks whether it was called off
-_VIEWS = 500  # of earlier answers that are kept
+_TURN_S = 0.1  # period at which a waiting question checks whether it was cancelled
+_VIEWS = 500  # maximum number of kept views, including those of earlier answers
 _READING = "reading"
 CANCELED = Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled by the caller")
 
@@ -26,24 +26,24 @@ CANCELED = Answer(abstained=True, error=ErrorCode.CANCELED, message="canceled by
 class RecordedRobot:
     """Answers from an episode history, one question after the other. Implements WatchedRobot.
 
-    A question that is called off while it is answered ends when the answer is there, and the answer is dropped: a call
-    of a model cannot be taken back.
+    A question that is cancelled while it is being answered ends with the answer, which is dropped: a running model call
+    cannot be cancelled.
     """
 
     recorded = True
 
     def __init__(self, name: str, open_runner: Callable[[Callable[[str], None]], EpisodeRunner],
                  ring: Callable[[], None]) -> None:
-        """name: of the recording. open_runner: is given what hears the progress; the runner answers from the history.
+        """name: name of the recording. open_runner: takes a progress listener and returns the runner that answers.
 
-        Raises EqaError where the runner cannot be opened.
+        Raises EqaError if the runner cannot be opened.
         """
         self.place, self.live = name, Live(ring)
         self.pictures = self.clouds = 0
         self._listener: Callable[[Progress], None] = lambda progress: None
         self._turn, self._waiting, self._stops = threading.Lock(), list[object](), 0
         self._views: OrderedDict[tuple[int, int], Keyframe] = OrderedDict()  # by id and stamp: each choice of
-        # views of a recording, such as those of its memory, numbers them anew
+        # views of a recording, such as those of its memory, is numbered anew
         self._shown = b""
         self._runner = open_runner(self._hear)
 
@@ -103,7 +103,7 @@ class RecordedRobot:
         self._runner.close()
 
     def _hear(self, text: str) -> None:
-        """Tell the listener what the runner does; the page names the recording above, so that the texts need not."""
+        """Pass the runner's progress to the listener, without the recording's name, which the page shows already."""
         now = text.removeprefix(f"{self.place}: ")
         self._listener(Progress(ANSWERING) if now == ANSWERING else Progress(_READING, reason=now))
 
@@ -119,7 +119,7 @@ class RecordedRobot:
         return result.answer
 
     def _show(self, result: EpisodeResult) -> None:
-        """Keep the views of an answer, and show the path and the best one."""
+        """Keep the views of an answer, and show the path and the best view."""
         trace = result.trace
         if trace is None:
             return

@@ -1,4 +1,4 @@
-"""The graph as the console's robot: asks the action, hears the topics, decodes pictures only when somebody looks."""
+"""The ROS graph as the console's robot: an action client and subscriptions; pictures are decoded only on demand."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import FOREIGN, SELDOM, TOPICS
 from eqa_nodes.wire.images import rgb_of
 
-_NEWEST = ("color", "map", "explored", "frontiers", "reconstruction")  # only the newest message is kept, as it came
-_KINDS = {"keyframes": "event"}  # views from before it came belong to questions that it does not show
+_NEWEST = ("color", "map", "explored", "frontiers", "reconstruction")  # only the newest message is kept, serialised
+_KINDS = {"keyframes": "event"}  # views from before the start belong to questions that are not shown
 _COMPRESSED = "sensor_msgs/msg/CompressedImage"
-_LOOK_S = 1.0  # how often the camera is looked for until it is found
-_CLOUD_BYTES = 64_000_000  # of a message
-_END_S = 1.0  # for the recorder to close its bag
-_CHAIN = 8  # transforms between map and base at most; more is a loop
+_LOOK_S = 1.0  # period of the search for a camera topic
+_CLOUD_BYTES = 64_000_000  # maximum size of a message
+_END_S = 1.0  # timeout for the recorder to close its bag
+_CHAIN = 8  # maximum number of transforms between map and base; more is a loop
 
 
 class RosRobot:
-    """A graph in a ROS domain; use `close` at the end. Implements WatchedRobot."""
+    """A graph in a ROS domain; call `close` at the end. Implements WatchedRobot."""
 
     recorded = False
 
     def __init__(self, environment: Mapping[str, str], ring: Callable[[], None], place: str = "", *,
                  namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
                  names: TfConfig = TfConfig()) -> None:
-        """environment: as the graph's processes have it; ring: called whenever a new message was received.
+        """environment: environment variables of the graph's processes; ring: called after each new message.
 
-        namespace, remap: of the graph, as GraphClient has them. names: of the robot's frames.
+        namespace, remap: of the graph, as in GraphClient. names: names of the robot's frames.
         """
         self.place, self._ring = place, ring
         self.live = Live(ring)
         self.episodes = threading.Event()  # set when an episode has begun
-        self.inquired: Callable[[Inquiry], None] = lambda inquiry: None  # may not wait: it is the thread of the topics
+        self.inquired: Callable[[Inquiry], None] = lambda inquiry: None  # must not block: topic thread
         self._newest: dict[str, bytes] = {}
         self.pictures = self.clouds = 0
         self._frames: dict[str, tuple[str, Transform]] = {}  # child -> parent, parent_from_child
@@ -68,12 +68,12 @@ class RosRobot:
         self._client = GraphClient(environment, self._listen, namespace=namespace, remap=remap)
 
     def begin(self, scene: str, episode_id: str, keep_memory: bool = False) -> None:
-        """Begin an episode. Raises what the graph reports."""
+        """Begin an episode. Raises the errors that the graph reports."""
         self._client.reset(scene, episode_id, None, 0, keep_memory)
         self.place = scene
 
     def end(self) -> None:
-        """End the episode, so that its bag is whole; a recorder that does not answer soon leaves one to be mended."""
+        """End the episode so that its bag is closed; if the recorder does not answer in time, the bag needs repair."""
         with suppress(NodeLost):
             self._client.services["reset_recorder"].call(_END_S)
 
@@ -119,9 +119,9 @@ class RosRobot:
         self._client.close()
 
     def _listen(self, node: Any) -> None:
-        """Subscribe. Cameras are subscribed to as best effort, so that a slow console never delays the graph.
+        """Create the subscriptions. Cameras use best effort, so that a slow console never delays the graph.
 
-        Other topics are subscribed to with the quality of service that their publishers offer.
+        Other topics use the quality of service that their publishers offer.
         """
         adaptive = AdaptiveSubscriptions(node)
         callbacks: dict[str, Callable[[Any], None]] = {
@@ -142,7 +142,7 @@ class RosRobot:
                                        clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _look_for_compressed(self, node: Any) -> None:
-        """Hear compressed pictures where nobody publishes the others: republishers work only for who listens."""
+        """Subscribe to compressed pictures if no raw ones are published; republishers work only for subscribers."""
         if "color" in self._newest or node.count_publishers(self._color):
             self._look.cancel()
         elif node.count_publishers(packed := f"{self._color}/compressed"):
@@ -151,9 +151,9 @@ class RosRobot:
                                      qos("frame", reliable=False), raw=True)
 
     def _take(self, key: str, callback: Callable[[Any], None], message: Any) -> None:
-        """Take a message in; what is not of this project's making is counted, and the page says so.
+        """Handle a message. Messages that cannot be used are counted, and the page shows the count.
 
-        Whatever a peer sends (JSON nested without end, a message cut short): the console hears the next one.
+        Whatever a peer sends (endlessly nested JSON, a truncated message), the console handles the next one.
         """
         try:
             callback(message)
@@ -178,13 +178,13 @@ class RosRobot:
         stamp = 0
         for t in message.transforms:
             transform = messages.transform_of(t)
-            transform.matrix()  # raises for what is no transform
+            transform.matrix()  # raises for an invalid transform
             self._frames[t.child_frame_id], stamp = (t.header.frame_id, transform), messages.stamp_of(t)
         if stamp and (map_from_base := self._map_from_base()) is not None:
             self.live.moved(stamp, pose2_of(map_from_base))
 
     def _map_from_base(self) -> Transform | None:
-        """Return where the robot is by the newest transform of each link; None while a link is missing."""
+        """Return the robot's pose from the newest transform of each link; None while a link is missing."""
         frame, result = self._names.base_frame, Transform.identity()
         for _ in range(_CHAIN):
             if frame == self._names.map_frame:
@@ -216,7 +216,7 @@ class RosRobot:
 
     def _episode(self, message: Any) -> None:
         self.place = str(message.scene) or self.place
-        for key in ("map", "explored", "frontiers", "reconstruction"):  # of the one before; late nodes may get it first
+        for key in ("map", "explored", "frontiers", "reconstruction"):  # drop older ones: newer ones may arrive first
             if key in self._newest and messages.stamp_in(self._newest[key]) < messages.stamp_of(message):
                 del self._newest[key]
         self.live.began("")

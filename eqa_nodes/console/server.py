@@ -1,4 +1,4 @@
-"""Serves the page from a thread of its own, so that the terminal's Ctrl-C stays with the command."""
+"""Serves the page in a thread of its own, so that the command still handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONNECTIONS = 256  # more are refused with 503
 
 
 def rules_for(host: str, ask_token: bool, names: Collection[str] = ()) -> AccessRules:
-    """Return who may see a page that is served on this address; any other than loopback requires a token.
+    """Return the access rules for a page served on this address; all except loopback require a token.
 
     names: further host names of the page.
     """
@@ -32,17 +32,17 @@ def rules_for(host: str, ask_token: bool, names: Collection[str] = ()) -> Access
 
 
 class ConsoleServer:
-    """The running server; use `close` at the end."""
+    """The running server; call `close` at the end."""
 
     def __init__(self, page: Page, host: str, listener: socket.socket) -> None:
-        """host: as the address shows it. listener: from `listening`."""
-        self._page, self._socket = page, listener  # the token stands behind #, which browsers send to nobody
+        """host: host name shown in the URL. listener: listening socket, from `listening`."""
+        self._page, self._socket = page, listener  # the token is in the URL's fragment, which browsers never send
         self.address = address(host, listener)
         self.url = self.address + (f"enter#{page.rules.token}" if page.rules.token else "")
         config = uvicorn.Config(
             page.app(), log_config=None, log_level=logging.CRITICAL, access_log=False, server_header=False,
             ws="none", loop="asyncio", http="h11", proxy_headers=False, limit_concurrency=_CONNECTIONS,
-            timeout_graceful_shutdown=1)  # no log shows anyone's questions, or a line for each malformed request
+            timeout_graceful_shutdown=1)  # logs contain no questions and no malformed requests
         self._server = uvicorn.Server(config)
         serve = self._server.serve(sockets=[listener])
         self._thread = threading.Thread(target=asyncio.run, args=(serve,), name="console", daemon=True)
@@ -62,7 +62,7 @@ class ConsoleServer:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 = a free one. Raises ConfigError."""
+    """Open a listening socket; port 0 = any free one. Raises ConfigError."""
     try:
         return socket.create_server((host, port), backlog=128,
                                     family=socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -72,16 +72,16 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def address(host: str, listener: socket.socket) -> str:
-    """Return the URL of a listening socket, as other machines reach it where `host` stands for all addresses."""
+    """Return the URL of a listening socket; the one for other machines if `host` stands for all addresses."""
     name = _own_address() if host in ("", "0.0.0.0", "::") else host
     return f"http://{f'[{name}]' if ':' in name else name}:{listener.getsockname()[1]}/"
 
 
 def _own_address() -> str:
-    """Return the address by which other machines reach this one: that of the way out, else the host name."""
+    """Return the address by which other machines reach this one: that of the default route, else the host name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # nothing is sent: this asks the routing table
+            probe.connect(("192.0.2.1", 9))  # sends nothing: this only looks up the route
             return str(probe.getsockname()[0])
         except OSError:
             return socket.gethostname()

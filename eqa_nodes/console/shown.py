@@ -1,4 +1,4 @@
-"""What the page is sent, as plain JSON: live state, questions with answers and proofs, decisions."""
+"""Data for the page as plain JSON: live state, questions with answers and evidence, decisions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from eqa_nodes.core.types.measures import shown_note
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision, destinations
 
-GOALS = 40  # newest decisions that are sent
+GOALS = 40  # maximum number of decisions sent, the newest
 Plain = Mapping[str, Any]
 
 
 def shown_live(robot: WatchedRobot | None) -> Plain:
-    """Return what is seen now: numbers that change with the pictures, and the goals of the newest question.
+    """Return the live state: version numbers of the pictures, and the goals of the newest question.
 
-    map: 0 for a recording whose path is not read yet: an empty map would show.
+    map: 0 for a recording whose path is not read yet, so that no empty map is shown.
     """
     if robot is None:
         return {"ready": False}
@@ -36,7 +36,7 @@ def shown_live(robot: WatchedRobot | None) -> Plain:
 
 
 def shown_inquiry(asked: tuple[Inquiry, float] | None) -> Plain | None:
-    """Return what a person is asked now, with the whole seconds that are left; None where nothing is."""
+    """Return the open inquiry to a person, with the whole seconds left; None if there is none."""
     if asked is None:
         return None
     inquiry, left_s = asked
@@ -45,7 +45,7 @@ def shown_inquiry(asked: tuple[Inquiry, float] | None) -> Plain | None:
 
 
 def shown_entry(entry: Entry) -> Plain:
-    """Return a question with all that became of it."""
+    """Return a question with its state, progress, answer and evidence."""
     p = entry.progress
     progress = {"phase": p.phase, "steps": p.steps, "metres": round(p.metres, 1), "reason": p.reason,
                 "place": p.place} if p else None
@@ -56,7 +56,7 @@ def shown_entry(entry: Entry) -> Plain:
 
 
 def shown_answer(answer: Answer) -> Plain:
-    """Return an answer, an abstention or a named error with what it cost."""
+    """Return an answer, an abstention or a named error, with its cost."""
     r = answer.receipt
     error = "" if answer.error is ErrorCode.NONE else answer.error.name
     return {"answer": answer.text, "confidence": answer.confidence, "abstained": answer.abstained, "error": error,
@@ -73,9 +73,9 @@ def shown_decisions(decisions: Sequence[TraceDecision]) -> list[Plain]:
 
 
 def shown_call(trace: EpisodeTrace, number: int) -> Plain | None:
-    """Return the newest call of a model, numbered from 1, with the sums of all that are kept; None where there is none.
+    """Return the newest model call, numbered from 1, with the sums over all kept calls; None if there is none.
 
-    kept of a picture: it can be shown; memory has views, too, that it kept before this page's console began.
+    kept: whether a picture can be shown; this console does not have the views of memory from before its start.
     """
     if not trace.calls:
         return None
@@ -96,7 +96,7 @@ def shown_call(trace: EpisodeTrace, number: int) -> Plain | None:
 
 
 def shown_outlines(outlines: Iterable[Outline]) -> list[Plain]:
-    """Return outlines in per cent of the picture."""
+    """Return outlines in per cent of the picture's size."""
     return [outline._asdict() for outline in outlines]
 
 

@@ -1,4 +1,4 @@
-"""What the console shows, and the protocol of what it shows it of."""
+"""Values that the console shows, and the protocol of the robots that it shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAITING, ASKING, ENDED = "waiting", "asking", "ended"
 
 
 class RequestRefused(EqaError):
-    """The page asked for something that cannot be done; status: of the HTTP reply."""
+    """A request of the page that cannot be fulfilled; status: status of the HTTP reply."""
 
     def __init__(self, message: str, status: int = 409) -> None:
         super().__init__(message)
@@ -28,28 +28,28 @@ class RequestRefused(EqaError):
 
 
 class WatchedRobot(Protocol):
-    """What is asked and watched. All methods may be called from any thread, `ask` by several: questions wait there."""
+    """A robot that is asked and watched. All methods are thread-safe; concurrent calls of `ask` are queued."""
 
-    recorded: bool  # a recording stands in the robot's place: nothing drives
-    place: str  # what the page calls the place that the robot is in
+    recorded: bool  # True for a recording instead of a robot: nothing drives
+    place: str  # name of the robot's place on the page
     live: Live  # what happened since the newest question, whoever asked it
-    pictures: int  # of the camera, so far
-    clouds: int  # reconstructions that were received, so far
+    pictures: int  # number of camera pictures so far
+    clouds: int  # number of reconstructions received so far
 
     def ask(self, question: Question, listener: Callable[[Progress], None], cancel: threading.Event) -> Answer:
-        """Ask and wait for the answer; setting `cancel` calls this question off. Raises EqaError."""
+        """Ask and wait for the answer; setting `cancel` cancels this question. Raises EqaError."""
 
     def reply(self, inquiry: str, option: int) -> None:
-        """Reply to what the robot asks (live.inquiry), by its id and the number of an option. Raises EqaError."""
+        """Reply to an inquiry of the robot (live.inquiry), by its id and the number of an option. Raises EqaError."""
 
     def stop(self) -> None:
-        """Call off every question, also those of others. Raises EqaError."""
+        """Cancel all questions, including those of other clients. Raises EqaError."""
 
     def view(self, evidence: Evidence) -> Keyframe:
-        """Return the view that is the evidence. Raises EqaError."""
+        """Return the view of a piece of evidence. Raises EqaError."""
 
     def recall(self, text: str, limit: int) -> list[Recalled]:
-        """Return remembered views that fit a text, best first; limit 0: all of them, oldest first. Raises EqaError."""
+        """Return remembered views that match a text, best first; limit 0: all, oldest first. Raises EqaError."""
 
     def camera(self) -> bytes:
         """Return the newest picture of the camera as JPEG. Raises EqaError, also while there is none."""
@@ -61,11 +61,11 @@ class WatchedRobot(Protocol):
         """Return the newest reconstruction, None while there is none. Raises EqaError for one that cannot be read."""
 
     def close(self) -> None:
-        """Let go of it; a running question is called off."""
+        """Release its resources; a running question is cancelled."""
 
 
 class Proof(NamedTuple):
-    """A picture that proves an answer. jpeg: empty = it is not there any more, and `trouble` says why."""
+    """A picture that proves an answer. jpeg: empty = unavailable, for the reason in `trouble`."""
 
     evidence: Evidence
     jpeg: bytes
@@ -76,10 +76,10 @@ class Proof(NamedTuple):
 
 @dataclass
 class Entry:
-    """A question of the page. asked: wall clock, seconds since 1970; trouble: what went wrong beside the answer.
+    """A question of the page. asked: wall clock, seconds since 1970; trouble: an error besides the answer.
 
-    given: the robot has it; place: where it was asked; replay: run and number by which the page finds the episode, "" =
-    it was not kept.
+    given: it was sent to the robot; place: where it was asked; replay: run and number of the episode, "" = it was not
+    kept.
     """
 
     id: int
@@ -93,5 +93,5 @@ class Entry:
     trouble: str = ""
     place: str = ""
     replay: str = ""
-    stopping: bool = False  # it was called off, and its end is awaited
+    stopping: bool = False  # cancelled, but not ended yet
     cancel: threading.Event = field(default_factory=threading.Event)

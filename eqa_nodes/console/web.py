@@ -1,6 +1,6 @@
-"""What all pages of the console share: access rules, JSON replies, files, and an application that guards each address.
+"""Shared by all pages of the console: access rules, JSON replies, files, and an application that guards each URL.
 
-A page of another site that the same browser shows must neither read nor act. Its requests are recognised by a foreign
+A page of another site in the same browser must neither read data nor act. Its requests are recognised by a foreign
 Origin, a foreign Host (DNS rebinding), or Sec-Fetch-Site.
 """
 
@@ -32,13 +32,13 @@ from eqa_nodes.console.values import RequestRefused
 from eqa_nodes.core.errors import EqaError
 from eqa_nodes.viewer.files import viewer_files
 
-BODY = 20_000  # bytes of a request at most: a question of 2000 characters in any script
-SOUND_BODY = 1_000_000  # of a spoken question: 20 s of 16 bits at 16 kHz, in base64
-_PAGES = "eqa_nodes.console"  # the package whose folder `page` holds the files of every page
+BODY = 20_000  # maximum bytes of a request: a question of 2000 characters in any script
+SOUND_BODY = 1_000_000  # maximum bytes of a spoken question: 20 s of 16 bits at 16 kHz, in base64
+_PAGES = "eqa_nodes.console"  # the package whose folder `page` contains the files of all pages
 _MIMES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
           "svg": "image/svg+xml"}
 _PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
-# What a browser needs to hand in its token.
+# What a browser needs to submit its token.
 OPEN_PATHS = ("/enter", "/page/enter.js", "/page/console.css", "/page/icon.svg")
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
@@ -49,12 +49,12 @@ _HEADERS = {
 
 
 def to_json(value: object) -> str:
-    """Return ASCII JSON: half of a surrogate pair is escaped, and a number that is not finite becomes null."""
+    """Return ASCII JSON: lone surrogates are escaped, and numbers that are not finite become null."""
     return json.dumps(_finite(value), allow_nan=False)
 
 
 class Json(JSONResponse):
-    """A reply in JSON. Starlette's own cannot hold half of a surrogate pair or a NaN, and the reply would be lost."""
+    """A reply in JSON. Starlette's own class fails on lone surrogates and NaN, and the reply would be lost."""
 
     def render(self, content: Any) -> bytes:
         """Return the body."""
@@ -75,8 +75,8 @@ def _finite(value: object) -> object:
 class AccessRules:
     """Who may use a server. token: 192 random bits; "" = no token is required.
 
-    names: host names of the page, beside IP addresses. addresses: whether Host may be any IP address (rebinding needs a
-    name); False: only those of this machine.
+    names: host names of the page, besides IP addresses. addresses: True = Host may be any IP address (rebinding needs
+    a name), False = only those of this machine.
     """
 
     token: str
@@ -84,7 +84,7 @@ class AccessRules:
     addresses: bool
 
     def knows(self, host: str) -> bool:
-        """Return whether a Host header is one of ours."""
+        """Return whether a Host header belongs to this server."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -96,12 +96,12 @@ class AccessRules:
         return self.addresses or address.is_loopback
 
     def opens(self, token: str) -> bool:
-        """Return whether a token is right, in a time that does not depend on how much of it is."""
+        """Return whether a token is right, in constant time."""
         return not self.token or secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 
 class Guard:
-    """ASGI middleware: refuses what the rules do not allow, and sets the headers of every reply."""
+    """ASGI middleware: refuses requests that the rules forbid, and sets the headers of every reply."""
 
     def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
         self._app, self._rules = app, rules
@@ -122,7 +122,7 @@ class Guard:
         refusal = self._refusal(scope)
         reply: ASGIApp = self._app if refusal is None else Json({"error": refusal[1]}, refusal[0])
         if refusal is not None and refusal[0] == 401 and scope["path"] == "/":
-            reply = RedirectResponse("/enter", 303)  # a person: they are asked for the token
+            reply = RedirectResponse("/enter", 303)  # a person, who is asked for the token
         await reply(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
@@ -141,31 +141,31 @@ class Guard:
 
 
 def _foreign(headers: Headers, host: str) -> str:
-    """Return why a request that acts is not one of our own page, "" where it is."""
+    """Return why an acting request does not come from our own page, "" if it does."""
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != host:
         return "another site asked for this: open the console's own page"
     if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        return "a request that acts is sent as application/json"  # which no other site's form can
+        return "a request that acts is sent as application/json"  # which forms of other sites cannot send
     return ""
 
 
 def cookie_of(host: str) -> str:
-    """Return the name of the cookie for a Host header: a browser sends the cookies of all ports of a host to each.
+    """Return the name of the cookie for a Host header. It has the port, because browsers share cookies between ports.
 
-    The port is the one that the browser sees, so that consoles behind tunnels have their own, too.
+    The port is the one that the browser uses, so that consoles behind tunnels have their own cookies, too.
     """
     port = host.rpartition(":")[2]
     return f"eqa_console_{port if port.isdecimal() else 80}"
 
 
 def cookie_in(headers: Headers, host: str) -> str:
-    """Return the token that a browser sends; what else it sends of the same host may be malformed."""
+    """Return the token that a browser sends; other cookies of the same host may be malformed."""
     return cookie_parser(headers.get("cookie", "")).get(cookie_of(host), "")
 
 
 class _Number(IntegerConvertor):
-    """Numbers in addresses; one of more digits is found nowhere (Python refuses to read 5,000 of them)."""
+    """Numbers in URLs; longer ones do not match (Python refuses to parse 5,000 digits)."""
 
     regex = "[0-9]{1,18}"
 
@@ -176,7 +176,7 @@ Post = Callable[[Request, Mapping[str, Any]], Response]
 
 
 class Page(Protocol):
-    """What a server serves (console/server.py)."""
+    """A page that a server serves (console/server.py)."""
 
     rules: AccessRules
 
@@ -184,14 +184,14 @@ class Page(Protocol):
         """Return the ASGI application."""
 
     def close(self) -> None:
-        """End what keeps connections open; a second call does nothing."""
+        """End streams that keep connections open; a second call does nothing."""
 
 
 def application(rules: AccessRules, get: Mapping[str, Get], post: Mapping[str, Post],
                 more: tuple[Route, ...] = (), sounds: Collection[str] = ()) -> Starlette:
-    """Return an application with the addresses for GET, those for POST, and the page that asks for the token.
+    """Return an application with the URLs for GET, those for POST, and the page that asks for the token.
 
-    sounds: addresses whose body is a recording. Handlers run in threads; an EqaError that they raise becomes the reply.
+    sounds: URLs whose body is a recording. Handlers run in threads; an EqaError that they raise becomes the reply.
     """
     get = {"/enter": lambda _: page("enter.html"), "/page/{file}": lambda r: page(r.path_params["file"]),
            "/viewer/{file}": lambda r: _file(viewer_files(), r.path_params["file"]), **get}
@@ -204,7 +204,7 @@ def application(rules: AccessRules, get: Mapping[str, Get], post: Mapping[str, P
 
 
 def page(file: str) -> Response:
-    """Return a file of the page. Raises RequestRefused for a name that is none."""
+    """Return a file of the page. Raises RequestRefused for an unknown name."""
     return _file(_files(), file)
 
 
@@ -215,7 +215,7 @@ def _file(files: Mapping[str, bytes], file: str) -> Response:
 
 
 def picture(mime: str, data: bytes) -> Response:
-    """Return a picture that, opened alone, can do nothing."""
+    """Return a picture that cannot run scripts when it is opened on its own."""
     return Response(data, media_type=mime, headers=_PICTURE_POLICY)
 
 
