@@ -15,7 +15,7 @@ from eqa_nodes.core.types.views import Frame, Intrinsics, Label, check_frame
 from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, RecordedFrame, no_frame
 from eqa_nodes.recordings.formats.cameras import base_below, mount, rigid
 
-_CAMERA_HEIGHT_M = 1.0  # over the floor, where nobody says (OpenEQA, supplement B.1)
+_CAMERA_HEIGHT_M = 1.0  # above the floor, if it is not given (OpenEQA, supplement B.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,7 @@ class HistoryArrays:
 
     rgb: (N, H, W, 3) uint8; depth_m: (N, H, W) float32, metres along the optical axis, 0 = no return;
     map_from_camera: (N, 4, 4) float64, optical axes (x right, y down, z forward), metres; stamps_ns: (N,) int64.
-    labels: (N, H, W) uint16 instance ids with their names, where whoever made the arrays has a detector; a benchmark
-    gives none.
+    labels: (N, H, W) uint16 instance ids and their names, if the caller has a detector; benchmarks give none.
     """
 
     rgb: np.ndarray
@@ -57,9 +56,9 @@ class HistoryArrays:
 
 
 def arrays_of(history: EpisodeHistory, k: int = 0) -> HistoryArrays:
-    """Read a history, k frames evenly spaced or all of them (0), without labels.
+    """Return k evenly spaced frames of a history, or all of them if k is 0, without labels.
 
-    Raises StorageError where there is no frame, ConfigError where the frames are of several cameras.
+    Raises StorageError if there is no frame, ConfigError if the frames are from several cameras.
     """
     wanted: set[int] | None = None
     if k:
@@ -88,7 +87,7 @@ class ArraysHistory(FramesAlone):
         return len(self._arrays)
 
     def recorded(self) -> Iterator[RecordedFrame]:
-        """Yield the frames. Raises BadFrame for arrays that do not fit to one another: a caller's mistake."""
+        """Yield the frames. Raises BadFrame if the shapes of the arrays do not match: a caller's mistake."""
         for i in range(len(self._arrays)):
             frame = self._arrays[i]
             check_frame(frame)

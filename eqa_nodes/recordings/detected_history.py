@@ -1,4 +1,4 @@
-"""An episode history with a detector: its frames have detections in place of labels."""
+"""An episode history with a detector: its frames have detections instead of labels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from eqa_nodes.recordings.episode_history import EpisodeHistory, FramesAlone, Re
 
 
 class DetectedHistory(FramesAlone):
-    """Detects during the first whole iteration, which fills `labels`; later ones show what that found."""
+    """Runs the detector during the first full iteration, which fills `labels`; later ones reuse the detections."""
 
     def __init__(self, history: EpisodeHistory, perceiver: Perceiver) -> None:
         self._history, self._perceiver = history, perceiver
         self.name = history.name
         self.labels: dict[int, Label] = {}
-        self._images: dict[int, bytes] = {}  # (H, W) uint16 by index, compressed: some kB each
+        self._images: dict[int, bytes] = {}  # index -> compressed (H, W) uint16, some kB each
         self._whole = False
 
     @property

@@ -1,4 +1,4 @@
-"""The protocol of an episode history, whatever it was recorded with, and its summary."""
+"""The protocol of an episode history, independent of the recording device, and its summary."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from eqa_nodes.core.types.views import Frame, Label, check_frame
 class RecordedFrame:
     """A frame and its place in the recording.
 
-    index: which of the recorded images it is, from 0, dropped ones counted; offset_ns: how far into the bag its colour
-    image was recorded (`ros2 bag play --start-offset` goes there), -1 where there is no bag.
+    index: number of the image in the recording, from 0, including dropped ones; offset_ns: offset of its colour image
+    from the start of the bag, ns (for `ros2 bag play --start-offset`), -1 if there is no bag.
     """
 
     index: int
@@ -29,43 +29,43 @@ class RecordedFrame:
 
 
 class EpisodeHistory(Protocol):
-    """What a robot or a person with a camera saw, with poses; each iteration reads it again, a few frames at a time.
+    """Frames with poses from a robot or a hand-held camera; each iteration reads them again, a few at a time.
 
-    name: what the history is called; dropped: what the last iteration could not use, by reason; labels: what the ids
-    in the frames' label images are, empty where nothing labels (privileged: only simulators know).
+    name: name of the history; dropped: number of frames that the last iteration skipped, by reason; labels: id in the
+    frames' label images -> label, empty if there are no labels (privileged: only simulators know them).
     """
 
     @property
     def name(self) -> str:
-        """Return what the history is called."""
+        """Return the name of the history."""
 
     @property
     def dropped(self) -> Counter[str]:
-        """Return what the last iteration could not use, by reason."""
+        """Return the number of frames that the last iteration skipped, by reason."""
 
     @property
     def labels(self) -> Mapping[int, Label]:
-        """Return what the ids in Frame.labels are (privileged); empty where nothing labels."""
+        """Return id in Frame.labels -> label (privileged); empty if there are no labels."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return what people should know of its map frame and cameras, such as intrinsics that are assumed."""
+        """Return notes for the user on its map frame and cameras, such as assumed intrinsics."""
 
     def __len__(self) -> int:
-        """Return how many images were recorded: an iteration yields as many frames, less the dropped ones.
+        """Return the number of recorded images: an iteration yields as many frames, less the dropped ones.
 
-        For progress bars only: 0 where nobody knows before the end, as of what a live robot sees.
+        Use it for progress bars only: it is 0 if the number is not known before the end, as with a live robot.
         """
 
     def __iter__(self) -> Iterator[Frame]:
-        """Yield the frames in the order of their recording. Raises StorageError where nothing more can be read."""
+        """Yield the frames in recorded order. Raises StorageError when nothing more can be read."""
 
     def recorded(self) -> Iterator[RecordedFrame]:
-        """Yield as an iteration does, each frame with its place in the recording."""
+        """Yield the frames like an iteration, each with its place in the recording."""
 
 
 class FramesAlone(ABC):
-    """Gives a history its iteration: the frames of `recorded` without their places; it has nothing to note."""
+    """Base class of histories: iterates over the frames of `recorded` without their places, and has no notes."""
 
     notes: Sequence[str] = ()
 
@@ -81,7 +81,7 @@ class PosedFrames(Protocol):
     """Frames that are read by their index, in the map frame."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of frames."""
 
     def __getitem__(self, index: int) -> Frame:
         """Return one frame. Raises BadFrame or BadPose when it cannot be used."""
@@ -93,8 +93,8 @@ class RecordedHistory(FramesAlone):
     labels: Mapping[int, Label] = MappingProxyType({})
 
     def __init__(self, name: str, recording: PosedFrames, first: int = 0) -> None:
-        """first: only images whose number is below it, 0 = all. A recording with gaps has `numbers`, else they count
-        from 0; one that has to say something has `notes`."""
+        """first: use only images whose number is below it, 0 = all. recording: may have `numbers` (if it has gaps;
+        by default images count from 0) and `notes`."""
         self.name, self.recording = name, recording
         self.notes = getattr(recording, "notes", ())
         numbers: Sequence[int] = getattr(recording, "numbers", range(len(recording)))
@@ -120,7 +120,7 @@ class RecordedHistory(FramesAlone):
 
 
 class Survey(NamedTuple):
-    """Summary of a history. image: width and height in pixels; lengths in metres, map frame, of the base's path."""
+    """Summary of a history. image: width and height in pixels; lengths of the base's path in metres, map frame."""
 
     frames: int
     image: tuple[int, int]
@@ -131,10 +131,10 @@ class Survey(NamedTuple):
 
 
 def no_frame(frames: object, refused: Mapping[str, int] = MappingProxyType({})) -> StorageError:
-    """Return the error that says why nothing of a history, or of other frames, can be used; all of it was read.
+    """Return the error for a history, or other frames, of which no frame can be used; call it after reading all.
 
-    frames: may have a name, a remedy, and a count of what was dropped, by reason.
-    refused: frames that whoever read them could not use, by reason.
+    frames: may have the attributes name, remedy, and dropped (number of dropped frames by reason).
+    refused: number of frames that the caller could not use, by reason.
     """
     name, dropped = getattr(frames, "name", ""), {**getattr(frames, "dropped", {}), **refused}
     reasons = "; ".join(f"{n} x {reason}" for reason, n in sorted(dropped.items()))
@@ -144,7 +144,7 @@ def no_frame(frames: object, refused: Mapping[str, int] = MappingProxyType({})) 
 
 
 def survey(frames: Iterable[Frame], progress: Callable[[int], None] = lambda read: None) -> Survey:
-    """Read all frames, one at a time. Raises StorageError when there is none."""
+    """Summarize all frames, read one at a time. Raises StorageError when there is none."""
     reading = iter(frames)
     first = next(reading, None)
     if first is None:

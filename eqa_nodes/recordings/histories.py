@@ -1,4 +1,4 @@
-"""Opens episode histories of every format: `open_history(path)` detects it."""
+"""Opens episode histories: `open_history(path)` detects the format."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def open_history(path: Path, format: str = "", options: BagOptions | None = None) -> EpisodeHistory:  # noqa: A002
-    """Return the episode history of a path. format: one of HISTORIES, empty = detect it; options: of a bag.
+    """Return the episode history of a path. format: one of HISTORIES, empty = detect it; options: for bags only.
 
-    Raises StorageError when the path is absent, fits no format or cannot be read as it; BadFrame when not even the
-    first frame can be used where the map frame comes from it; ConfigError for an unknown format and for options of a
-    bag where there is none; MissingExtra for a format whose decoder is not installed.
+    Raises StorageError when the path does not exist, fits no format or cannot be read in it; BadFrame when the first
+    frame, which defines the map frame, cannot be used; ConfigError for an unknown format and for bag options if the
+    path is not a bag; MissingExtra for a format whose decoder is not installed.
     """
     path = Path(path)
     if format:
@@ -45,14 +45,14 @@ def open_history(path: Path, format: str = "", options: BagOptions | None = None
 
 
 def format_of(path: Path) -> str:
-    """Return the name of the format that a path fits, "" for none."""
+    """Return the name of the format of a path, "" if none fits."""
     return next((name for name in HISTORIES if HISTORIES[name].fits(path)), "")
 
 
 def first_frames(history: EpisodeHistory, count: int) -> EpisodeHistory:
-    """Return what the sensor recorded first: images numbered below `count`, also where some of these are missing.
+    """Return the first part of a recording: images numbered below `count`, even if some of these are missing.
 
-    Only recordings with numbered images are cut; of others, such as bags, all is returned.
+    Only recordings with numbered images are cut; others, such as bags, are returned unchanged.
     """
     from eqa_nodes.recordings.formats.pictures import ColourHistory
 
@@ -62,9 +62,9 @@ def first_frames(history: EpisodeHistory, count: int) -> EpisodeHistory:
 
 
 def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHistory:
-    """Return the part of a recording between two times, seconds. Raises StorageError where it has no images of then.
+    """Return the part of a recording between two times, seconds. Raises StorageError if it has no images there.
 
-    Only recordings of pictures have clips.
+    Only recordings of pictures can be cut into clips.
     """
     from eqa_nodes.recordings.formats.pictures import ColourHistory
 
@@ -78,7 +78,7 @@ def clip_of(history: EpisodeHistory, start_s: float, end_s: float) -> EpisodeHis
 
 
 def _unposed(path: Path) -> str:
-    """Return what to do with colour and depth images without poses."""
+    """Return advice on colour and depth images without poses."""
     return (f"it has colour and depth images, but nothing says where the camera was; `eqa history localise {path} "
             f"--depth-format {depth_format_of(path)} --out DIR` finds the poses (formats of depth images: "
             f"{', '.join(DEPTH_FORMATS)})" if holds_rgbd(path) else "")

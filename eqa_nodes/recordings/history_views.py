@@ -1,7 +1,7 @@
-"""Selects the views of an episode history for an answerer: K evenly spaced, or recalled by a memory made of it.
+"""Selects the views of an episode history for an answerer: K evenly spaced, or recalled by a memory of the history.
 
-A history is read when its first question comes; what was made of it stays in a cache folder, under a name that stands
-for the history and all settings, so that the next question, and the next run, need not read it again.
+A history is read for its first question; the result is cached in a folder whose name identifies the history and all
+settings, so that later questions and runs need not read it again.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from eqa_nodes.recordings.detected_history import DetectedHistory
 from eqa_nodes.recordings.episode_history import EpisodeHistory, RecordedFrame, no_frame
 from eqa_nodes.recordings.formats.pictures import ColourHistory, StoredPicture
 
-DEFAULT_K = 50  # OpenEQA's baselines show as many frames
+DEFAULT_K = 50  # number of frames in OpenEQA's baselines
 _INDEX, _MEMORY = "views.json", "memory.sqlite"
-_READING = 2  # larger where a version reads other frames or views out of the same recording
-_MAX_POSES = 1000  # of the way, for drawing
+_READING = 2  # version of the cache: increase it when other frames or views are read from the same recording
+_MAX_POSES = 1000  # of the path, for drawing
 
-Tick = Callable[[int, int], None]  # frames read, frames to read
+Tick = Callable[[int, int], None]  # number of frames read, total number
 
 
 class ViewSelection(NamedTuple):
-    """What decides which views there are. labels: take in a simulator's labels (privileged).
+    """How views are selected. labels: whether to use a simulator's labels (privileged).
 
-    k: how many; 0: of random ones as many as the question's data set says. seed: of random ones.
+    k: number of views; 0: for random ones the number of the question's data set. seed: for random ones.
     """
 
     frames: str
@@ -59,19 +59,19 @@ class ViewSelection(NamedTuple):
 
 
 class HistoryViews(Protocol):
-    """A history that questions can be asked about."""
+    """The views of a history for questions about it."""
 
     kept: HistoryIndex
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return the views for a question, K at most."""
+        """Return at most K views for a question."""
 
     def close(self) -> None:
         """Release everything; a second call does nothing."""
 
 
 class UniformViews:
-    """The same K frames for every question: K evenly spaced ones, the first and the last included."""
+    """The same K frames for every question: evenly spaced, including the first and the last."""
 
     def __init__(self, kept: HistoryIndex, folder: Path, selection: ViewSelection) -> None:
         self.kept = kept
@@ -79,7 +79,7 @@ class UniformViews:
     how = "evenly spaced"
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return all, oldest first."""
+        """Return all views, oldest first."""
         why = f"1 of {len(self.kept.views)} of {self.kept.frames} frames, {self.how}"
         return [Recalled(view, 0.0, why) for view in self.kept.views]
 
@@ -88,12 +88,12 @@ class UniformViews:
 
     @staticmethod
     def choose(count: int, selection: ViewSelection) -> list[int]:
-        """Return which of so many frames are wanted, in order."""
+        """Return the indices of the selected frames out of `count`, in order."""
         return evenly(count, selection.k)
 
     @classmethod
     def read(cls, history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
-        """Read twice: which frames can be used, then those of them that are wanted."""
+        """Read the history twice: first to find the usable frames, then to read the selected ones."""
         choose = partial(cls.choose, selection=selection)
         if isinstance(history, ColourHistory):
             return picked(history, choose, selection.memory)
@@ -109,19 +109,19 @@ class UniformViews:
 
 
 class RandomViews(UniformViews):
-    """K frames that the seed draws without replacement, the same for every question about a history (EXPRESS-Bench)."""
+    """K random frames without replacement, the same for every question about a history (EXPRESS-Bench)."""
 
     how = "at random"
 
     @staticmethod
     def choose(count: int, selection: ViewSelection) -> list[int]:
-        """Return K of them; frames of other histories are drawn otherwise, as far as their number differs."""
+        """Return K random indices in order; the draw depends on the seed and the number of frames."""
         drawn = np.random.default_rng((selection.seed, count)).permutation(count)[:selection.k]
         return sorted(drawn.tolist())
 
 
 class NoViews(UniformViews):
-    """No view at all: for agents that are blind. The history is not read."""
+    """No views, for blind agents. The history is not read."""
 
     @classmethod
     def read(cls, history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
@@ -137,7 +137,7 @@ class _Remembered:
         self.store = MemoryStore(folder / _MEMORY, selection.memory, write=False)
 
     def recollect(self, question: Question) -> tuple[Answer, list[Keyframe]] | None:
-        """Return what memory itself says to a question about the past, with the views that prove it."""
+        """Return memory's own answer to a question about the past, with the views that support it."""
         recollection = self.store.recollect(question.text)
         if recollection is None:
             return None
@@ -150,7 +150,7 @@ class _Remembered:
 
     @staticmethod
     def read(history: EpisodeHistory, folder: Path, selection: ViewSelection, tick: Tick) -> HistoryIndex:
-        """Let a memory see every frame."""
+        """Store every frame in a memory."""
         along, spots, refused = _Along(history, tick), {}, Counter[str]()
         labels = history.labels if selection.labels else {}
         store = MemoryStore(folder / _MEMORY, selection.memory)
@@ -172,18 +172,18 @@ class _Remembered:
 
 
 class RecalledViews(_Remembered):
-    """At most K different views out of those that memory recalls for the words of the question, best first."""
+    """At most K diverse views of those that memory recalls for the words of the question, best first."""
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return those that fit the question, and differ."""
+        """Return diverse views that match the question."""
         return recall_diverse(self.store.recall, question.text, self.k)
 
 
 class MemoryViews(_Remembered):
-    """The views that memory stored: all that the history shows, with little repetition."""
+    """The views that memory stored: they cover the history with little repetition."""
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return K of them evenly spaced, oldest first."""
+        """Return K evenly spaced views, oldest first."""
         return spread(self.store.since(0), self.k)
 
 
@@ -191,7 +191,7 @@ class ObjectViews(_Remembered):
     """The K objects that match the words best, described in the captions of their best views."""
 
     def items(self, question: Question) -> list[Recalled]:
-        """Return each best view once, that of the likest object first."""
+        """Return each best view once, starting with the best matching object."""
         captions: dict[int, list[str]] = {}
         for obj in self.store.objects(question.text, self.k):
             captions.setdefault(obj.keyframe_id, []).append(_described(obj))
@@ -207,14 +207,14 @@ POLICIES: dict[str, type[UniformViews] | type[RecalledViews] | type[ObjectViews]
 
 def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], EpisodeHistory],
                selection: ViewSelection, cache: Path, tick: Tick = lambda read, total: None) -> HistoryViews:
-    """Return a history's views out of the cache, read into it first where they are not there.
+    """Return a history's views from the cache; read the history into the cache first if they are missing.
 
-    identity: what decides the history's frames, as plain JSON. Raises ConfigError as check_selection and check_history,
-    StorageError where the history has no frame or cannot be read.
+    identity: plain JSON that identifies the history's frames. Raises ConfigError as check_selection and check_history,
+    StorageError if the history has no frame or cannot be read.
     """
     check_selection(selection)
     policy = POLICIES[selection.frames]
-    one_for_all = not issubclass(policy, UniformViews)  # a memory serves every question and choice
+    one_for_all = not issubclass(policy, UniformViews)  # one memory serves all questions and selections
     made_by = selection._replace(k=0, frames=_MEMORY, seed=0) if one_for_all else selection
     key = {"history": identity, "selection": made_by, "version": [__version__, MEMORY_FORMAT, _READING]}
     folder = cache / f"{name}-{hashlib.sha256(dumps(key).encode()).hexdigest()[:16]}"
@@ -222,7 +222,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
         history = opened()
         check_history(history, selection)
         part = folder.with_name(f"{folder.name}.part-{os.getpid()}")
-        shutil.rmtree(part, ignore_errors=True)  # of a process with that number that was killed
+        shutil.rmtree(part, ignore_errors=True)  # left by a killed process with the same PID
         try:
             write_json(part / _INDEX, policy.read(history, part, selection, tick))
             part.rename(folder)
@@ -236,7 +236,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
 
 
 def check_selection(selection: ViewSelection) -> None:
-    """Raise ConfigError for a choice of frames that there is not, or that could never give a view."""
+    """Raise ConfigError for an unknown selection, or one that could never return a view."""
     if selection.frames not in POLICIES:
         raise ConfigError(unknown("choice of frames", selection.frames, POLICIES))
     if selection.k < 1 and not (selection.k == 0 and POLICIES[selection.frames] is RandomViews):
@@ -247,8 +247,8 @@ def check_selection(selection: ViewSelection) -> None:
 
 
 def check_history(history: EpisodeHistory, selection: ViewSelection) -> None:
-    """Raise ConfigError where a history lacks what is wanted of it: depth and poses, or labels of its own or of a
-    detector."""
+    """Raise ConfigError if a history lacks what the selection needs: depth and poses, or labels (its own or a
+    detector's)."""
     if isinstance(history, ColourHistory) and not issubclass(POLICIES[selection.frames], UniformViews):
         raise ConfigError(f"the frames {selection.frames!r} come from a memory of what was seen where, and "
                           f"{history.lacking}")
@@ -258,7 +258,7 @@ def check_history(history: EpisodeHistory, selection: ViewSelection) -> None:
 
 
 class _Along:
-    """An iteration over a history that stores the path and reports its progress."""
+    """An iteration over a history that stores the path and reports progress."""
 
     def __init__(self, history: EpisodeHistory, tick: Tick) -> None:
         self._history, self._tick = history, tick
@@ -271,7 +271,7 @@ class _Along:
             yield recorded
 
     def kept(self) -> HistoryIndex:
-        """Return what was passed. Raises StorageError when that was nothing."""
+        """Return the index of the frames read so far. Raises StorageError if there are none."""
         way, dropped = self._poses, dict(self._history.dropped)
         if not way:
             raise no_frame(self._history)
@@ -279,7 +279,7 @@ class _Along:
 
 
 def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selection: ViewSelection) -> Keyframe:
-    """Return a frame as a memory would keep it."""
+    """Return a frame as a keyframe, as a memory would store it."""
     config = selection.memory
     frame, labels = masked(frame, labels, config.privacy)
     seen = sightings(frame, labels, config.perception) if selection.labels else ()
@@ -289,7 +289,7 @@ def keyframe_of(frame: Frame, number: int, labels: Mapping[int, Label], selectio
 
 
 def _described(obj: MemoryObject) -> str:
-    """Return a line: "kettle (colour red, state on) in the kitchen at (1.2, 3.4, 0.9) m, seen 3 times"."""
+    """Return a text such as "kettle (colour red, state on) in the kitchen at (1.2, 3.4, 0.9) m, seen 3 times"."""
     facts = ", ".join(f"{name} {value}" for name, value in sorted(obj.attributes.items()))
     x, y, z = obj.centre
     return (f"{obj.kind}{f' ({facts})' if facts else ''}{f' in the {obj.room}' if obj.room else ''} at "
@@ -297,7 +297,7 @@ def _described(obj: MemoryObject) -> str:
 
 
 class FramePosition(NamedTuple):
-    """Where a keyframe stands in its recording; as in RecordedFrame."""
+    """Position of a keyframe in its recording; fields as in RecordedFrame."""
 
     frame: int
     offset_ns: int
@@ -305,10 +305,10 @@ class FramePosition(NamedTuple):
 
 @dataclass(frozen=True)
 class HistoryIndex:
-    """What is kept of a history beside a memory. frames: how many could be used; dropped: others, by reason.
+    """Data of a history stored beside its memory. frames: number of usable frames; dropped: others, by reason.
 
-    way: stamps and poses along it, empty where no pose is known; spots: of the keyframes, by id; views: K keyframes
-    evenly spaced, where wanted.
+    way: path as stamps and poses, empty if no pose is known; spots: keyframe id -> position; views: the selected
+    keyframes, if the selection needs no memory.
     """
 
     name: str
@@ -323,10 +323,10 @@ NOWHERE = "the recording has no poses: x, y and heading are unknown and stand as
 
 
 def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: MemoryConfig) -> HistoryIndex:
-    """Return the images that are chosen by their number; damaged ones are counted and others take their place.
+    """Return the images chosen by number; damaged ones are counted and replaced by others.
 
-    The path has the poses of these images alone. Raises StorageError where none can be read, ConfigError where places
-    or kinds of things are to be hidden in them.
+    The path has only the poses of these images. Raises StorageError if none can be read, ConfigError if places or
+    kinds of things have to be hidden in them.
     """
     check_privacy(history, memory.privacy)
     usable, dropped = list(history.pictures), Counter[str]()
@@ -347,7 +347,7 @@ def picked(history: ColourHistory, choose: Callable[[int], list[int]], memory: M
 
 
 def check_privacy(history: ColourHistory, privacy: PrivacyConfig) -> None:
-    """Raise ConfigError for masks that need to know where things are."""
+    """Raise ConfigError for masks that need the positions of things."""
     if privacy.kinds or privacy.zones:
         raise ConfigError("privacy.kinds and privacy.zones hide what lies somewhere, and "
                           f"{history.lacking}; privacy.image works without")
@@ -361,7 +361,7 @@ class _Read(NamedTuple):
 
 
 def _take(picture: StoredPicture, memory: MemoryConfig, read: dict[int, _Read], dropped: Counter[str]) -> bool:
-    """Read one image; False, and count it, where it is damaged."""
+    """Read one image; if it is damaged, count it and return False."""
     try:
         rgb, pose = picture.rgb(), picture.map_from_base()
     except BadFrame as error:

@@ -15,7 +15,7 @@ _CHOICES = {"compression": ("none", "lz4", "zstd"), "color": ("raw", "jpeg", "pn
 
 @dataclass(frozen=True)
 class ReadingConfig:
-    """How a bag of another robot is read."""
+    """How to read a bag of another robot."""
 
     topics: tuple[str, ...] = setting((),
         "Topics of the bag for roles, as ROLE:=TOPIC, such as depth:=/cam/depth; other roles are found by type, number "
@@ -33,7 +33,7 @@ class ReadingConfig:
 
 
 def renamed(words: Sequence[str]) -> dict[str, str]:
-    """Return role -> topic of words like depth:=/camera/depth/image, or with = alone. Raises ConfigError."""
+    """Return role -> topic of words such as depth:=/camera/depth/image or depth=/... Raises ConfigError."""
     parts = [word.partition(":=" if ":=" in word else "=") for word in words]
     for word, part in zip(words, parts, strict=True):
         if not all(part):
@@ -43,7 +43,7 @@ def renamed(words: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RecordingConfig:
-    """What is done to chunks and images on the way to the disk; docs/bags.md has the figures."""
+    """How chunks and images are compressed and stored; docs/bags.md has the figures."""
 
     compression: str = setting("lz4", "Compression of the MCAP chunks: none | lz4 | zstd; all are lossless.")
     color: str = setting("raw",

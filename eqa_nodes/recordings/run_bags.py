@@ -13,9 +13,9 @@ _LISTED = 20
 
 
 def named_episode(run: Path, known: Collection[str], name: str) -> str:
-    """Return the name of the only episode, or the one that is named.
+    """Return the name of the given episode, or of the only one if no name is given.
 
-    Raises StorageError if there is none of that name, or several and no name.
+    Raises StorageError if there is no episode of that name, or if there are several and no name is given.
     """
     wanted = name or (next(iter(known)) if len(known) == 1 else "")
     if wanted in known:
@@ -28,7 +28,7 @@ def named_episode(run: Path, known: Collection[str], name: str) -> str:
 def history_path(path: Path, name: str = "") -> Path:
     """Return the path of an episode history: the given path, or the bag of an episode if the path is a run directory.
 
-    Raises StorageError as named_episode, and for a run without bags.
+    Raises StorageError as named_episode does, and for a run without bags.
     """
     name = file_name(name) if name else ""
     folder = path / BAGS

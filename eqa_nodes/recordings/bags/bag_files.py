@@ -1,4 +1,4 @@
-"""Opens the files of a rosbag2 recording: also files without a message index, and what is left of a bag."""
+"""Opens the files of a rosbag2 recording, including files without a message index and bags with missing files."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _PLAIN = (".mcap", ".db3")
 
 
 class BagFiles:
-    """The open files of a recording, read like one. lost: names of those that metadata.yaml lists and that are gone.
+    """The open files of a recording, read as one. lost: names of missing files that metadata.yaml lists.
 
-    packed: messages were compressed one by one; custom: what a recorder noted in the bag.
+    packed: whether messages were compressed one by one; custom: custom_data that a recorder stored in the bag.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises StorageError for files that may not be read, and whatever rosbags raises for damage."""
+        """Raises StorageError for files that may not be read; errors of rosbags for damaged files are passed on."""
         check_storage(path)
         information = _information(path)
         listed = [path / PurePath(str(name)).name for name in information.get("relative_file_paths") or ()]
         left = [file for file in listed if file.is_file()]
         self.lost = tuple(file.name for file in listed if not file.is_file()) if left else ()
         if any(file.suffix not in _PLAIN for file in left):
-            self.lost = ()  # rosbags unpacks those of a whole bag alone, and says what is missing
+            self.lost = ()  # rosbags decompresses files only for a complete bag, and reports what is missing
         self._readers = [Reader(file) for file in left] if self.lost else [Reader(path)]
         self.packed, self._information = False, information
         self._connections: list[list[Connection]] = []
 
     def open(self) -> None:
-        """Open the files; where one cannot be opened, none stays open."""
+        """Open all files; if one cannot be opened, close the others."""
         try:
             for reader in self._readers:
                 reader.open()
@@ -59,7 +59,7 @@ class BagFiles:
 
     @property
     def custom(self) -> Any:
-        """What a recorder noted in the bag."""
+        """The custom_data that a recorder stored in the bag."""
         metadata: Any = self._readers[0].storage.metadata
         return (self._information.get("custom_data") if self.lost else metadata.custom) or {}
 
@@ -70,17 +70,17 @@ class BagFiles:
 
     @property
     def start_time(self) -> int:
-        """When the first message was recorded, ns."""
+        """Time at which the first message was recorded, ns."""
         return min(reader.start_time for reader in self._readers)
 
     @property
     def end_time(self) -> int:
-        """When the last one was."""
+        """Time at which the last message was recorded, ns."""
         return max(reader.end_time for reader in self._readers)
 
     def messages(self, connections: Collection[Connection] = (),
                  start: int | None = None) -> Iterator[tuple[Connection, int, bytes]]:
-        """Yield messages of some connections, with their times, in order."""
+        """Yield the messages of the given connections with their recording times, in order."""
         wanted = {id(c) for c in connections}
         parts = [(reader, [c for c in own if id(c) in wanted])
                  for reader, own in zip(self._readers, self._connections, strict=True)]
@@ -88,7 +88,7 @@ class BagFiles:
 
 
 def _information(path: Path) -> dict[str, Any]:
-    """Return what metadata.yaml says; nothing where it says nothing that can be read: rosbags names its faults."""
+    """Return the content of metadata.yaml, empty if it cannot be read: rosbags reports its faults."""
     try:
         said = yaml.safe_load((path / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
         files = said.get("relative_file_paths") if isinstance(said, dict) else None
@@ -98,8 +98,8 @@ def _information(path: Path) -> dict[str, Any]:
 
 
 def _same_quality(reader: Reader) -> None:
-    """Let rosbags find the topics of metadata.yaml in each file: it takes those of another quality of service for
-    others, such as those of a file that says none."""
+    """Let rosbags find the topics of metadata.yaml in each file: it treats a topic with another QoS as a different
+    topic, for example in a file that states no QoS."""
     storage: Any = reader.storage
     qualities = {c.topic: c.ext for c in storage.connections}
     for part in getattr(storage, "storages", ()):
@@ -107,13 +107,13 @@ def _same_quality(reader: Reader) -> None:
 
 
 def _count_chunks(reader: Reader) -> None:
-    """Let rosbags look into chunks that have no message index: it takes them for empty."""
+    """Let rosbags read chunks without a message index, which it treats as empty."""
     storage: Any = reader.storage
     for part in getattr(storage, "storages", [storage]):
         bare = [chunk for chunk in part.chunks if not chunk.channel_count] if isinstance(part, McapReader) else []
         for chunk in bare:
             chunk.channel_count.update(dict.fromkeys(part.channels, 1))
-        if bare and not any(part.statistics.channel_message_counts.values()):  # they were counted by that index
+        if bare and not any(part.statistics.channel_message_counts.values()):  # the counts come from that index
             part.meta_scan()
             found = part.statistics
             part.connections[:] = [c._replace(msgcount=found.channel_message_counts.get(c.id, 0))

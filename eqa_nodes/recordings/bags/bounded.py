@@ -1,7 +1,7 @@
 """Limits for untrusted bags: refuses data that unpacks to more than it states, or to more than a camera records.
 
-rosbags unpacks whatever is there, into memory (chunks and messages) or a temporary folder (files); SQLite runs whatever
-stands in the place of a table.
+rosbags decompresses without a limit, into memory (chunks and messages) or a temporary folder (files); SQLite executes
+any view that is stored in place of a table.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rosbags.rosbag2.reader import DirectoryReader
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.sqlite_files import check_tables
 
-MAX_BYTES = 1 << 28  # of a chunk or a message: a hundred times what is usual
+MAX_BYTES = 1 << 28  # limit of a chunk or a message: a hundred times the usual size
 _MAX_METADATA = 4 << 20
 _PIECE = 1 << 20
 _SUFFIXES = (".db3", ".mcap", ".yaml", ".zstd")
-_TABLES = ("messages", "metadata", "schema", "topics")  # of rosbag2's sqlite3 storage
-_zstd: Any = storage_mcap.zstd  # Python's own from 3.14 on, before that its backport
+_TABLES = ("messages", "metadata", "schema", "topics")  # in rosbag2's sqlite3 storage
+_zstd: Any = storage_mcap.zstd  # the standard library's from Python 3.14 on, before that its backport
 
 
 def unpack_lz4(data: bytes, size: int) -> bytes:
@@ -51,7 +51,7 @@ def unpack_message(data: bytes) -> bytes:
 
 
 def unpacked(chunk: Chunk) -> Chunk:
-    """Return an MCAP chunk with its messages unpacked. Raises StorageError when it is not what it claims to be."""
+    """Return an MCAP chunk, decompressed. Raises StorageError for an unknown compression or a wrong size."""
     if chunk.compression not in storage_mcap.DECOMPRESSORS:
         raise StorageError(f"a chunk is compressed with {chunk.compression!r}, which is not known")
     data = storage_mcap.DECOMPRESSORS[chunk.compression](chunk.data, chunk.uncompressed_size)
@@ -71,7 +71,7 @@ storage_mcap.DECOMPRESSORS.update(lz4=unpack_lz4, zstd=unpack_zstd)
 
 
 def check_storage(path: Path) -> None:
-    """Look at the files of a bag before they are opened. Raises StorageError for what may not be read."""
+    """Check the files of a bag before they are opened. Raises StorageError for files that may not be read."""
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.suffix in _SUFFIXES and not file.is_file():  # opening a pipe would wait for its writer
             raise StorageError(f"{file} is not a plain file")
@@ -101,9 +101,9 @@ def _check_tables(file: Path) -> None:
 
 
 def leave_packed(reader: Any) -> bool:
-    """Make an open rosbags Reader hand out messages that were compressed one by one as they are; say whether they were.
+    """Stop an open rosbags Reader from decompressing messages that were compressed one by one.
 
-    They are for `unpack_message`.
+    Return whether they were; `unpack_message` decompresses them.
     """
     storage = reader.storage
     packed = isinstance(storage, DirectoryReader) and storage.metadata.compression_mode == "message"

@@ -1,4 +1,4 @@
-"""Checks whether questions can be answered from a bag: what is missing or wrong, how much, and the remedy."""
+"""Checks whether questions can be answered from a bag: reports what is missing or wrong, and the remedy."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from eqa_nodes.recordings.bags.measure import STAMPED, Measured, measure
 from eqa_nodes.recordings.bags.reader import Bag, BagMessage, open_bag
 from eqa_nodes.recordings.bags.roles import ROLES
 
-_FEW = 0.05  # a share of images without a pose, partner or place in time that does no harm
+_FEW = 0.05  # harmless share of images that are dropped or cannot be used
 _HALF = 0.5
-_LOOKED, _STRIDE = 10, 0.618  # frames that the reader is asked for; they do not fall in step with a lower rate
+_LOOKED, _STRIDE = 10, 0.618  # number of frames that are read; the stride avoids aliasing with a lower rate
 _GAP_S = 1.0
-_SCALE_M = (0.02, 0.1, 15.0, 100.0)  # median of a room's depths: below and above the outer two the unit is wrong
+_SCALE_M = (0.02, 0.1, 15.0, 100.0)  # median depth in a room: outside the outer two, the unit is wrong
 _VALID = 0.3
 WHOLE = Finding("readable", "ok", "to its end")
-# What must not be an error for a bag to be of use, by use.
+# The findings that must not be an error, by use of a bag.
 _FRAMES = ("readable", "color", "depth", "camera_info", "counts of images", "frames")
 USES: dict[str, tuple[str, ...]] = {
     "mapping": (*_FRAMES, "depth scale", "floor"), "keyframes and memory": (*_FRAMES, "depth scale", "floor"),
@@ -34,9 +34,9 @@ USES: dict[str, tuple[str, ...]] = {
 
 
 class BagReport(NamedTuple):
-    """uses: what the bag might be used for -> the errors in the way, none where it can be.
+    """uses: possible use of the bag -> errors that prevent it, empty if there are none.
 
-    measured: what the findings about streams come from; topics: of the bag -> type and number of messages.
+    measured: measurements behind the findings about streams; topics: topic of the bag -> type, number of messages.
     """
 
     bag: str
@@ -53,7 +53,7 @@ class BagReport(NamedTuple):
 
 def check_bag(path: Path, options: BagOptions | None = None,
               watch: Callable[[BagMessage], None] | None = None, also: tuple[str, ...] = ()) -> BagReport:
-    """Check a bag: its streams in one pass, then about ten frames with the reader; watch and also: as of `measure`.
+    """Check a bag: its streams in one pass, then about ten frames with the reader; watch and also: as in `measure`.
 
     Raises StorageError when it cannot be opened, ConfigError for an unknown role.
     """
@@ -76,7 +76,7 @@ def check_bag(path: Path, options: BagOptions | None = None,
 
 
 def _storage(path: Path) -> Path:
-    """Return the only sqlite3 file of a folder that was not closed (it can be read all the same), else the path."""
+    """Return the only sqlite3 file of a folder that was not closed (it can still be read), else the path."""
     files = sorted(path.glob("*.db3")) if path.is_dir() and not (path / "metadata.yaml").is_file() else []
     return files[0] if len(files) == 1 else path
 
@@ -107,7 +107,7 @@ def _topic(bag: Bag, role: str) -> Finding:
 
 
 def judged(bag: Bag, m: Measured) -> list[Finding]:
-    """Return the findings about the streams of a bag or of a live robot, each for itself."""
+    """Return the findings about each stream of a bag or of a live robot."""
     findings = [Finding("readable", "error", m.broken, "recover it: `python -m eqa_nodes.recordings.bags.recover`, "
                         "or sqlite3's `.recover`") if m.broken else WHOLE]
     for role in ("color", "depth"):
@@ -121,7 +121,7 @@ def judged(bag: Bag, m: Measured) -> list[Finding]:
 
 
 def _timing(role: str, stamps_ns: list[int], announced: int, broken: bool) -> Iterator[Finding]:
-    """Rate, drops and order of stamps; announced: number of messages in the bag's own index."""
+    """Yield findings about rate, drops and order of stamps; announced: number of messages in the bag's index."""
     steps = np.diff(np.array(stamps_ns, np.int64))
     back, twice = int((steps < 0).sum()), int((steps == 0).sum())
     found = f"{back} go back, {twice} come twice, of {len(stamps_ns)}"
@@ -181,7 +181,7 @@ def _scale(m: Measured) -> Finding:
 
 
 def _base(m: Measured) -> Iterator[Finding]:
-    """Say what of the transforms does not decide whether frames can be used."""
+    """Yield the findings about intrinsics and transforms that do not make frames unusable."""
     if len(m.cameras) > 1:
         yield Finding("intrinsics", "warning", f"{len(m.cameras)} different ones in one bag",
                       "is it the topic of one camera? does its driver change the zoom or the resolution?")
@@ -195,7 +195,7 @@ def _base(m: Measured) -> Iterator[Finding]:
 
 
 def _frames(path: Path, options: BagOptions, images: int) -> Finding:
-    """Return what the reader of histories says about some frames of a bag: what it refuses, every command does."""
+    """Read some frames of a bag with the reader that every command uses; return what it accepts or refuses."""
     remedy = ("--remap names other topics, --map-frame and --base-frame other frames, --tolerance allows a greater "
               "difference of stamps")
     try:
@@ -213,15 +213,15 @@ def _frames(path: Path, options: BagOptions, images: int) -> Finding:
     return Finding("frames", "warning" if len(frames) >= _HALF * len(only) else "error", f"{found}: {reasons}", remedy)
 
 
-_ENOUGH = 10  # messages from which on numbers are compared
-_SAME = 0.95  # share of the larger number that is as many
-_ONCE = 0.05  # as few camera_info messages as this were sent once for many images
-_EVEN = 0.9  # share of the steps of a stream with a rate of its own that are near their median
-_NEAR = 0.5  # of the median
+_ENOUGH = 10  # minimum number of messages for a comparison
+_SAME = 0.95  # share of the larger number from which on two numbers count as equal
+_ONCE = 0.05  # below this ratio to the images, a camera_info was sent once for many images
+_EVEN = 0.9  # minimum share of time steps near their median in a stream with a constant rate
+_NEAR = 0.5  # tolerance of a time step, as a share of the median
 
 
 def compared(stamps_ns: Mapping[str, Sequence[int]]) -> Iterator[Finding]:
-    """Compare the numbers of messages. stamps_ns: by role (color, depth, camera_info), as they were recorded."""
+    """Compare the numbers of messages. stamps_ns: role (color, depth, camera_info) -> stamps in recorded order, ns."""
     color, depth, info = (stamps_ns[role] for role in ("color", "depth", "camera_info"))
     if color and depth:
         few, many = sorted((("color", color), ("depth", depth)), key=lambda stream: len(stream[1]))
@@ -247,7 +247,7 @@ def _pair(name: str, few: tuple[str, Sequence[int]], many: tuple[str, Sequence[i
 
 
 def _even(few: Sequence[int], many: Sequence[int]) -> bool:
-    """Return whether a stream goes on at a rate of its own for as long as the other."""
+    """Return whether a stream has a constant rate and lasts as long as the other."""
     stamps, others = np.unique(np.array(few, np.int64)), np.array(many, np.int64)
     steps = np.diff(stamps)
     if len(stamps) < 3 or np.ptp(stamps) < _HALF * np.ptp(others):

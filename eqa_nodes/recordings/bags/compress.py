@@ -1,8 +1,8 @@
-"""Compresses images on their way into a bag, as ROS's image transports do, so that their readers open them.
+"""Compresses images before they are written to a bag, in the formats of ROS's image transports.
 
 Colour as JPEG or PNG under `<topic>/compressed`; depth as PNG of 16 bits under `<topic>/compressedDepth`: 16UC1 exact,
-32FC1 in whole millimetres (at most 0.5 mm off; without a return beyond 65.535 m). The transport's own way for 32FC1, 16
-bits of inverse depth, is coarser from 3 m on (5 to 10 mm at 10 m) and loses what is nearer than 0.15 m.
+32FC1 in whole millimetres (error at most 0.5 mm; depths beyond 65.535 m are lost). The transport's own encoding of
+32FC1, 16 bits of inverse depth, is coarser from 3 m on (5 to 10 mm at 10 m) and loses depths below 0.15 m.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.cdr import IMAGE, decoded, encoded, store
 
 COMPRESSED = "sensor_msgs/msg/CompressedImage"
-_DEPTH_HEADER = struct.pack("<iff", 0, 0.0, 0.0)  # without parameters: the values are what the encoding says
+_DEPTH_HEADER = struct.pack("<iff", 0, 0.0, 0.0)  # no quantisation parameters: the values are as the encoding states
 _MOST_MM = 65535
 
 
 class ImageEncoder:
-    """Compresses the images of topics with a role, color or depth, as the configuration says."""
+    """Compresses the images of color and depth topics as configured."""
 
     def __init__(self, config: RecordingConfig) -> None:
         self._config = config
-        store()  # the robot drives while the definitions load: before the first image
+        store()  # load the definitions before the first image: the robot is driving by then
 
     def suffix(self, role: str) -> str:
-        """Return the suffix of a topic's name; "" where its images are not compressed."""
+        """Return the suffix of a topic's name; "" if its images are not compressed."""
         if role == "color" and self._config.color != "raw":
             return "/compressed"
         return "/compressedDepth" if role == "depth" and self._config.depth != "raw" else ""
 
     def encode(self, role: str, cdr: bytes) -> bytes:
-        """Return a serialized Image as a serialized CompressedImage. Raises BadFrame when its pixels are not known."""
+        """Return a serialized Image as a serialized CompressedImage. Raises BadFrame for an unknown encoding."""
         image = decoded(cdr, IMAGE)
         text, data = self._color(image) if role == "color" else self._depth(image)
         made: Any = store().types[COMPRESSED]
@@ -62,17 +62,17 @@ class ImageEncoder:
 
 
 def millimetres(metres: np.ndarray) -> np.ndarray:
-    """Return (H, W) uint16 of (H, W) float32 metres; 0 where there is no return, or none that 16 bits can hold."""
+    """Convert (H, W) float32 metres to (H, W) uint16; 0 = no return, or a depth that does not fit into 16 bits."""
     with np.errstate(invalid="ignore", over="ignore"):
         rounded = np.rint(metres * np.float32(1000))
         return np.where((rounded > 0) & (rounded <= _MOST_MM), rounded, np.float32(0)).astype(np.uint16)
 
 
 def png_file(pixels: np.ndarray, strategy: int) -> bytes:
-    """Return the PNG of (H, W) or (H, W, 3) uint8, or of (H, W) uint16. strategy: of zlib, as in zlib.Z_FILTERED.
+    """Return the PNG of (H, W) or (H, W, 3) uint8, or of (H, W) uint16. strategy: of zlib, such as zlib.Z_FILTERED.
 
-    Each row is stored as its difference from the one above (filter 2). Unlike Pillow's encoder this leaves other
-    threads running, and takes half the time for about the same size: 10 ms for 640x480 noisy depths.
+    Each row is stored as its difference from the one above (filter 2). Unlike Pillow's encoder this does not block
+    other threads, and takes half the time for about the same size: 10 ms for 640x480 noisy depths.
     """
     height, width = pixels.shape[:2]
     rows = np.ascontiguousarray(pixels.astype(pixels.dtype.newbyteorder(">"))).view(np.uint8).reshape(height, -1)
@@ -90,7 +90,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _depth_file(pixels: np.ndarray) -> bytes:
-    return _DEPTH_HEADER + png_file(pixels, zlib.Z_FILTERED)  # of a simulator's smooth depths a fifth of Z_RLE's size
+    return _DEPTH_HEADER + png_file(pixels, zlib.Z_FILTERED)  # for smooth simulated depths a fifth of Z_RLE's size
 
 
 def _jpeg_file(pixels: np.ndarray, quality: int) -> bytes:

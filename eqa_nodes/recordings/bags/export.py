@@ -1,6 +1,6 @@
 """Writes an episode history as a bag with standard messages that common tools play, without ROS.
 
-What is written and read again is the same to the last bit: images (depth as 32FC1), stamps, intrinsics and poses.
+Images (depth as 32FC1), stamps, intrinsics and poses are bit-identical when they are read again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CAMERA = "camera_color_optical_frame"
 
 def write_bag(frames: Iterable[Frame], folder: Path, progress: Callable[[int], None] = lambda written: None,
               labels: Mapping[int, Label] | None = None) -> Counter[str]:
-    """Write frames as a bag, one at a time; return what it could not hold, by reason.
+    """Write frames as a bag, one at a time; return the number of frames that could not be stored, by reason.
 
-    progress: called with the number of written frames. labels: what the ids in label images are (privileged); the bag
-    has them as it has the label images. Raises StorageError when the folder exists, there is no frame or the disk
-    fails, ConfigError where there are labels but eqa_interfaces, which defines their message, is not installed.
+    progress: called with the number of written frames. labels: id in label images -> label (privileged), written beside
+    the label images. Raises StorageError when the folder exists, there is no frame or the disk fails, ConfigError if
+    there are labels but eqa_interfaces, which defines their message, is not installed.
     """
     reading = iter(frames)
     first = next(reading, None)
@@ -84,7 +84,7 @@ class FrameMessages:
             yield "labels", self._image(frame.labels, "16UC1", stamp)
 
     def label_table(self, labels: Mapping[int, Label], stamp_ns: int) -> bytes:
-        """Return the serialized table of what the ids in label images are."""
+        """Return the serialized table of the ids in label images."""
         of = [self._make("eqa_interfaces/msg/Label", instance_id=i, kind=label.kind, room=label.room,
                          attributes=[f"{name}={value}" for name, value in sorted(label.attributes.items())])
               for i, label in sorted(labels.items())]
@@ -110,7 +110,7 @@ class FrameMessages:
                           child_frame_id=child, transform=moved)
 
     def _camera_info(self, k: Intrinsics, stamp_ns: int) -> bytes:
-        cx, cy = k.cx - 0.5, k.cy - 0.5  # messages count pixel centres from 0
+        cx, cy = k.cx - 0.5, k.cy - 0.5  # in messages the centre of the first pixel is at 0
         roi = self._make("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0,
                          do_rectify=False)
         return self._cdr("sensor_msgs/msg/CameraInfo", header=self._header(stamp_ns, _CAMERA), height=k.height,

@@ -1,7 +1,7 @@
 """Compares the floor plane in depth images with TF: finds a wrong depth scale and a wrong camera mount.
 
-A plane is fitted by RANSAC (Fischler and Bolles 1981). All tolerances are shares of the range, so a fit is the same
-whatever the unit of the depths is: heights scale with it, angles stay.
+A plane is fitted by RANSAC (Fischler and Bolles 1981). All tolerances are relative to the range, so the fit does not
+depend on the unit of the depths: heights scale with it, angles stay the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from eqa_nodes.recordings.bags.measure import DepthView, Measured
 from eqa_nodes.wire import messages
 
 _TRIALS = 300
-_NEAR = 0.012  # of its range a point of the floor lies so near to the plane; what lies below by more is not above it
-_CONE = math.cos(math.radians(40.0))  # TF may be wrong by so much; a wall is 90 degrees away
-_FEWEST, _SHARE = 100, 0.15  # points of a floor, and their share of the lower half's
+_NEAR = 0.012  # tolerance of a floor point's distance to the plane, as a share of its range
+_CONE = math.cos(math.radians(40.0))  # largest error of TF; a wall is 90 degrees away
+_FEWEST, _SHARE = 100, 0.15  # minimum number of floor points, and their minimum share of the image's lower half
 
 
 def _unit(metres: float) -> str:
@@ -42,32 +42,32 @@ _FACTORS = {
     0.5: "depth is halved: correct the driver's depth scale or the stereo baseline; or TF says double the height",
 }
 _FACTOR_SLACK, _FACTOR_DEG = 0.12, 4.0
-_STRAIGHT = 0.94  # of the optical axis, upwards or downwards: no camera that finds its way looks so
-_REACH_M = 3.0  # where the floor is compared: what is mapped lies there
+_STRAIGHT = 0.94  # vertical part of the optical axis: no navigation camera looks so steeply up or down
+_REACH_M = 3.0  # distance ahead, within the mapped range, at which the error in height is computed
 _STEP_M = MapperConfig().obstacle_min_m  # floor that seems higher by this becomes an obstacle
 _LITTLE_M = 0.06
 TURN = "turn the robot to where the camera sees the floor, and check again"
 
 
 class Plane(NamedTuple):
-    """A plane in a camera's optical frame: unit normal, upwards, and how high the camera is above it, metres."""
+    """A plane in a camera's optical frame: unit normal, upwards, and height of the camera above it, metres."""
 
     normal: tuple[float, float, float]
     height_m: float
 
     @property
     def tilt_deg(self) -> float:
-        """How far down the camera looks."""
+        """Downward tilt of the camera, degrees."""
         return _asin_deg(-self.normal[2])
 
     @property
     def roll_deg(self) -> float:
-        """How far the image's right side is raised."""
+        """Roll of the camera, degrees; positive if the image's right side is raised."""
         return _asin_deg(self.normal[0])
 
 
 def _asin_deg(value: float) -> float:
-    return math.degrees(math.asin(min(1.0, max(-1.0, value))))  # rounding may lead a little beyond
+    return math.degrees(math.asin(min(1.0, max(-1.0, value))))  # rounding errors may exceed 1
 
 
 def expected_plane(mount: Transform) -> Plane:
@@ -77,13 +77,13 @@ def expected_plane(mount: Transform) -> Plane:
 
 
 def seen(view: DepthView, k: Intrinsics, seed: int = 0) -> Plane | None:
-    """Return the floor in the lower half of a depth image; None where no plane near TF's horizontal fills enough."""
+    """Return the floor in the lower half of a depth image; None if no plane near TF's horizontal has enough points."""
     points = _lower(view, k)
     if len(points) < _FEWEST:
         return None
     expected = np.array(expected_plane(view.base_from_camera).normal)
     best = _ransac(points, expected, np.random.default_rng(seed))
-    for _ in range(3):  # least squares over what is near, which the next round chooses anew
+    for _ in range(3):  # least squares over the near points, which each round selects again
         if best is None:
             return None
         near = points[abs(_off(points, *best)) < _NEAR]
@@ -94,22 +94,22 @@ def seen(view: DepthView, k: Intrinsics, seed: int = 0) -> Plane | None:
 
 
 def judge_measured(measured: Measured, upright: bool) -> Iterator[Finding]:
-    """Judge the floor in what was measured of a robot or a bag; nothing where its camera or its base is not known."""
+    """Judge the floor in measurements of a robot or a bag; yield nothing if its camera or its base is unknown."""
     if measured.where is None or not measured.where.base:
         return
     for info, (width, height) in zip(measured.cameras.values(), measured.samples["depth"].sizes):
         try:
             k = messages.intrinsics_of(calibration_of(info, (height, width)))
         except BadFrame:
-            return  # the line "intrinsics" says so
+            return  # the finding "intrinsics" reports it
         yield from judge_floor(measured.views, scaled(k, (height, width)), upright)
         return
 
 
 def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False) -> Iterator[Finding]:
-    """Compare the floor in a camera's depth images with TF: a wrong scale, mount or optical frame is named.
+    """Compare the floor in a camera's depth images with TF; report a wrong scale, mount or optical frame.
 
-    upright: whether images of a camera that is mounted on its side are turned, as those of bags are.
+    upright: whether images of a camera that is mounted on its side are rotated, as the bag reader does.
     """
     if not views:
         return
@@ -133,7 +133,7 @@ def judge_floor(views: Sequence[DepthView], k: Intrinsics, upright: bool = False
 
 
 def _turned(views: Sequence[DepthView], k: Intrinsics, turns: int) -> tuple[Intrinsics, list[DepthView]]:
-    """Return the camera and its views after quarter turns; thinned images begin and end with a pixel that was kept."""
+    """Return intrinsics and views after quarter turns; the first and last pixels of thinned images are kept ones."""
     (height, width), stride = views[0].depth_m.shape, views[0].stride
     k = k._replace(width=(width - 1) * stride + 1, height=(height - 1) * stride + 1)
     return turned_camera(k, views[0].base_from_camera, turns)[0], [
@@ -157,7 +157,7 @@ def _axes(tf: Plane) -> Finding:
 
 
 def _judged(pairs: Sequence[tuple[Plane, Plane]], images: int) -> Finding:
-    """Judge planes by TF with those that were seen: by medians, as one image may show another plane."""
+    """Compare planes by TF with the fitted ones; uses medians, as a single image may show another plane."""
     by_tf_m, height_m, by_tf_deg, tilt, roll = (float(np.median(values)) for values in zip(*(
         (tf.height_m, floor.height_m, tf.tilt_deg, floor.tilt_deg - tf.tilt_deg, floor.roll_deg - tf.roll_deg)
         for tf, floor in pairs), strict=True))
@@ -183,7 +183,7 @@ def _judged(pairs: Sequence[tuple[Plane, Plane]], images: int) -> Finding:
 
 
 def _lower(view: DepthView, k: Intrinsics) -> np.ndarray:
-    """Return (N, 3) float64 points, optical frame, of the lower half of the image."""
+    """Return the points of the lower half of the image, (N, 3) float64, optical frame."""
     half = view.depth_m.shape[0] // 2
     z = view.depth_m[half:].astype(np.float64)
     v, u = np.nonzero(np.isfinite(z) & (z > 0))
@@ -194,7 +194,7 @@ def _lower(view: DepthView, k: Intrinsics) -> np.ndarray:
 
 
 def _ransac(points: np.ndarray, up: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float] | None:
-    """Return normal and height of the plane that most points are near to and fewest are below."""
+    """Return normal and height of the plane with the most points near it and the fewest below it."""
     a, b, c = (points[rng.integers(len(points), size=_TRIALS)] for _ in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)
@@ -213,14 +213,14 @@ def _ransac(points: np.ndarray, up: np.ndarray, rng: np.random.Generator) -> tup
 
 
 def _off(points: np.ndarray, normal: np.ndarray, height: float) -> np.ndarray:
-    """Return how far points are above the plane, as a share of their range."""
+    """Return the height of points above the plane, as a share of their range."""
     off: np.ndarray = (points @ normal + height) / np.linalg.norm(points, axis=1)
     return off
 
 
 def _fitted(points: np.ndarray, up: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return the plane of least squares; None where it has turned away from the horizontal, or is above the camera."""
-    weight = 1 / np.linalg.norm(points, axis=1)[:, None]  # errors of depth grow with the range
+    """Return the least-squares plane; None if it is too far from the horizontal, or above the camera."""
+    weight = 1 / np.linalg.norm(points, axis=1)[:, None]  # depth errors grow with the range
     centre = (weight**2 * points).sum(axis=0) / (weight**2).sum()
     normal = np.linalg.svd(weight * (points - centre), full_matrices=False)[2][2]
     normal = normal if normal @ up > 0 else -normal

@@ -1,4 +1,4 @@
-"""A bag as an episode history: the frames that the robot saw, with its poses (for EM-EQA)."""
+"""Reads a bag as an episode history: the frames that the robot saw, with its poses (for EM-EQA)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from eqa_nodes.wire.camera_input import CameraInput
 from eqa_nodes.wire.pairing import HeldMessage, RecordedPairing
 from eqa_nodes.wire.transforms import NoTransform
 
-KEEP_NS = 30_000_000_000  # transforms: a slow localisation may lag by seconds
+KEEP_NS = 30_000_000_000  # of transforms: a slow localisation may lag by seconds
 
 
 class BagOptions(NamedTuple):
-    """How to read another robot's bag. remap: role -> topic, found by type, count and name where not given; namespace:
-    of the robot, where the bag has several.
+    """How to read another robot's bag. remap: role -> topic, if not given found by type, count and name; namespace:
+    the robot's, if the bag has several.
 
-    map_frame: what stands for the map (empty: map, odom or world); base_frame: empty: base_link, base_footprint, base,
-    else a point on the ground below the camera; tolerance_s: between color and depth of one moment; depth_unit_m:
-    metres of one unit of depth, 0: by the encoding.
+    map_frame: frame used as the map (empty: map, odom or world); base_frame: frame of the robot (empty: base_link,
+    base_footprint, base, else a point on the ground below the camera); tolerance_s: largest difference between the
+    stamps of color and depth; depth_unit_m: metres of one unit of depth, 0: given by the encoding.
     """
 
     remap: Mapping[str, str] = MappingProxyType({})
@@ -48,7 +48,7 @@ class BagOptions(NamedTuple):
 
     @staticmethod
     def of(config: ReadingConfig) -> BagOptions | None:
-        """Return the options that parameters say, None where all of them are the usual ones."""
+        """Return the options of a configuration, None if all of them have their default values."""
         if config == ReadingConfig():
             return None
         return BagOptions(renamed(config.topics), config.namespace, config.map_frame, config.base_frame,
@@ -67,15 +67,15 @@ class BagFormat:
 
     @staticmethod
     def open(path: Path, options: BagOptions | None = None) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a bag. Raises StorageError."""
         return read_history(path, options=options)
 
 
 class BagHistory(FramesAlone):
     """The frames of a bag, read lazily by each iteration: one pass, with a few seconds of data in memory.
 
-    Its length is the number of colour images; labels: what the ids in label images are (empty where nothing labels);
-    dropped: what the last iteration could not use, by reason; remedy: what to do where that is everything.
+    Its length is the number of colour images; labels: id in label images -> label (empty if there are no labels);
+    dropped: number of images that the last iteration skipped, by reason; remedy: advice for when that is all of them.
     """
 
     def __init__(self, bag: Path, options: BagOptions | None = None) -> None:
@@ -98,7 +98,7 @@ class BagHistory(FramesAlone):
         return self._length
 
     def recorded(self, only: Collection[int] | None = None) -> Iterator[RecordedFrame]:
-        """Yield the frames in the order their colour images were recorded. only: decode and count these images."""
+        """Yield the frames in recorded order of their colour images. only: images to decode and count."""
         self.dropped = Counter()
         where, camera = copy.deepcopy(self._poses), self._camera()
         with self._opened() as opened:
@@ -114,7 +114,7 @@ class BagHistory(FramesAlone):
         self.dropped.update(f"the file {name} of the bag is missing" for name in opened.lost)
 
     def _camera(self) -> CameraInput:
-        """Return what makes frames; all images of a history have one size."""
+        """Return the converter to frames; all images of a history have one size."""
         config = CameraConfig(lens=DISTORTED, depth_unit_m=self._options.depth_unit_m, upright=True)
         return CameraInput(config, ("color", *self._parts, "camera_info"), self._rectified, one_size=True)
 
@@ -122,10 +122,10 @@ class BagHistory(FramesAlone):
                  only: Collection[int] | None) -> Iterator[tuple[HeldMessage, dict[str, Any]]]:
         """Yield each colour image with the messages of its moment, once their pose is known."""
         infos = [key for key in ("camera_info", "depth_camera_info") if key in bag.keys]
-        each = 2 * bag.count("camera_info") > bag.count("color")  # else one was sent for many
+        each = 2 * bag.count("camera_info") > bag.count("color")  # else one message was sent for many images
         pairing = RecordedPairing(self._parts, tuple(infos), each, round(self._options.tolerance_s * 1e9), where.known,
                                   self.dropped, only)
-        for info in infos:  # images may come before it
+        for info in infos:  # images may be recorded before it
             for recorded in islice(bag.read((info,)), 1):
                 pairing.put(info, recorded.log_ns, recorded.message)
         for recorded in bag.read(("color", *self._parts, *infos, *poses.KEYS)):
@@ -137,7 +137,7 @@ class BagHistory(FramesAlone):
         yield from pairing.complete(1 << 63)
 
     def _where(self, opened: Bag) -> Poses:
-        """Return the poses of the bag. Raises StorageError when there is none."""
+        """Return the poses of the bag. Raises StorageError if there are none."""
         return Poses(opened, KEEP_NS, self._options.map_frame, self._options.base_frame)
 
     def _opened(self) -> Any:
@@ -153,7 +153,7 @@ class BagHistory(FramesAlone):
                                f"images{why}; eqa bag check lists its topics")
 
     def _check_lens(self, bag: Bag) -> None:
-        """Raise BadFrame when the first camera_info names a lens that is not known, StorageError when there is none."""
+        """Raise BadFrame when the first camera_info names an unknown lens model, StorageError if there is none."""
         for _, _, info in bag.read(("camera_info",)):
             distortion_of(info, self._rectified)
             return
@@ -161,7 +161,7 @@ class BagHistory(FramesAlone):
 
 
 def _reason(error: BadFrame | BadPose) -> str:
-    """Return why an image gave no frame, in words that are the same for all images with this fault."""
+    """Return why an image could not be used, with the same text for all images with this fault."""
     if not isinstance(error, NoTransform):
         return str(error)
     return f"no transform of {error.child!r} " + ("in the bag" if str(error).endswith("nothing") else

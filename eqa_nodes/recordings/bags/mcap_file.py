@@ -1,4 +1,4 @@
-"""One MCAP file of a bag: flushed data survives a crash, and a missing end is repaired in place."""
+"""Writes one MCAP file of a bag: flushed data survives a crash, and a missing end is repaired in place."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from eqa_nodes.recordings.bags.bounded import unpacked
 
 _COMPRESSIONS = {"none": CompressionType.NONE, "lz4": CompressionType.LZ4, "zstd": CompressionType.ZSTD}
 _CHUNK_BYTES = 4 << 20
-_SMALLEST = 45  # magic, footer and magic: nothing less is a whole file
-# What reading beyond the last whole chunk raises: cut short, or blocks that a power cut left empty.
+_SMALLEST = 45  # bytes of magic, footer and magic: a complete file is not smaller
+# Errors of reading beyond the last whole chunk: a truncated file, or blocks that a power cut left empty.
 _TORN = (McapError, StorageError, ZstdError, struct.error, ValueError, ArithmeticError, RuntimeError, EOFError,
          MemoryError)
 
 
 class FileFacts(NamedTuple):
-    """Summary of a file. Stamps in ns, 0 where there is no message; counts: messages by topic."""
+    """Summary of a file. Stamps in ns, 0 if there is no message; counts: topic -> number of messages."""
 
     name: str
     first_ns: int
@@ -52,7 +52,7 @@ class FileFacts(NamedTuple):
 
 
 class McapFile:
-    """A file that is being written, locked for as long. Every method may raise OSError: then `cut` it and `seal` it."""
+    """A file being written, which stays locked. Every method may raise OSError: then `cut` it and `seal` it."""
 
     def __init__(self, path: Path, compression: str) -> None:
         self.path = path
@@ -62,10 +62,10 @@ class McapFile:
         self._channels: dict[str, int] = {}
         self._whole = 0
         self._stream = _Raw(path, "xb")
-        stream: Any = self._stream  # write, tell and flush are all that the MCAP writer uses
+        stream: Any = self._stream  # the MCAP writer uses only write, tell and flush
         self._writer = Writer(stream, chunk_size=_CHUNK_BYTES, compression=_COMPRESSIONS[compression])
         self._index = _Spilled(path.parent)
-        self._writer._Writer__chunk_indices = self._index  # type: ignore[attr-defined]  # it offers no other way
+        self._writer._Writer__chunk_indices = self._index  # type: ignore[attr-defined]  # it has no public API for this
         self._writer.start("ros2", "eqa_nodes")
         self._mark()
 
@@ -80,7 +80,7 @@ class McapFile:
         return FileFacts(self.path.name, *self._stamps_ns, dict(self._counts))
 
     def add(self, topic: str, type_name: str, text: str, metadata: dict[str, str]) -> None:
-        """Make a topic known; text: its type's whole definition."""
+        """Register a topic; text: full definition of its type."""
         if type_name not in self._schemas:
             self._schemas[type_name] = self._writer.register_schema(type_name, "ros2msg", text.encode())
         self._channels[topic] = self._writer.register_channel(topic, "cdr", self._schemas[type_name], metadata)
@@ -107,19 +107,19 @@ class McapFile:
         self._index.close()
 
     def cut(self) -> None:
-        """After a failed write: back to the last whole chunk, and close."""
+        """Truncate the file after the last whole chunk and close it, after a failed write."""
         self._stream.cut(self._whole)
         self._stream.close()
         self._index.close()
 
     def _mark(self) -> None:
-        self._whole = self._stream.tell()  # the writer hands over whole chunks only
+        self._whole = self._stream.tell()  # the writer passes only whole chunks
 
 
 class _Spilled:
-    """The index of a file's chunks, on the disk until the file is finished. In memory an hour of them is 10 to 60 MB.
+    """The index of a file's chunks, kept on disk until the file is finished. In memory an hour takes 10 to 60 MB.
 
-    Takes the place of the MCAP writer's list, which is appended to, and at the end iterated over once.
+    Replaces the MCAP writer's list, which is appended to, and at the end iterated over once.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -140,14 +140,14 @@ class _Spilled:
 
 
 class _Raw:
-    """A file without a buffer: after a failed write nothing is left that could still reach the disk. Locked."""
+    """A locked file without a buffer: after a failed write, no buffered data can still reach the disk."""
 
     def __init__(self, path: Path, mode: str) -> None:
-        """Raises BlockingIOError when another process has it locked."""
+        """Raises BlockingIOError when another process has locked the file."""
         self._file = path.open(mode, buffering=0)
         self.tell, self.close = self._file.tell, self._file.close
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed, or its process dies
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until the file is closed or the process ends
         except OSError:
             self.close()
             raise
@@ -159,7 +159,7 @@ class _Raw:
         return len(data)
 
     def cut(self, size: int) -> None:
-        """Shorten the file, and go on writing there."""
+        """Truncate the file to `size` bytes and continue writing there."""
         self._file.truncate(size)
         self._file.seek(size)
 
@@ -168,7 +168,7 @@ class _Raw:
 
 
 def read_facts(path: Path) -> tuple[FileFacts, dict[str, tuple[Schema, Channel]]] | None:
-    """Return a file's summary and its topics with their types; None without an index (it was not closed)."""
+    """Return a file's summary and its topics with their types; None if it has no index (it was not closed)."""
     if path.stat().st_size < _SMALLEST:
         return None
     with path.open("rb") as stream:
@@ -188,9 +188,9 @@ def read_facts(path: Path) -> tuple[FileFacts, dict[str, tuple[Schema, Channel]]
 def seal(path: Path) -> FileFacts:
     """Truncate an unclosed file after its last complete chunk, write its index, and return its summary.
 
-    In place: it needs no more room than the index, and may be killed and repeated. Where there is no room for the index
-    either, the file gets an end without one (50 bytes): readers then scan it. Raises StorageError when another process
-    writes the file, OSError when the disk refuses even that.
+    Works in place: it needs disk space only for the index, and may be killed and repeated. Without space for the index,
+    the file gets an end without one (50 bytes), and readers scan it. Raises StorageError when another process writes
+    the file, OSError when even that cannot be written.
     """
     try:
         stream = _Raw(path, "r+b")
@@ -207,15 +207,15 @@ def seal(path: Path) -> FileFacts:
 
 
 class _Contents:
-    """Content of a file up to its first damage, with its index. end: position of the damage."""
+    """Content of a file up to its first damage, with its index. end: position of the damage, bytes."""
 
     def __init__(self) -> None:
         self.end = 0
         self._known: dict[tuple[type[McapRecord], int], Schema | Channel] = {}
         self._chunks: list[ChunkIndex] = []
         self._counts: Counter[int] = Counter()
-        self._stamps_ns: list[int] = []  # the smallest and the greatest
-        self._open: tuple[ChunkIndex, list[McapRecord]] | None = None  # a chunk whose message indexes are to come
+        self._stamps_ns: list[int] = []  # the smallest and the largest
+        self._open: tuple[ChunkIndex, list[McapRecord]] | None = None  # a chunk whose message indexes follow
 
     def read(self, stream: IO[bytes]) -> None:
         begin = len(MCAP0_MAGIC)
@@ -226,13 +226,13 @@ class _Contents:
                 self._take(record, begin, stream.tell())
                 begin = stream.tell()
         except _TORN:
-            return  # the end of what is whole: that is what mending means
+            return  # end of the undamaged part, which is all that a repair keeps
         finally:
             if self._chunks and not any(chunk.message_index_offsets for chunk in self._chunks):
                 self._take_bare()
 
     def _take_bare(self) -> None:
-        """Take in a chunk that no message index follows: some programs write none."""
+        """Add a chunk without a message index: some programs write none."""
         if self._open is not None and not self._open[0].message_index_offsets:
             index, inside = self._open
             self._chunks.append(index)
@@ -276,7 +276,7 @@ class _Contents:
         return FileFacts(name, first, last, {topics[i]: n for i, n in self._counts.items() if i in topics})
 
     def write_end(self, stream: _Raw, index: bool) -> None:
-        """Truncate the damaged end, and write the end of an MCAP file: the summary section, if any, and the footer."""
+        """Truncate the damaged end and write a valid one: the summary section, if any, and the footer."""
         stream.cut(self.end)
         builder = RecordBuilder()
         if not self.end:

@@ -1,4 +1,4 @@
-"""Measures a bag in one pass: stamps, share of images with a pose, intrinsics, samples of the images."""
+"""Measures a bag in one pass: stamps, share of images with a pose, intrinsics, sampled images."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from eqa_nodes.wire.camera_input import apart
 from eqa_nodes.wire.pairing import HOLD_NS
 
 STAMPED = ("color", "depth", "camera_info")
-_SAMPLES = 40  # images of a kind that are decoded
-_THIN = 96  # columns that are kept of a depth image, at most
-_CAMERAS = 100  # most different intrinsics that are counted
+_SAMPLES = 40  # images decoded per role
+_THIN = 96  # maximum number of columns kept of a depth image
+_CAMERAS = 100  # maximum number of different intrinsics that are counted
 
 
 @dataclass
 class ImageSamples:
-    """Some images of a topic. faults: why one could not be decoded; sizes: width, height; encodings: as stated."""
+    """Sampled images of a topic. faults: reasons for decoding errors; sizes: width, height; encodings: as stated."""
 
     encodings: Counter[str] = field(default_factory=Counter)
     frames: Counter[str] = field(default_factory=Counter)
     sizes: Counter[tuple[int, int]] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
-    valid: list[float] = field(default_factory=list)  # share of the pixels with a return, depth only
-    median_m: list[float] = field(default_factory=list)  # of the pixels with a return, depth only
+    valid: list[float] = field(default_factory=list)  # share of pixels with a return, depth only
+    median_m: list[float] = field(default_factory=list)  # median over the pixels with a return, depth only
 
 
 class DepthView(NamedTuple):
-    """A depth image, thinned: every `stride`-th pixel of rows and columns, and where on the robot it was seen from.
+    """A subsampled depth image (every `stride`-th pixel of rows and columns) and the camera's pose on the robot.
 
     depth_m: (h, w) float32, metres, 0 or not finite = no return.
     """
@@ -51,10 +51,10 @@ class DepthView(NamedTuple):
 
 @dataclass
 class Measured:
-    """stamps_ns: of the headers, in the order they were recorded, by role; resolved, unresolved: images by pose.
+    """stamps_ns: role -> header stamps in recorded order, ns; resolved, unresolved: images with and without a pose.
 
-    cameras: different camera_info messages (without their headers) and how often each came; broken: where reading the
-    bag failed; no_poses: why there are none at all. views: some depth images whose pose is known.
+    cameras: different camera_info messages (without their headers) and the count of each; broken: where reading the
+    bag failed; no_poses: why the bag has no poses at all. views: some depth images whose pose is known.
     """
 
     stamps_ns: dict[str, list[int]] = field(default_factory=lambda: {role: [] for role in STAMPED})
@@ -72,9 +72,9 @@ class Measured:
 
 def measure(bag: Bag, options: BagOptions, watch: Callable[[BagMessage], None] | None = None,
             also: tuple[str, ...] = ()) -> Measured:
-    """Read the bag once, in recorded order; damage ends the reading and is reported.
+    """Read the bag once, in recorded order; reading ends at damage, which is reported.
 
-    watch: is shown every message that is read; also: keys of more topics that it wants to see.
+    watch: called with every message that is read; also: keys of further topics to read for it.
     """
     return _Measuring(bag, options).run(watch, also)
 
@@ -83,9 +83,9 @@ class _Measuring:
     def __init__(self, bag: Bag, options: BagOptions) -> None:
         self._bag, self._result, self._unit_m = bag, Measured(), options.depth_unit_m
         self._every = {key: max(1, bag.count(key) // _SAMPLES) for key in ("color", "depth")}
-        self._asked = "depth" if "depth" in bag.keys else "color"  # whose frame is looked up
+        self._asked = "depth" if "depth" in bag.keys else "color"  # role of the images whose poses are looked up
         self._waiting: deque[tuple[int, int, str]] = deque()  # log, stamp, frame
-        self._seen: dict[int, tuple[np.ndarray, int]] = {}  # by stamp: thinned depth, stride
+        self._seen: dict[int, tuple[np.ndarray, int]] = {}  # stamp -> subsampled depth, stride
         try:
             self._result.where = Poses(bag, KEEP_NS, options.map_frame, options.base_frame)
         except StorageError as error:
@@ -145,7 +145,7 @@ class _Measuring:
             self._result.cameras.setdefault(seen, info)
 
     def _look_up(self, now_ns: int) -> None:
-        """Ask for the poses of images until one is not known yet; after a while it counts as unknown."""
+        """Look up the poses of waiting images up to the first unknown one; after a while it counts as unresolved."""
         where, result = self._result.where, self._result
         while where is not None and self._waiting:
             log_ns, stamp_ns, frame = self._waiting[0]

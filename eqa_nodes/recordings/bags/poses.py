@@ -19,22 +19,22 @@ from eqa_nodes.wire.transforms import NoTransform, TfBuffer
 
 KEYS = ("tf", "tf_static", "odom")
 _FOREVER_NS = 1 << 63
-_BACK_NS = 1_000_000_000  # a frame's next stamp that is so much older is of a clock that was set back
-_LEARN_NS = 60_000_000_000  # the first minute of them shows which frames there are
+_BACK_NS = 1_000_000_000  # if a frame's next stamp is older by this, the clock was set back
+_LEARN_NS = 60_000_000_000  # the frames are learned from the first minute of transforms
 FIXED = ("map", "odom", "world")
 BASES = ("base_link", "base_footprint", "base")
 
 
 class Poses:
-    """Transforms of a bag in order of reading; odometry where no transform moves the base.
+    """Transforms of a bag in order of reading; odometry is used if no transform moves the base.
 
-    fixed: the frame that stands for the map: the first of map, odom, world that the base hangs from, or the named one
-    base: the robot's frame; "" where there is none: a camera on its own has its base on the ground (z = 0) below it.
-    invalid: transforms that are not finite and rigid, by child; stamps_ns: at which the base's pose was recorded.
+    fixed: frame used as the map: the given one, or the first of map, odom, world that is an ancestor of the base
+    base: the robot's frame; "" if there is none: a camera alone has its base on the ground (z = 0) below it.
+    invalid: number of transforms that are not finite and rigid, by child; stamps_ns: stamps of the base's poses.
     """
 
     def __init__(self, bag: Messages, keep_ns: int = _FOREVER_NS, fixed: str = "", base: str = "") -> None:
-        """Find the frames, and load the static transforms. Raises StorageError when there is no pose."""
+        """Find the frames and load the static transforms. Raises StorageError when there is no pose."""
         self._buffer, self._back_ns = TfBuffer(keep_ns), _BACK_NS if keep_ns < _FOREVER_NS else keep_ns
         self._newest_ns: dict[str, int] = {}
         self._parents: dict[str, str] = {}
@@ -45,24 +45,24 @@ class Poses:
         self._learn(bag)
         for recorded in bag.read(("tf_static",)):
             self.take(recorded)
-        self.invalid.clear()  # they come again when the bag is read
+        self.invalid.clear()  # they are counted again when the bag is read
 
     def take(self, recorded: BagMessage) -> None:
-        """Take in a message of one of KEYS; odometry only where no transform moves the base."""
+        """Add a message of one of KEYS; odometry is used only if no transform moves the base."""
         if recorded.key == "odom" and not self._by_odometry:
             return
         for header, child, transform in self._links(recorded):
             self._put(header, child, transform, recorded.key == "tf_static")
 
     def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
-        """Return where the base was. camera: its optical frame. Raises BadFrame when it is not known at the stamp."""
+        """Return the base's pose. camera: name of the optical frame. Raises BadFrame if it is unknown at the stamp."""
         if self.base:
             return self._lookup(self.fixed, self.base, stamp_ns)
         m = self._lookup(self.fixed, _name(camera), stamp_ns).matrix()
         return Pose2(float(m[0, 3]), float(m[1, 3]), math.atan2(m[1, 2], m[0, 2])).transform()
 
     def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
-        """Return the pose of an optical frame on the robot. Raises BadFrame when it is not known."""
+        """Return the pose of an optical frame on the robot. Raises BadFrame if it is unknown."""
         if self.base:
             return self._lookup(self.base, _name(camera), stamp_ns)
         m = self._lookup(self.fixed, _name(camera), stamp_ns).matrix()
@@ -81,7 +81,7 @@ class Poses:
         return True
 
     def between(self, stamp_ns: int, target: str, source: str) -> Transform:
-        """Return target_from_source of two frames on the robot. Raises BadFrame when it is not known at the stamp."""
+        """Return target_from_source of two frames on the robot. Raises BadFrame if it is unknown at the stamp."""
         a, b = (self._lookup(self.base or self.fixed, _name(frame), stamp_ns) for frame in (target, source))
         return compose(inverse(a), b)
 
@@ -94,7 +94,7 @@ class Poses:
             raise
 
     def _learn(self, bag: Messages) -> None:
-        """Read which frames there are, from the first minute of transforms."""
+        """Learn the frames from the first minute of transforms."""
         odometry = ""
         for recorded in chain(bag.read(("tf_static",)), _first_minute(bag)):
             for header, child, _ in self._links(recorded):
@@ -103,7 +103,7 @@ class Poses:
             if recorded.key == "odom" and not odometry:
                 odometry, base = _name(recorded.message.header.frame_id), _name(recorded.message.child_frame_id)
             if (self.fixed or FIXED[0]) in self._above(self.base or BASES[0]):
-                break  # the first choices: nothing that comes later would change them, and a minute of images is long
+                break  # both are first choices: later messages cannot change them, and reading a minute takes long
         names = {*self._parents, *self._parents.values()}
         self.base = self.base or next((name for name in BASES if name in names), "")
         if odometry and not self.base:
@@ -124,7 +124,7 @@ class Poses:
                                + (f"; {why}" if why else ""))
 
     def _above(self, frame: str) -> list[str]:
-        """Return the frames that a frame hangs from."""
+        """Return the ancestors of a frame in the TF tree."""
         found: list[str] = []
         while (frame := self._parents.get(frame, "")) and frame not in found:
             found.append(frame)
@@ -140,7 +140,7 @@ class Poses:
     def _put(self, header: Any, child: str, transform: Transform, static: bool) -> None:
         stamp_ns = messages.ns_of(header.stamp)
         if self._newest_ns.get(child, stamp_ns) - stamp_ns > self._back_ns:
-            self._buffer.clear(child)  # time jumped back: a simulation began anew, or that stamp was none
+            self._buffer.clear(child)  # time jumped back: a simulation restarted, or the last stamp was invalid
         self._newest_ns[child] = stamp_ns
         try:
             self._buffer.put(_name(header.frame_id), child, stamp_ns, transform, static)
@@ -163,7 +163,7 @@ def _first_minute(bag: Messages) -> Iterator[BagMessage]:
 
 
 def all_poses(bag: Messages) -> Poses:
-    """Return all poses of a bag; its stamps are sorted, each once."""
+    """Return all poses of a bag, with sorted stamps and without duplicates."""
     poses = Poses(bag)
     for recorded in bag.read(("tf", "odom")):
         poses.take(recorded)
@@ -172,5 +172,5 @@ def all_poses(bag: Messages) -> Poses:
 
 
 def _name(frame: str) -> str:
-    """Frame names of old recordings begin with a slash."""
+    """Return a frame's name without the leading slash of old recordings."""
     return frame.lstrip("/")

@@ -24,11 +24,11 @@ from eqa_nodes.recordings.bags.ros1_bag import SUFFIX, Ros1Decoder, open_ros1
 from eqa_nodes.recordings.bags.writer import KEYS
 from eqa_nodes.wire.graph import TOPICS
 
-_LAST_NS = 1_000_000_000  # how far before its end a bag is searched first for a topic's last message
+_LAST_NS = 1_000_000_000  # the first part, before a bag's end, to be searched for a topic's last message
 
 
 class BagMessage(NamedTuple):
-    """A message of a bag: the graph's key of its topic, when it was recorded, and its fields."""
+    """A message of a bag: the graph's key of its topic, the time of recording, and its fields."""
 
     key: str
     log_ns: int
@@ -36,9 +36,9 @@ class BagMessage(NamedTuple):
 
 
 class Messages(Protocol):
-    """Messages of an episode by the graph's keys of their topics: those of a bag, or those that a live graph published.
+    """Messages of an episode by the graph's keys of their topics, from a bag or from a live graph.
 
-    path: where they come from, for errors.
+    path: source of the messages, for errors.
     """
 
     path: Path
@@ -50,14 +50,14 @@ class Messages(Protocol):
         """Yield the messages of some topics in their order."""
 
     def last(self, key: str) -> Any | None:
-        """Return the last message of a topic, None where there is none."""
+        """Return the last message of a topic, None if it has no messages."""
 
     def missing(self, key: str) -> str:
-        """Return why there is no topic for a key, as half a sentence; "" where there is no candidate at all."""
+        """Return why there is no topic for a key, as half a sentence; "" if there is no candidate at all."""
 
 
 class MessageSource(Protocol):
-    """A source of serialized messages: an open reader of rosbags, or messages received from a robot."""
+    """A source of serialized messages: an open rosbags reader, or messages received from a robot."""
 
     @property
     def connections(self) -> list[Connection]:
@@ -65,20 +65,20 @@ class MessageSource(Protocol):
 
     @property
     def start_time(self) -> int:
-        """When the first message was recorded, ns."""
+        """Time at which the first message was recorded, ns."""
 
     @property
     def end_time(self) -> int:
-        """When the last one was."""
+        """Time at which the last message was recorded, ns."""
 
     def messages(self, connections: Collection[Connection] = (),
                  start: int | None = None) -> Iterable[tuple[Connection, int, bytes]]:
-        """Yield messages of some connections, with their times, in order."""
+        """Yield the messages of the given connections with their recording times, in order."""
 
 
 class CdrDecoder:
-    """Deserializes messages of ROS 2: standard ones by their standard definition (old bags carry none), all others by
-    that of the bag."""
+    """Deserializes messages of ROS 2: standard ones by their standard definition (old bags contain none), all others by
+    the definition in the bag."""
 
     def __init__(self) -> None:
         self._store = _standard()
@@ -89,7 +89,7 @@ class CdrDecoder:
             text = connection.msgdef.data
             idl = connection.msgdef.format == MessageDefinitionFormat.IDL
             types = get_types_from_idl(text) if idl else get_types_from_msg(text, connection.msgtype)
-            if self._store is _standard():  # which all bags share
+            if self._store is _standard():  # shared by all bags
                 self._store = get_typestore(Stores.ROS2_JAZZY)
             self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
         return self._store.deserialize_cdr(data, connection.msgtype)
@@ -98,17 +98,16 @@ class CdrDecoder:
 class Bag:
     """An open bag; its topics are chosen by type, count and name (`TopicChoice`), unless they are given.
 
-    topics: key -> topic; unclear: role -> topics of which none is more likely than the others; lost: names of its files
-    that are missing.
+    topics: key -> topic; unclear: role -> equally likely topics; lost: names of missing files of the bag.
     """
 
     def __init__(self, path: Path, reader: MessageSource, namespace: str = "", remap: Mapping[str, str] | None = None,
                  packed: bool = False, known: Mapping[str, str] = MappingProxyType({}),
                  decode: Callable[[Connection, bytes], Any] | None = None) -> None:
-        """remap: role (one of ROLES) -> topic; packed: messages were compressed one by one; known: key -> topic;
-        decode: what makes a message of its bytes (None: the CDR of ROS 2).
+        """remap: role (one of ROLES) -> topic; packed: whether messages were compressed one by one; known: key ->
+        topic; decode: function that deserializes a message (None: the CDR of ROS 2).
 
-        Raises ConfigError for an unknown role, StorageError for no topic.
+        Raises ConfigError for an unknown role, StorageError for an unknown topic.
         """
         self.path = path
         self.lost: tuple[str, ...] = getattr(reader, "lost", ())
@@ -125,7 +124,7 @@ class Bag:
 
     @property
     def start_ns(self) -> int:
-        """When the first message was recorded: offsets into the bag count from here."""
+        """Time at which the first message was recorded, ns; offsets into the bag are relative to it."""
         return int(self._reader.start_time)
 
     def count(self, key: str) -> int:
@@ -133,7 +132,7 @@ class Bag:
         return self.counts[self.topics.get(key, "")]
 
     def missing(self, key: str) -> str:
-        """Return why no topic was chosen for a key, as half a sentence; "" where there is no candidate at all."""
+        """Return why no topic was chosen for a key, as half a sentence; "" if there is no candidate at all."""
         if key in self.unclear:
             named = f" or the topic with --remap {key}:=TOPIC" if key in ROLES else ""
             return f"{key} may be {' or '.join(self.unclear[key])}: name the robot with --namespace{named}"
@@ -145,8 +144,8 @@ class Bag:
     def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
         """Yield the messages of some topics in the order they were recorded. Raises StorageError at damage.
 
-        from_ns: leave out what was recorded before. Raises StorageError for a key whose topic is not clear, other than
-        odometry, which only a bag without transforms of the base needs.
+        from_ns: skip messages recorded before this time. Raises StorageError for a key whose topic is ambiguous, except
+        odometry, which is needed only in a bag without transforms of the base.
         """
         if unclear := [self.missing(key) for key in keys if key in self.unclear and key != "odom"]:
             raise StorageError(f"bag {self.path}: {'; '.join(unclear)}")
@@ -160,7 +159,7 @@ class Bag:
                 yield BagMessage(key_of[connection.topic], log_ns, self._decode(connection, data))
 
     def last(self, key: str) -> Any | None:
-        """Return the last message of a topic, None where there is none: only the end of the bag is unpacked."""
+        """Return the last message of a topic, None if it has none; decompresses only the end of the bag."""
         end, back = int(self._reader.end_time), _LAST_NS
         while self.count(key):
             if found := deque(self.read((key,), end - back), maxlen=1):
@@ -174,7 +173,7 @@ class Bag:
         return [c for c in self._reader.connections if c.topic == self.topics.get(key)]
 
     def _head(self, topic: str) -> Head:
-        """Return what the first message of a topic says; nothing where there is none, or it cannot be read."""
+        """Return the head of the first message of a topic, empty if there is none or it cannot be read."""
         if not self.counts[topic]:
             return Head()
         connections = [c for c in self._reader.connections if c.topic == topic]
@@ -184,7 +183,7 @@ class Bag:
                     data = unpack_message(data) if self._packed else data
                     return head_of(self._decode(connection, data))
         except StorageError:
-            pass  # whoever reads this topic is told: it may be none that is used
+            pass  # reading the topic reports it, if the topic is used at all
         return Head()
 
     def _remapped(self, remap: Mapping[str, str]) -> dict[str, str]:
@@ -202,7 +201,7 @@ class Bag:
 
 @cache
 def _standard() -> Typestore:
-    """Return the standard messages: those that a history is made of are the same in every release of ROS 2."""
+    """Return the standard messages: those that a history needs are the same in every release of ROS 2."""
     return get_typestore(Stores.ROS2_JAZZY)
 
 
@@ -215,10 +214,10 @@ def is_bag(path: Path) -> bool:
 
 @contextmanager
 def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = None) -> Iterator[Bag]:
-    """Open a bag folder, a single MCAP or sqlite3 file, or a bag of ROS 1; of a bag that lost files, what is left.
+    """Open a bag folder, a single MCAP or sqlite3 file, or a bag of ROS 1; missing files of a bag are skipped.
 
-    Raises StorageError when it is absent, no bag, damaged or was never closed, or lacks a topic that `remap` names or
-    the namespace.
+    Raises StorageError when the path does not exist, is not a bag, is damaged or was never closed, or when the bag
+    lacks the namespace or a topic of `remap`.
     """
     path = Path(path)
     if path.exists() and not is_bag(path):
@@ -241,14 +240,14 @@ def open_bag(path: Path, namespace: str = "", remap: Mapping[str, str] | None = 
 
 
 def _reading(reader: BagFiles | Ros1Reader) -> tuple[bool, Mapping[str, str], Callable[[Connection, bytes], Any]]:
-    """Return what a Bag is told of an open reader: packed, known, decode."""
+    """Return the arguments packed, known and decode of a Bag for an open reader."""
     if isinstance(reader, Ros1Reader):
         return False, {}, Ros1Decoder()
     return reader.packed, _known(reader), CdrDecoder()
 
 
 def _known(reader: BagFiles) -> dict[str, str]:
-    """Return the topics of the graph that a recorder named in the bag, as far as they are there with its types."""
+    """Return the topics of the graph that the recorder named in the bag, if they exist and have the right type."""
     said = loads(reader.custom.get(KEYS) or "{}")
     types = {c.topic: c.msgtype for c in reader.connections}
     if not isinstance(said, dict) or not all(isinstance(topic, str) for topic in said.values()):
@@ -257,7 +256,7 @@ def _known(reader: BagFiles) -> dict[str, str]:
 
 
 def _check_namespace(bag: Bag, namespace: str) -> None:
-    """Raise StorageError for a namespace that no topic is in."""
+    """Raise StorageError for a namespace without topics."""
     if namespace and not any(topic.startswith(f"/{namespace}/") for topic in bag.types):
         first = sorted({topic.split("/")[1] for topic in bag.types if topic.count("/") > 1})
         raise StorageError(f"bag {bag.path} has no topic in the namespace {namespace!r}: its topics are in "
@@ -266,7 +265,7 @@ def _check_namespace(bag: Bag, namespace: str) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """A damaged bag makes its readers raise whatever they stumble over: none of it may pass without a name."""
+    """Convert the various exceptions that bag readers raise for damaged bags to StorageError."""
     try:
         yield
     except EqaError:
@@ -277,7 +276,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _remedy(path: Path, error: Exception) -> str:
-    """Return what mends a file that was cut off, "" for other damage."""
+    """Return how to repair a truncated file, "" for other damage."""
     if path.suffix == SUFFIX and "index" in str(error).lower():
         return f" It was cut off: mend it in place with rosbag reindex {path} (ROS 1)"
     if "end magic" not in str(error):

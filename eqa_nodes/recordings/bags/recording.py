@@ -1,7 +1,7 @@
-"""A bag that is written by its own thread; senders wait for the disk only when nothing may be dropped.
+"""Writes a bag in its own thread; senders wait for the disk only with messages that may not be dropped.
 
-What waits is bounded. Beyond that the oldest images are dropped and counted; small messages (transforms, odometry,
-answers) never are.
+The queue is bounded. When it is full, the oldest images are dropped and counted; small messages (transforms, odometry,
+answers) are never dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.wire.cdr import IMAGE
 from eqa_nodes.wire.graph import absolute
 
-ROOM_S = 10.0  # that a small message waits for room
+ROOM_S = 10.0  # maximum time that a small message waits for space in the queue
 _LARGE = (IMAGE, COMPRESSED, "sensor_msgs/msg/PointCloud2")
 
 
@@ -37,31 +37,31 @@ class Listener:
     """Listener of a recording; called in the writing thread, `dropped` also in threads that send messages."""
 
     def written(self, tag: Any) -> bool:
-        """Hear that a message was written; True: bring it to the disk as soon as nothing else waits."""
+        """Handle a written message; return True to flush it to the disk as soon as the queue is empty."""
         return False
 
     def durable(self) -> None:
-        """Hear that all that was written is on the disk, or refused for good."""
+        """Handle that all written messages are on the disk or were finally refused."""
 
     def dropped(self, tag: Any) -> None:
-        """Hear that there was no room for a message."""
+        """Handle a message that was dropped because the queue was full."""
 
     def refused(self, reason: str) -> None:
-        """Hear what went wrong with a message; it is called once for each."""
+        """Handle the error of a message; called once for each message."""
 
 
 class BagRecording:
-    """A bag in the making. counts: messages written; dropped: images for which there was no room; by topic.
+    """A bag being recorded. counts: written messages by topic; dropped: images dropped from the full queue by topic.
 
-    failed: why nothing more is written, "" while all is well.
+    failed: why recording stopped, "" if it did not fail.
     """
 
     def __init__(self, folder: Path, topics: Mapping[str, BagTopic], config: RecordingConfig,
                  roles: Mapping[str, str], listener: Listener | None = None,
                  keys: Mapping[str, str] = MappingProxyType({})) -> None:
-        """roles: topic -> color | depth, whose images are compressed as configured. Raises as BagWriter.
+        """roles: topic -> color | depth; their images are compressed as configured. Raises the errors of BagWriter.
 
-        keys: key of the graph -> topic, for bags whose topics have other names than the graph's.
+        keys: key of the graph -> topic, for bags whose topic names differ from the graph's.
         """
         self._topics, self._config, self._listener = dict(topics), config, listener or Listener()
         self._encoder = ImageEncoder(config)
@@ -80,7 +80,7 @@ class BagRecording:
         self._thread.start()
 
     def put(self, topic: str, stamp_ns: int, cdr: bytes, tag: Any = None) -> None:
-        """Take in a serialized message. Raises StorageError when a small one finds no room in ROOM_S, or at the end."""
+        """Queue a serialized message. Raises StorageError if the bag is closed or a small one waits over ROOM_S."""
         if self._closing or not self._thread.is_alive():
             raise StorageError(f"a message of {topic} was not recorded: bag {self.bag.folder} is closed")
         lost: list[_Item] = []
@@ -102,15 +102,15 @@ class BagRecording:
 
     @property
     def waiting_mb(self) -> float:
-        """Megabytes that wait to be written."""
+        """Size of the queue, megabytes."""
         return self._bytes / 1e6
 
     def stored(self, topic: str) -> str:
-        """Return the name that a topic has in the bag."""
+        """Return the name of a topic in the bag."""
         return topic + self._encoder.suffix(self._roles[topic]) if topic in self._roles else topic
 
     def close(self) -> None:
-        """Write what waits, and close the bag; a second call does nothing. Raises StorageError when that fails."""
+        """Write the queue and close the bag; a second call does nothing. Raises StorageError when that fails."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -118,7 +118,7 @@ class BagRecording:
         self.bag.close()
 
     def _make_room(self, size: int, lost: list[_Item]) -> bool:
-        """Drop the oldest images until `size` bytes fit; say whether they do."""
+        """Drop the oldest images until `size` bytes fit; return whether they do."""
         limit = self._config.buffer_mb * 1e6
         while self._waiting and self._bytes + size > limit:
             image = next((i for i, item in enumerate(self._waiting) if self._large(item.topic)), None)

@@ -16,10 +16,10 @@ from eqa_nodes.wire.graph import Qos
 
 
 def recover(folder: Path) -> int:
-    """Mend the files that were not closed, up to their first damage, and write metadata.yaml; return the messages.
+    """Repair unclosed files up to their first damage and write metadata.yaml; return the number of messages.
 
-    Files are mended in place: little room is needed, and what was interrupted can be repeated. A bag that is whole
-    stays as it is (-1). Raises StorageError when the folder holds no MCAP file, is being recorded, or the disk is full.
+    Files are repaired in place, which needs little space and can be repeated after an interruption. A complete bag is
+    not changed (-1). Raises StorageError when the folder has no MCAP file, is being recorded, or the disk is full.
     """
     folder = Path(folder)
     try:

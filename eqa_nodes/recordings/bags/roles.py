@@ -14,23 +14,23 @@ from typing import Any, NamedTuple
 from eqa_nodes.wire.graph import TOPICS, UNSTAMPED
 
 IMAGE, _COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
-# What a history is made of, with the message types that can tell it.
+# The roles of a history and the message types that can have them.
 ROLES: dict[str, tuple[str, ...]] = {
     "color": (IMAGE, _COMPRESSED), "depth": (IMAGE, _COMPRESSED), "camera_info": ("sensor_msgs/msg/CameraInfo",),
     "tf": ("tf2_msgs/msg/TFMessage",), "tf_static": ("tf2_msgs/msg/TFMessage",), "odom": ("nav_msgs/msg/Odometry",),
 }
-FORMER = "std_msgs/msg/String"  # of answers and decisions in bags of earlier versions
+FORMER = "std_msgs/msg/String"  # type of answers and decisions in bags of earlier versions
 _CAMERA = ("color", "depth", "camera_info")
 _REGISTERED = ("aligned_depth", "depth_registered", "depth_to_rgb", "depth_to_color")  # seen from the colour camera
 _OTHER_IMAGES = ("infra", "/ir/", "confidence", "label", "mask", "segment", "semantic", "panoptic", "debug", "thermal",
                  "disparity", "theora")
-_METRIC = ("16UC1", "32FC1", "mono16")  # encodings of depth; infrared images have the last one, too
-_PLAIN = ("rgb8", "bgr8", "rgba8", "bgra8", "8UC3", "jpeg", "png", "")  # read as they are, or not known yet
-_FEW = 0.05  # a topic with fewer messages than this share of the most is as good as empty
+_METRIC = ("16UC1", "32FC1", "mono16")  # encodings of depth; infrared images use the last one, too
+_PLAIN = ("rgb8", "bgr8", "rgba8", "bgra8", "8UC3", "jpeg", "png", "")  # can be read directly, or not known yet
+_FEW = 0.05  # a topic with less than this share of the largest number of messages counts as empty
 
 
 class Head(NamedTuple):
-    """What the first message of an image or a camera_info says. size: width and height, 0 where it does not say it."""
+    """Properties from the first message of an image or a camera_info. size: width and height, pixels, 0 = unknown."""
 
     encoding: str = ""
     frame: str = ""
@@ -38,14 +38,14 @@ class Head(NamedTuple):
 
 
 def head_of(message: Any) -> Head:
-    """Return what an Image, a CompressedImage or a CameraInfo says about itself."""
+    """Return the properties of an Image, a CompressedImage or a CameraInfo."""
     text = getattr(message, "encoding", "") or getattr(message, "format", "")
     size = getattr(message, "width", 0), getattr(message, "height", 0)
     return Head(text, message.header.frame_id.lstrip("/"), size)
 
 
 class Guess(NamedTuple):
-    """topics: role or key of the graph -> topic; unclear: the same -> topics that are equally likely."""
+    """topics: role or key of the graph -> topic; unclear: role or key -> equally likely topics."""
 
     topics: dict[str, str]
     unclear: dict[str, tuple[str, ...]]
@@ -53,10 +53,10 @@ class Guess(NamedTuple):
 
 @dataclass
 class TopicChoice:
-    """The topics of a bag, and what decides between them.
+    """The topics of a bag, and the data that decides between them.
 
-    types: topic -> message type; counts: topic -> messages; head: what the first message of a topic says;
-    namespace: of the robot, "" = any.
+    types: topic -> message type; counts: topic -> number of messages; head: returns the head of a topic's first
+    message; namespace: the robot's, "" = any.
     """
 
     types: Mapping[str, str]
@@ -65,9 +65,9 @@ class TopicChoice:
     namespace: str = ""
 
     def guess(self, named: Mapping[str, str] = MappingProxyType({})) -> Guess:
-        """Return the topic of each role and of each key of the graph. named: role -> topic that is given.
+        """Return the topic of each role and of each key of the graph. named: role -> given topic.
 
-        A topic that is given for one role serves no other one.
+        A topic that is given for one role is not used for another.
         """
         found, unclear = dict(named), dict[str, tuple[str, ...]]()
         self._images(found, unclear)
@@ -82,11 +82,11 @@ class TopicChoice:
         return Guess(found, unclear)
 
     def wrong(self, key: str) -> dict[str, str]:
-        """Return the topics that have the graph's name of a key, and another type: topic -> type."""
+        """Return the topics with the graph's name of a key but another type: topic -> type."""
         return {t: kind for t, kind in self.types.items() if _named(key, t) and kind not in types_of(key)}
 
     def _images(self, found: dict[str, str], unclear: dict[str, tuple[str, ...]]) -> None:
-        """Choose colour and depth together: those of one camera belong together."""
+        """Choose colour and depth together, preferably of the same camera."""
         images, roles = self._of_role("color", found), ("color", "depth")
         heads = {t: self.head(t) for t in (*images, *(found[role] for role in roles if role in found))}
         colors, depths = ([found[role]] if role in found else [
@@ -98,7 +98,7 @@ class TopicChoice:
             _note(role, sorted({*topics} - {""}), found, unclear)
 
     def _depth_info(self, found: Mapping[str, str]) -> str:
-        """Return the camera_info beside depth that is seen from another frame than colour; "" where there is none."""
+        """Return the camera_info of depth if depth has another frame than colour and such a topic exists, else ""."""
         if not {"color", "depth", "camera_info"} <= found.keys():
             return ""
         frames, info = [self.head(found[role]).frame for role in ("color", "depth")], _beside(found["depth"])
@@ -106,9 +106,9 @@ class TopicChoice:
         return info if free and all(frames) and len({*frames}) == 2 else ""
 
     def _own_labels(self, found: Mapping[str, str]) -> bool:
-        """Return whether label images are the graph's: their table is beside them, or name and encoding are its own.
+        """Return whether label images are the graph's: beside their table, or with the graph's name and encoding.
 
-        Others are of another program, in any encoding and at any rate.
+        Other label images are from another program, in any encoding and at any rate.
         """
         topic, table = (PurePosixPath(found.get(key, "")) for key in ("labels", "label_table"))
         own = str(topic) == f"/{TOPICS['labels'].name}" and self.head(str(topic)).encoding == "16UC1"
@@ -121,25 +121,25 @@ class TopicChoice:
         _note(role, [t for t in topics if ranks[t] == max(ranks.values())], found, unclear)
 
     def _of_role(self, role: str, found: Mapping[str, str]) -> list[str]:
-        """Return the topics in the namespace that have a type of a role, and no other role."""
+        """Return the topics in the namespace that have a type of a role and no other role yet."""
         taken, prefix = set(found.values()), f"/{self.namespace}/" if self.namespace else "/"
         return [t for t in sorted(self.types) if self.types[t] in ROLES[role] and t not in taken
                 and t.startswith(prefix) and (role == "camera_info" or not any(word in t for word in _OTHER_IMAGES))]
 
     def _of_graph(self, key: str) -> list[str]:
-        """Return the topics with a type of a key, named as in the graph, outside of other namespaces; any odometry."""
+        """Return topics with a type of a key and the graph's name, not in other namespaces; odometry of any name."""
         inside, name = f"/{self.namespace}/" if self.namespace else "/", f"/{TOPICS[key].name.lstrip('/')}"
         return [t for t in sorted(self.types) if self.types[t] in types_of(key)
                 and (_named(key, t) or key == "odom") and (t.startswith(inside) or t == name)]
 
     def _rank_graph(self, key: str, color: str, topic: str) -> tuple[Any, ...]:
-        """In the namespace that was named, else outside of any, else in one that the colour camera is in."""
+        """Prefer the given namespace, then topics outside any namespace, then the colour camera's namespace."""
         prefix = topic[:-len(TOPICS[key].name.lstrip("/"))]
         around = _named(key, topic) and (color or "/").startswith(prefix)
         return bool(self.namespace) and topic.startswith(f"/{self.namespace}/"), around, -len(prefix) * around
 
     def _rank_info(self, found: Mapping[str, str]) -> Callable[[str], tuple[Any, ...]]:
-        """A camera_info is beside its image; else it has the frame and the size of the colour image."""
+        """Prefer the camera_info beside the image, then one with the frame and the size of the colour image."""
         beside = {role: _beside(found[role]) for role in ("color", "depth") if role in found}
         color = self.head(found["color"]) if "color" in found else Head()
 
@@ -150,7 +150,7 @@ class TopicChoice:
         return rank
 
     def _full(self, topics: Iterable[str]) -> Iterator[str]:
-        """Yield the topics that hold messages; all of them where none does."""
+        """Yield the topics that have messages, or all topics if none has."""
         topics = list(topics)
         most = max((self.counts.get(t, 0) for t in topics), default=0)
         return (t for t in topics if self.counts.get(t, 0) >= _FEW * most)
@@ -165,7 +165,7 @@ def _note(role: str, best: list[str], found: dict[str, str], unclear: dict[str, 
 
 def _rank_pair(color: str, depth: str, types: Mapping[str, str], heads: Mapping[str, Head],
                full: set[str]) -> tuple[Any, ...]:
-    """Return how likely a colour and a depth topic ("": none) are those of a history: messages, then names."""
+    """Return the rank of a pair of colour and depth topics ("": none) for a history: by messages, then by names."""
     c, d = heads.get(color, Head()), heads.get(depth, Head())
     last, camera = _last(image_topic(color)), str(PurePosixPath(color).parent)
     return (
@@ -181,7 +181,7 @@ def _rank_pair(color: str, depth: str, types: Mapping[str, str], heads: Mapping[
 def _kind(topic: str, type_name: str, encoding: str) -> str:
     """Return the role that an image can have by its encoding: color, depth, "" = neither.
 
-    Where no message says it, the name does. A JPEG of depths has lost them.
+    If no message states the encoding, the name decides. A JPEG cannot store depth.
     """
     form, _, transport = (part.strip() for part in encoding.partition(";"))
     if _last(topic) == "compressedDepth" or "compressedDepth" in transport:
@@ -194,18 +194,18 @@ def _kind(topic: str, type_name: str, encoding: str) -> str:
 
 
 def _quality(encoding: str) -> int:
-    """Return 2 for colours, 1 for grey, which an infrared camera has as well, 0 for what the reader does not know."""
+    """Return 2 for colour, 1 for grey, which infrared cameras have as well, 0 for encodings that cannot be read."""
     form = encoding.partition(";")[0].strip()
     return 2 if form in _PLAIN else 1 if form in ("mono8", "8UC1") else 0
 
 
 def _agree(a: Any, b: Any) -> int:
-    """Return 1 where both are known and equal, -1 where they differ, 0 where one is not known."""
+    """Return 1 if both are known and equal, -1 if they differ, 0 if one is unknown."""
     return 0 if not (a and b) or (0, 0) in (a, b) else 1 if a == b else -1
 
 
 def types_of(key: str) -> tuple[str, ...]:
-    """Return the message types that a role, or another topic of the graph, is read from."""
+    """Return the accepted message types of a role or of another topic of the graph."""
     also = {"cmd_vel": (UNSTAMPED,), **dict.fromkeys(("answer", "decision"), (FORMER,))}
     return ROLES.get(key) or (TOPICS[key].type, *also.get(key, ()))
 
@@ -216,7 +216,7 @@ def _named(key: str, topic: str) -> bool:
 
 
 def image_topic(topic: str) -> str:
-    """Return the topic without the name that an image transport adds."""
+    """Return the topic without the suffix of an image transport."""
     return str(PurePosixPath(topic).parent) if _last(topic).startswith("compressed") else topic
 
 
@@ -228,7 +228,7 @@ def _beside(topic: str) -> str:
 def rectified(topics: Mapping[str, str]) -> tuple[bool, bool]:
     """Return for colour and depth whether their names mean rectified images (image_rect, image_rect_color ...).
 
-    Depth that names nothing is as the colour image that it is registered to.
+    Depth whose name does not say it is like the colour image that it is registered to.
     """
     color, depth = (_last(image_topic(topics.get(role, ""))) for role in ("color", "depth"))
     return "rect" in color, "rect" in depth or ("rect" in color and "raw" not in depth)
@@ -239,7 +239,7 @@ def _last(topic: str) -> str:
 
 
 def _shared(a: str, b: str) -> int:
-    """Return how many leading names two topics share: those of one camera share most."""
+    """Return the number of leading names that two topics share: topics of one camera share the most."""
     count = 0
     for x, y in zip(PurePosixPath(a).parts, PurePosixPath(b).parts):
         if x != y:

@@ -1,6 +1,6 @@
-"""Bags of ROS 1 (`.bag`, format 2.0), read without ROS: their messages look like those of ROS 2 afterwards.
+"""Reads bags of ROS 1 (`.bag`, format 2.0) without ROS and converts their messages to those of ROS 2.
 
-Definitions differ in two places that matter here: fields of CameraInfo are upper case in ROS 1, and headers have `seq`.
+Two differences matter here: fields of CameraInfo are upper case in ROS 1, and headers have `seq`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
 
 
 class Ros1Decoder:
-    """Deserializes messages of ROS 1: standard ones by their standard definition, others by that of the bag."""
+    """Deserializes messages of ROS 1: standard ones by their standard definition, others by the one in the bag."""
 
     def __init__(self) -> None:
         self._store = _standard()
 
     def __call__(self, connection: Connection, data: bytes) -> Any:
-        """Return a message with the names of ROS 2."""
+        """Return a message with the field names of ROS 2."""
         kind = connection.msgtype
         if kind not in self._store.fielddefs:
             types = get_types_from_msg(connection.msgdef.data, kind)
-            if self._store is _standard():  # which all bags share
+            if self._store is _standard():  # shared by all bags
                 self._store = get_typestore(Stores.ROS1_NOETIC)
             self._store.register({name: t for name, t in types.items() if name not in self._store.fielddefs})
         message = self._store.deserialize_ros1(data, kind)
@@ -43,7 +43,7 @@ class Ros1Decoder:
 
 
 def open_ros1(path: Path) -> Reader:
-    """Return the reader of a bag, not yet open. Raises StorageError for what is no plain file."""
+    """Return the reader of a bag, not yet open. Raises StorageError if the path is not a regular file."""
     if not path.is_file():  # opening a pipe would wait for its writer
         raise StorageError(f"{path} is not a plain file")
     return Reader(path)
@@ -61,7 +61,7 @@ def _standard() -> Typestore:
 
 
 def _bounded(kind: Any) -> Any:
-    """Return what unpacks a chunk, and raises StorageError where it unpacks to more than is read or is cut short."""
+    """Return the decompressor of a chunk; it raises StorageError for a chunk that is too large or cut short."""
     def unpack(data: bytes) -> bytes:
         decompressor = kind()
         raw: bytes = decompressor.decompress(data, max_length=MAX_BYTES + 1)

@@ -1,7 +1,7 @@
 """Builds the trace of an episode from its bag, for reports.
 
-Several nodes publish, so a map may be recorded a little after the decision that was made on it. Stamps decide which map
-and image were newest when the robot decided.
+Several nodes publish, so a map may be recorded shortly after the decision that used it. Stamps decide which map and
+image were the newest when the robot decided.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from eqa_nodes.wire.images import rgb_of
 
 T = TypeVar("T")
 PARTS = ("map", "explored", "color")
-_LATE = 3  # moments that a message may still belong to which is recorded after them
+_LATE = 3  # number of recent moments that a message recorded later may still belong to
 KEYS = ("question", "answer", "decision", "model_calls", "frontiers", "keyframes", *PARTS)
 
 
 def trace_of(bag: Path, namespace: str = "") -> EpisodeTrace:
-    """Return what happened; what a bag does not hold stays empty. With several questions: the last one's answer.
+    """Return the trace of an episode; fields without data in the bag stay empty. The answer is the last question's.
 
-    Raises StorageError when the bag cannot be read, or has an answer, a decision or a call of a model that nobody of
-    this project wrote.
+    Raises StorageError when the bag cannot be read, or has an answer, a decision or a model call that is not in this
+    project's format.
     """
     with open_bag(Path(bag), namespace) as opened:
         return trace_from(opened)
 
 
 def trace_from(source: Messages) -> EpisodeTrace:
-    """Return what happened according to messages, as `trace_of` does. Raises StorageError."""
+    """Return the trace of an episode from its messages, as `trace_of` does. Raises StorageError."""
     trace, moments = EpisodeTrace(), Moments()
     last: dict[str, Any] = {}
-    if source.count("tf") or source.count("odom"):  # neither: its recorder was killed before it wrote anything
+    if source.count("tf") or source.count("odom"):  # a recorder that was killed early wrote neither
         trace.poses = list(_path(all_poses(source)))
     for key, _, message in source.read(KEYS):
         last[key] = message
@@ -66,7 +66,7 @@ def trace_from(source: Messages) -> EpisodeTrace:
 
 
 def _add(trace: EpisodeTrace, key: str, message: Any, last: Mapping[str, Any], source: Path) -> None:
-    """Add one message. last: the last message of each topic until now."""
+    """Add one message. last: key -> last message until now."""
     if key == "question":
         trace.question, trace.answer = str(message.data), None
     elif key == "answer":
@@ -84,20 +84,20 @@ def _path(poses: Poses) -> Iterator[tuple[int, Pose2]]:
         try:
             yield stamp_ns, pose2_of(poses.map_from_base(stamp_ns, ""))
         except BadFrame:
-            continue  # before the first fix of the localisation the place is unknown
+            continue  # the pose is unknown before the first fix of the localisation
 
 
 def _decision(message: Any, frontiers: Any | None, bag: Path) -> TraceDecision:
-    """Return the decision with the frontiers that were published last before it."""
+    """Return the decision, with the frontiers that were last published before it."""
     decision = decision_in(message, bag)
     known: tuple[Frontier, ...] = messages.frontiers_of(frontiers) if frontiers is not None else ()
     return decision if decision.frontiers else decision._replace(frontiers=known)
 
 
 def answer_in(message: Any, bag: Path) -> Answer:
-    """Return the answer of a message of a bag. Raises StorageError.
+    """Return the answer in a message of a bag. Raises StorageError.
 
-    Older bags have answers and decisions as JSON in messages of the type FORMER.
+    Older bags contain answers and decisions as JSON in messages of the type FORMER.
     """
     if hasattr(message, "data"):
         return decode(Answer, parsed(message.data, bag))
@@ -105,7 +105,7 @@ def answer_in(message: Any, bag: Path) -> Answer:
 
 
 def decision_in(message: Any, bag: Path) -> TraceDecision:
-    """Return the decision of a message of a bag, as `answer_in` does. Raises StorageError."""
+    """Return the decision in a message of a bag, as `answer_in` does. Raises StorageError."""
     if hasattr(message, "data"):
         return decode(TraceDecision, parsed(message.data, bag))
     return _read(messages.decision_of, message, bag)
@@ -114,12 +114,12 @@ def decision_in(message: Any, bag: Path) -> TraceDecision:
 def _read(convert: Callable[[Any], T], message: Any, bag: Path) -> T:
     try:
         return convert(message)
-    except (AttributeError, TypeError, ValueError) as error:  # a type of the same name and other fields, or a number
+    except (AttributeError, TypeError, ValueError) as error:  # a type of the same name with other fields, or a number
         raise StorageError(f"bag {bag} has a message that nobody of this project wrote: {error}") from error
 
 
 def parsed(text: str, bag: Path) -> Any:
-    """Return the JSON of a message. Raises StorageError."""
+    """Return the parsed JSON of a message. Raises StorageError."""
     try:
         return loads(text)
     except ValueError as error:
@@ -127,7 +127,7 @@ def parsed(text: str, bag: Path) -> Any:
 
 
 class _Open(NamedTuple):
-    """A moment in the making. looked: its image is wanted, because no keyframe shows it."""
+    """An unfinished moment. looked: its image is needed, because no keyframe shows it."""
 
     stamp_ns: int
     looked: bool
@@ -135,7 +135,7 @@ class _Open(NamedTuple):
 
 
 class Moments:
-    """Collects moments. Hear every message of PARTS, and note each decision and keyframe, in the recorded order."""
+    """Collects moments. Pass messages of PARTS to `hear`, decisions and keyframes to `note`, in recorded order."""
 
     def __init__(self) -> None:
         self._last: dict[str, Any] = {}
@@ -143,14 +143,14 @@ class Moments:
         self._done: list[Moment] = []
 
     def hear(self, key: str, message: Any) -> None:
-        """Take in a message of PARTS."""
+        """Add a message of PARTS."""
         self._last[key] = message
         for moment in self._open:
             if messages.stamp_of(message) <= moment.stamp_ns:
                 moment.held[key] = message
 
     def note(self, stamp_ns: int, looked: bool) -> None:
-        """Note a decision (looked) or a keyframe, which has an image of its own."""
+        """Add a decision (looked) or a keyframe, which has its own image."""
         known = next((moment for moment in self._open if moment.stamp_ns == stamp_ns), None)
         if known is None:
             self._open.append(_Open(stamp_ns, looked, dict(self._last)))
@@ -160,7 +160,7 @@ class Moments:
             self._done.append(_closed(self._open.popleft()))
 
     def all(self) -> list[Moment]:
-        """Return the moments, oldest first; nothing is heard after that."""
+        """Return the moments, oldest first; no messages may be added after that."""
         while self._open:
             self._done.append(_closed(self._open.popleft()))
         return sorted(self._done, key=lambda moment: moment.stamp_ns)

@@ -1,7 +1,7 @@
 """Writes rosbag2 bags (MCAP storage) from messages that are already serialized.
 
-The mcap package rather than rosbags' writer: only it closes a chunk on demand, and a chunk that is on the disk survives
-the recorder. `ros2 bag info` and `ros2 bag play`, Foxglove, rosbags and mcap read the result.
+It uses the mcap package, not rosbags' writer: only mcap closes a chunk on demand, and a chunk on the disk survives a
+crash of the recorder. `ros2 bag info` and `ros2 bag play`, Foxglove, rosbags and mcap read the result.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from eqa_nodes.recordings.bags.mcap_file import FileFacts, McapFile, seal
 from eqa_nodes.recordings.options import RecordingConfig
 from eqa_nodes.wire.graph import KINDS, Qos
 
-KEYS = "eqa_topics"  # of custom_data: JSON of the graph's keys and the names that their topics have in the bag
-FLUSH_S = 1.0  # what a killed recorder loses at most
+KEYS = "eqa_topics"  # key in custom_data: JSON of the graph's keys and the names of their topics in the bag
+FLUSH_S = 1.0  # maximum time of data that a killed recorder loses
 FREE_BYTES = 500_000_000
-_CHECK_BYTES = 32 << 20  # written between two looks at the free space
+_CHECK_BYTES = 32 << 20  # bytes written between two checks of the free space
 _UNLIMITED = {"sec": 9223372036, "nsec": 854775807}
 _TRANSFORMS = "tf2_msgs/msg/TFMessage"
-_KEPT = 200  # static transforms of different frames that are repeated
+_KEPT = 200  # maximum number of static transform messages that are repeated in the next file
 
 
 class BagTopic(NamedTuple):
-    """What is recorded under a topic's name. text: the whole definition; empty = of the installed package.
+    """Type and QoS of a recorded topic. text: full definition of the type; empty = from the installed package.
 
-    stream: each message counts at its own time alone, whatever its publisher keeps, such as an image.
+    stream: each message is valid only at its own time, as with images, even if its publisher is latched.
     """
 
     type: str  # "sensor_msgs/msg/Image"
@@ -47,23 +47,23 @@ class BagTopic(NamedTuple):
 
     @property
     def latched(self) -> bool:
-        """Whether only its newest message counts, also for late subscribers (depth 0: discovery does not report it)."""
+        """Whether only the newest message counts, also for late subscribers (depth 0: discovery does not report it)."""
         qos = _profile(self.qos)
         return qos.durability == "transient_local" and qos.depth <= 1 and not self.stream
 
 
 class BagWriter:
-    """One bag: a folder with metadata.yaml and MCAP files, one unless it is split. Not thread-safe.
+    """Writes one bag: a folder with metadata.yaml and one MCAP file, or several if it is split. Not thread-safe.
 
-    A file that follows begins with the newest messages of latched topics, so that it can be read on its own. A killed
-    writer leaves what was flushed; `recover` makes a whole bag of it. counts: messages written, by topic.
+    Each further file begins with the newest messages of latched topics, so that it can be read on its own. After a
+    crash the flushed data remains; `recover` makes a complete bag of it. counts: written messages by topic.
     """
 
     def __init__(self, folder: Path, topics: Mapping[str, BagTopic], free_bytes: int = FREE_BYTES,
                  custom_data: Mapping[str, str] | None = None, config: RecordingConfig | None = None) -> None:
-        """Create the folder. topics by name; the bag has them with a leading slash, as rosbag2 records them.
+        """Create the folder. topics: by name; in the bag, names have a leading slash, as in rosbag2.
 
-        free_bytes: recording ends cleanly when the disk has less left. Raises StorageError when the folder exists
+        free_bytes: recording ends cleanly when less disk space is left. Raises StorageError when the folder exists
         already or the disk is too full, ConfigError when a message type is unknown.
         """
         self.folder, self._config = Path(folder), config or RecordingConfig()
@@ -86,16 +86,16 @@ class BagWriter:
 
     @property
     def file(self) -> Path:
-        """The file that is written to."""
+        """Path of the file being written."""
         return self._file.path
 
     @property
     def size(self) -> int:
-        """Bytes on the disk, of all files."""
+        """Total size of all files, bytes."""
         return self._before + self._file.size
 
     def add(self, name: str, topic: BagTopic) -> None:
-        """Make a further topic known. Raises ConfigError when its type is unknown."""
+        """Register a further topic. Raises ConfigError when its type is unknown."""
         self._topics[name] = _whole(topic)
         self.counts[name] = 0
         self._guarded(self._register, name)
@@ -103,7 +103,7 @@ class BagWriter:
     def write(self, topic: str, stamp_ns: int, cdr: bytes) -> int:
         """Append a serialized message; return its offset from the bag's first message in ns (`ros2 bag play` seeks it).
 
-        Raises StorageError when the disk is full: what was written up to then is closed and whole.
+        Raises StorageError when the disk is full; the bag is then closed and complete up to this message.
         """
         if self._stopped:
             raise StorageError(self._stopped)
@@ -122,7 +122,7 @@ class BagWriter:
         return self.offset_ns(stamp_ns)
 
     def flush(self) -> None:
-        """Hand everything written so far to the operating system. Call it once a second while no messages come."""
+        """Flush everything written so far to the operating system. Call it once a second while no messages arrive."""
         if self._stopped:
             return
         self._guarded(self._file.flush)
@@ -136,7 +136,7 @@ class BagWriter:
                 raise
 
     def offset_ns(self, stamp_ns: int) -> int:
-        """Return how far into the bag a stamp lies."""
+        """Return the offset of a stamp from the bag's first message, ns."""
         return stamp_ns - (self._first_ns or 0)
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class BagWriter:
             self._finish(f"bag {self.folder} is closed")
 
     def _open(self) -> None:
-        """Begin a file, and flush it: also one without messages can be recovered."""
+        """Begin a file and flush it, so that even a file without messages can be recovered."""
         path = self.folder / f"{self.folder.name}_{len(self._closed)}.mcap"
         self._file = McapFile(path, self._config.compression)
         for name in self._topics:
@@ -176,7 +176,7 @@ class BagWriter:
                 self._append(name, stamp_ns, cdr)
 
     def _keep(self, topic: str, cdr: bytes) -> None:
-        """Keep a latched message for the next file: the newest, of transforms the newest for each set of frames."""
+        """Keep a latched message for the next file: the newest, or for transforms the newest of each set of frames."""
         held = self._latched.setdefault(topic, {})
         key = _children(cdr) if self._topics[topic].type == _TRANSFORMS else ()
         held.pop(key, None)
@@ -196,7 +196,7 @@ class BagWriter:
         self._stopped = why
 
     def _guarded(self, act: Callable[..., None], *arguments: Any) -> None:
-        """Write; on failure end the bag with its last whole chunk and say what to do."""
+        """Write; on failure, end the bag after its last whole chunk and raise StorageError with a remedy."""
         try:
             act(*arguments)
         except OSError as error:
@@ -204,7 +204,7 @@ class BagWriter:
             raise StorageError(self._stopped) from error
 
     def _rescue(self) -> str:
-        """Close what is on the disk: the chunk that failed is cut off, which leaves room for index and metadata."""
+        """Close the file without the chunk that failed, which leaves space for index and metadata."""
         try:
             if len(self._closed) < 1 or self._closed[-1].name != self.file.name:
                 self._file.cut()
@@ -216,7 +216,7 @@ class BagWriter:
 
 
 def metadata(files: Sequence[FileFacts], topics: Mapping[str, BagTopic], custom: Mapping[str, str]) -> dict[str, Any]:
-    """Return rosbag2's facts of a bag, version 9."""
+    """Return the content of metadata.yaml of a bag, version 9."""
     counts = sum((Counter(file.counts) for file in files), Counter[str]())
     listed = [{"message_count": counts[_full(name)], "topic_metadata": {
         "name": _full(name), "type": t.type, "serialization_format": "cdr", "offered_qos_profiles": _qos(t.qos),
@@ -228,7 +228,7 @@ def metadata(files: Sequence[FileFacts], topics: Mapping[str, BagTopic], custom:
 
 
 def write_metadata(folder: Path, facts: dict[str, Any]) -> None:
-    """Write metadata.yaml: whole or not at all."""
+    """Write metadata.yaml atomically."""
     part = folder / "metadata.yaml.part"
     try:
         part.write_text(_yaml({"rosbag2_bagfile_information": facts}))
@@ -239,7 +239,7 @@ def write_metadata(folder: Path, facts: dict[str, Any]) -> None:
 
 
 def check_free(folder: Path, free_bytes: int) -> None:
-    """Raise StorageError when the disk of a folder, which need not exist yet, has less left."""
+    """Raise StorageError when the disk of a folder, which need not exist yet, has less free space."""
     existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     free = shutil.disk_usage(existing).free
     if free < free_bytes:
@@ -248,7 +248,7 @@ def check_free(folder: Path, free_bytes: int) -> None:
 
 
 def free_name(folder: Path) -> Path:
-    """Return the folder, or its first neighbour name-2, name-3 ... that does not exist."""
+    """Return the folder, or if it exists the first of name-2, name-3 ... that does not."""
     names = chain((folder.name,), (f"{folder.name}-{i}" for i in count(2)))
     return next(path for name in names if not (path := folder.with_name(name)).exists())
 
@@ -289,7 +289,7 @@ def _profile(qos: Qos | str) -> Qos:
 
 
 def _qos(profile: Qos | str) -> list[dict[str, Any]]:
-    """Return a profile as rosbag2 writes it since version 9; times without a limit as DDS has them."""
+    """Return a QoS profile as rosbag2 writes it since version 9; unlimited durations as in DDS."""
     qos = _profile(profile)
     return [{"history": qos.history, "depth": qos.depth, "reliability": qos.reliability, "durability": qos.durability,
              "deadline": dict(_UNLIMITED), "lifespan": dict(_UNLIMITED), "liveliness": "automatic",
@@ -304,7 +304,7 @@ _PRIMITIVE = frozenset(("bool", "byte", "char", "float32", "float64", "int8", "u
 def definition(type_name: str) -> str:
     """Return the schema of "package/msg/Name" in MCAP's ros2msg encoding. Raises ConfigError when one is missing.
 
-    Definitions come from share/<package>/msg of the sourced ROS environment, then of this Python's.
+    Definitions are searched in share/<package>/msg of the sourced ROS environment, then of this Python's.
     """
     texts: dict[str, str] = {}
     waiting = [type_name]
@@ -319,7 +319,7 @@ def definition(type_name: str) -> str:
 
 @cache
 def type_hash(type_name: str, text: str) -> str:
-    """Return the RIHS01 hash of a type whose whole definition is `text`: rosbag2 checks it on playing."""
+    """Return the RIHS01 hash of a type with the full definition `text`; rosbag2 checks it when it plays a bag."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     store = get_typestore(Stores.EMPTY)
@@ -341,7 +341,7 @@ def _text(name: str) -> str:
 
 
 def _used(text: str, package: str) -> list[str]:
-    """Return the message types that the fields of a .msg text name, in order."""
+    """Return the message types of the fields in a .msg text, in order."""
     found = []
     for line in text.splitlines():
         match = re.match(r"([A-Za-z][\w/]*)", line)

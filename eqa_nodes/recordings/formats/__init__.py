@@ -1,1 +1,1 @@
-"""Recordings of other programs and data sets, a file for each format."""
+"""Readers for recordings of other programs and data sets, one file for each format."""

@@ -18,21 +18,21 @@ from eqa_nodes.recordings.formats.plain_pickle import (
 )
 from eqa_nodes.wire.image_files import read_bounded
 
-_MAX_BYTES = 1 << 18  # a state has two thousand
+_MAX_BYTES = 1 << 18  # a state takes about two thousand
 _MALFORMED = (ValueError, TypeError, LookupError, OverflowError)
 
 
 class SensorPose(NamedTuple):
-    """Where a sensor is: metres and a unit quaternion, Habitat's world (x right, y up, -z forward)."""
+    """Pose of a sensor: metres and a unit quaternion, Habitat's world (x right, y up, -z forward)."""
 
     position: tuple[float, float, float]
     rotation_wxyz: tuple[float, float, float, float]
 
 
 class AgentState(NamedTuple):
-    """Where an agent and its sensors are, in the axes of SensorPose.
+    """Poses of an agent and its sensors, in the axes of SensorPose.
 
-    facts: what else the file says in plain values and flat lists of them; OpenEQA's say scene_id, resolution (height,
+    facts: other plain values, or flat lists of them, in the file; OpenEQA's contain scene_id, resolution (height,
     width) and hfov (degrees).
     """
 
@@ -43,7 +43,7 @@ class AgentState(NamedTuple):
 
 
 def read_agent_state(path: Path) -> AgentState:
-    """Return the state of an agent. Raises StorageError that names a class which is not built, or what is missing."""
+    """Return the state of an agent. Raises StorageError that names an unknown class or a missing field."""
     path = Path(path)
     try:
         value = load_plain(read_bounded(path, _MAX_BYTES), path)
@@ -61,7 +61,7 @@ def read_agent_state(path: Path) -> AgentState:
 
 
 def _checked(value: Any, kind: type[PickledRecord]) -> PickledRecord:
-    """Return the value when it is a record of a kind."""
+    """Return the value if it is a record of the given kind."""
     if type(value) is not kind:
         raise TypeError(f"a {type(value).__name__} stands where {kind.kind} is wanted")
     return value
@@ -77,7 +77,7 @@ def _pose(record: PickledRecord) -> tuple[tuple[float, float, float], tuple[floa
     if type(rotation) is PickledQuaternion:
         w, x, y, z = _numbers(rotation.arguments, 4, "rotation")
     else:
-        x, y, z, w = _numbers(rotation, 4, "rotation")  # Habitat's coefficients
+        x, y, z, w = _numbers(rotation, 4, "rotation")  # Habitat's order of coefficients
     if abs(math.hypot(w, x, y, z) - 1) > 1e-3:
         raise ValueError(f"its rotation w {w}, x {x}, y {y}, z {z} is not a unit quaternion")
     return (px, py, pz), (w, x, y, z)

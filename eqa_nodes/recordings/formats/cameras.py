@@ -15,13 +15,13 @@ from eqa_nodes.core.types.views import Intrinsics
 GL_FROM_OPTICAL = np.diag([1.0, -1.0, -1.0, 1.0])
 MAP_FROM_GL = np.array([[0.0, 0, -1, 0], [-1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 LOST_POSE = "the pose was lost"
-FARTHEST_M = 1e6  # no recording leaves this; the products of larger numbers overflow
-_LOOSE = 1e-3  # how far a recorded rotation may be from orthonormal: files round to six digits
-_FOCAL = (0.05, 50.0)  # of image widths: beyond lies no lens
+FARTHEST_M = 1e6  # limit of positions in a recording; products of larger numbers overflow
+_LOOSE = 1e-3  # tolerance of orthonormality in recorded rotations: files round to six digits
+_FOCAL = (0.05, 50.0)  # plausible focal lengths, in image widths
 
 
 def rigid(matrix: np.ndarray, what: object) -> np.ndarray:
-    """Return the (4, 4) matrix when it is a rigid transform. Raises BadFrame: LOST_POSE when it is not finite."""
+    """Return the (4, 4) matrix if it is a rigid transform. Raises BadFrame, with LOST_POSE if it is not finite."""
     if not np.isfinite(matrix).all():
         raise BadFrame(LOST_POSE)
     r = matrix[:3, :3]
@@ -39,7 +39,7 @@ def transform_of_matrix(matrix: np.ndarray) -> Transform:
 
 
 def base_below(map_from_camera: np.ndarray, floor_z: float) -> Transform:
-    """Return map_from_base of a base on the floor under the camera, heading where the camera looks.
+    """Return map_from_base of a base on the floor below the camera, with the camera's heading.
 
     map_from_camera: (4, 4), optical axes; floor_z: metres, map frame.
     """
@@ -55,14 +55,14 @@ def mount(map_from_base: Transform, map_from_camera: np.ndarray) -> Transform:
 def pinhole(matrix: np.ndarray, shape: tuple[int, ...], centre: float) -> Intrinsics:
     """Return the intrinsics of a (3, 3) or (4, 4) camera matrix.
 
-    shape: of the image, height and width first; centre: where the matrix has the centre of the first pixel, 0.0 or 0.5.
-    Raises BadFrame when it is no camera or its principal point lies outside the image (then the image was resized after
-    the calibration).
+    shape: shape of the image, height and width first; centre: position of the first pixel's centre in the matrix, 0.0
+    or 0.5. Raises BadFrame when it is not a camera matrix or its principal point lies outside the image (the image was
+    resized after the calibration).
     """
     height, width = shape[:2]
     fx, fy, cx, cy = (float(matrix[i]) for i in ((0, 0), (1, 1), (0, 2), (1, 2)))
     k = Intrinsics(width, height, fx, fy, cx + 0.5 - centre, cy + 0.5 - centre)
-    if not (all(_FOCAL[0] <= f / width <= _FOCAL[1] for f in (fx, fy))  # false for what is not finite
+    if not (all(_FOCAL[0] <= f / width <= _FOCAL[1] for f in (fx, fy))  # false for values that are not finite
             and 0 < k.cx < width and 0 < k.cy < height):
         raise BadFrame(f"camera matrix with focal lengths {fx:g}, {fy:g} and principal point {cx:g}, {cy:g} does not "
                        f"belong to an image of {width}x{height}")
@@ -70,7 +70,7 @@ def pinhole(matrix: np.ndarray, shape: tuple[int, ...], centre: float) -> Intrin
 
 
 def camera_pose(row: np.ndarray) -> np.ndarray | None:
-    """Return the (4, 4) pose of x, y, z and a quaternion x, y, z, w of any length, None where it was lost."""
+    """Return the (4, 4) pose of x, y, z and a quaternion x, y, z, w of any length, None if it was lost."""
     if not np.isfinite(row).all() or not np.any(row[3:]):
         return None
     pose = np.eye(4)
@@ -79,16 +79,16 @@ def camera_pose(row: np.ndarray) -> np.ndarray | None:
 
 
 def heights(depth_m: np.ndarray, k: Intrinsics, map_from_camera: np.ndarray) -> np.ndarray:
-    """Return the z of each point that a depth image measured, metres, in the map or another world with z up."""
+    """Return the z of each point of a depth image, metres, in the map or another world with z up."""
     v, u = np.nonzero(depth_m)
     z, (x, y, ahead, above) = depth_m[v, u].astype(np.float64), map_from_camera[2]
     return np.asarray((x * (u + 0.5 - k.cx) / k.fx + y * (v + 0.5 - k.cy) / k.fy + ahead) * z + above)
 
 
 def onto_color(depth: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics) -> np.ndarray:
-    """Return the depth camera's measurement that is nearest to each of the colour camera's pixels, 0 outside its view.
+    """Return the nearest depth measurement for each pixel of the colour camera, 0 outside the depth camera's view.
 
-    depth: (H, W) of any type. Both cameras are taken to be at one place.
+    depth: (H, W) of any type. Both cameras are assumed to be at the same place.
     """
     if depth_k == color_k:
         return depth
@@ -102,5 +102,5 @@ def onto_color(depth: np.ndarray, depth_k: Intrinsics, color_k: Intrinsics) -> n
 
 
 def _matching(size: int, f: float, c: float, other_f: float, other_c: float) -> np.ndarray:
-    """Return which pixel of the other camera lies on the ray of each pixel centre, along one axis."""
+    """Return the pixel of the other camera on the ray of each pixel centre, along one axis."""
     return np.floor((np.arange(size) + 0.5 - c) / f * other_f + other_c)

@@ -1,4 +1,4 @@
-"""The files of an export: a folder, or the zip archive in which an app shares it. Nothing is unpacked to the disk."""
+"""Reads the files of an export: a folder, or the zip archive that an app shares. Nothing is unpacked to the disk."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from eqa_nodes.core.errors import BadFrame, StorageError
 from eqa_nodes.core.storage.text import by_number
 from eqa_nodes.wire.image_files import read_bounded
 
-_MAX_BYTES = 1 << 27  # of one image or table
+_MAX_BYTES = 1 << 27  # limit of one image or table
 _MAX_FILES = 1 << 20
 
 
 class ExportFiles:
-    """Files by their names below a root, with / between folders."""
+    """Files by their paths below a root, with / between folders."""
 
     def __init__(self, path: Path, marker: str) -> None:
-        """marker: a name that stands at the root; an archive's root may lie in a folder of it.
+        """marker: name of a file or folder at the root; in an archive the root may be a subfolder.
 
-        Raises StorageError for an archive that cannot be read, or holds no marker.
+        Raises StorageError for an archive that cannot be read or has no marker.
         """
         self.path = Path(path)
         self._zip = None if self.path.is_dir() else _open_zip(self.path)
@@ -45,7 +45,7 @@ class ExportFiles:
         return {PurePosixPath(name).stem: name for name in sorted(found, key=by_number)}
 
     def read(self, name: str, limit: int = _MAX_BYTES) -> bytes:
-        """Return a file. Raises BadFrame when it is absent, damaged, or larger than `limit` bytes."""
+        """Return the content of a file. Raises BadFrame when it is missing, damaged, or larger than `limit` bytes."""
         if self._zip is None:
             return read_bounded(self.path / name, limit)
         try:
@@ -61,7 +61,7 @@ class ExportFiles:
             raise BadFrame(f"{self.path}: {name} cannot be read: {error}") from error
 
     def opened(self, name: str) -> IO[bytes]:
-        """Return a file that can be searched, such as a video. Raises BadFrame when it is absent."""
+        """Return a seekable stream of a file, such as a video. Raises BadFrame when it is missing."""
         if self._zip is not None:
             return BytesIO(self.read(name, 1 << 30))
         if not (self.path / name).is_file():
@@ -84,7 +84,7 @@ def holds(path: Path, *names: str) -> bool:
 
 
 def archive_root(entries: list[str], marker: str) -> str | None:
-    """Return the folder of an archive ("" or ending in /) in which the marker lies, None where none does."""
+    """Return the folder of an archive ("" or ending in /) that contains the marker, None if there is none."""
     for entry in entries:
         at = f"/{entry}".find(f"/{marker}")
         if at >= 0 and entry[:at].count("/") <= 1 and not entry.startswith("__MACOSX"):

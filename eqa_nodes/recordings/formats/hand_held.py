@@ -1,8 +1,8 @@
-"""What recordings of hand-held devices have in common: coarse depth, images on their side, an unknown floor.
+"""Base class for recordings of hand-held devices: coarse depth, images on their side, an unknown floor height.
 
-Phones and tablets keep images as the sensor lies in the device, so that a recording in portrait shows a room on its
-side: all images of a recording are turned by the same number of quarter turns, so that up is up in most of them. Their
-world has its origin where the session began: the map's floor is found from the depth of a few frames.
+Phones and tablets store images in the orientation of the sensor, so a recording in portrait shows a room on its side:
+all images of a recording are rotated by the same number of quarter turns, so that most of them are upright. The origin
+of their world is where the session began: the map's floor is found from the depth of a few frames.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from eqa_nodes.recordings.formats.export_files import ExportFiles
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
 from eqa_nodes.wire.image_files import decode_image, raw_depth
 
-FAR_M = 5.0  # LiDAR of phones measures no farther
-_FLOOR_FRAMES = 12  # of which the floor is found
-_FLOOR_PERCENT = 2.0  # of the points of those frames lie below the floor: reflections and errors
+FAR_M = 5.0  # maximum range of a phone's LiDAR
+_FLOOR_FRAMES = 12  # frames used to find the floor
+_FLOOR_PERCENT = 2.0  # percentage of their points below the floor: reflections and errors
 _QUARTER = np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])  # camera from the camera turned left
 
 
 class HandHeldRecording(ABC):
-    """Frames of a device in somebody's hand, in the map frame: z up, floor at 0, the base under the camera.
+    """Frames of a hand-held device in the map frame: z up, floor at 0, the base below the camera.
 
-    A frame has the size of the colour image; depth is the nearest measurement on each pixel's ray.
+    A frame has the size of the colour image; depth is the nearest measurement to each pixel's ray.
     """
 
     notes: tuple[str, ...]
 
     def __init__(self, name: object, world_from_camera: Sequence[np.ndarray | None]) -> None:
-        """name: of the recording, for messages; world_from_camera: (4, 4) pose of the optical frame of each image in a
-        world with z up, None where it was lost. Raises StorageError when there is no pose or no depth."""
+        """name: name of the recording, for messages; world_from_camera: (4, 4) pose of each image's optical frame in a
+        world with z up, None if it was lost. Raises StorageError when there is no pose or no depth."""
         self.name, self._poses = name, world_from_camera
         known = [pose for pose in world_from_camera if pose is not None]
         if not known:
@@ -59,19 +59,19 @@ class HandHeldRecording(ABC):
 
     @abstractmethod
     def stamp_ns(self, index: int) -> int:
-        """Return when an image was taken, nanoseconds."""
+        """Return the time stamp of an image, nanoseconds."""
 
     @abstractmethod
     def camera(self, index: int) -> Intrinsics:
-        """Return the intrinsics of a colour image as it is stored. Raises BadFrame."""
+        """Return the intrinsics of a colour image as stored. Raises BadFrame."""
 
     @abstractmethod
     def rgb(self, index: int) -> np.ndarray:
-        """Return (H, W, 3) uint8 as it is stored. Raises BadFrame."""
+        """Return a colour image as stored, (H, W, 3) uint8. Raises BadFrame."""
 
     @abstractmethod
     def depth(self, index: int) -> np.ndarray:
-        """Return (h, w) float32 metres as it is stored, of the colour camera's field of view, 0 = no return.
+        """Return a depth image as stored, (h, w) float32 metres, with the colour camera's field of view, 0 = no return.
 
         Raises BadFrame."""
 
@@ -97,7 +97,7 @@ class HandHeldRecording(ABC):
         return rigid(pose, f"the pose of image {index} of {self.name}")
 
     def _depth_view(self, index: int) -> DepthView:
-        """Return what the depth camera saw, upright. Raises BadFrame."""
+        """Return the upright depth image with its camera and pose. Raises BadFrame."""
         depth_m, pose = self.depth(index), self._pose(index)
         k = scaled(self.camera(index), depth_m.shape)
         for _ in range(self._turns):
@@ -123,28 +123,28 @@ class HandHeldRecording(ABC):
 
 
 def from_arkit(world_from_camera: np.ndarray) -> np.ndarray:
-    """Return the optical frame's (4, 4) pose in a world with z up, of ARKit's: y up, camera axes right, up, back."""
+    """Convert ARKit's (4, 4) pose (y up; camera axes right, up, back) to the optical frame in a world with z up."""
     return np.asarray(MAP_FROM_GL @ world_from_camera @ GL_FROM_OPTICAL)
 
 
 def quarter_turns(poses: Sequence[np.ndarray]) -> int:
-    """Return by how many quarter turns to the left images have to be turned for up to be up in most of them.
+    """Return the number of quarter turns to the left after which most images are upright.
 
-    poses: (4, 4) of optical frames in a world with z up.
+    poses: (4, 4) poses of optical frames in a world with z up.
     """
-    right, down = np.mean([pose[2, :2] for pose in poses], axis=0)  # how much up there is in the image's directions
+    right, down = np.mean([pose[2, :2] for pose in poses], axis=0)  # upward component of the image's axes
     return int(np.argmax([-down, right, down, -right]))
 
 
 def turned_left(k: Intrinsics) -> Intrinsics:
-    """Return the intrinsics of an image that was turned by a quarter to the left."""
+    """Return the intrinsics of an image after a quarter turn to the left."""
     return Intrinsics(k.height, k.width, k.fy, k.fx, k.cy, k.width - k.cx)
 
 
 def sure_depth(tree: ExportFiles, depths: Mapping[str, str], sure: Mapping[str, str], stem: str) -> np.ndarray:
-    """Return (h, w) float32 metres of an image of 16 bits, millimetres, without what the device is not sure of.
+    """Return (h, w) float32 metres of a 16-bit image in millimetres, without depths of low confidence.
 
-    depths, sure: stem -> name of the images of depth and of confidence. Raises BadFrame where there is none.
+    depths, sure: stem -> name of the images of depth and of confidence. Raises BadFrame if there is no depth image.
     """
     if stem not in depths:
         raise BadFrame("no depth image")
@@ -155,7 +155,7 @@ def sure_depth(tree: ExportFiles, depths: Mapping[str, str], sure: Mapping[str, 
 
 
 def unsure_left_out(depth_m: np.ndarray, confidence: np.ndarray, what: object) -> np.ndarray:
-    """Return depth without what the device is not sure of: confidence 0. Raises BadFrame for another size."""
+    """Return depth with 0 where the device's confidence is 0. Raises BadFrame if the sizes differ."""
     if confidence.shape != depth_m.shape:
         raise BadFrame(f"{what} is {confidence.shape}, its depth {depth_m.shape}: wanted one size")
     return np.where(confidence > 0, depth_m, np.float32(0))

@@ -1,4 +1,4 @@
-"""Finds the map frame of a recording whose world may be tilted: its floor stands for gravity, as for `localise`."""
+"""Finds the map frame of a recording whose world may be tilted: the floor defines gravity, as in `localise`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from eqa_nodes.core.reconstruction.levelling import FLOOR, Ground, levelled
 from eqa_nodes.core.reconstruction.odometry import shrunk_camera, shrunk_depth
 from eqa_nodes.core.types.views import Intrinsics, clean_depth
 
-_LOOKED_AT = 24  # images of a recording
-_WIDTH, _RANGE_M = 160, 5.0  # of the images in which the floor is looked for
-_LEANS_DEG, _OFF_M = 5.0, 0.3  # a world with z up and its floor at 0 is believed as far as this
+_LOOKED_AT = 24  # number of images used of a recording
+_WIDTH, _RANGE_M = 160, 5.0  # width and depth range of the images in which the floor is searched
+_LEANS_DEG, _OFF_M = 5.0, 0.3  # largest tilt and height error at which a world with z up and its floor at 0 is accepted
 
 DepthView = tuple[np.ndarray, Intrinsics, np.ndarray]  # (H, W) metres, its camera, world_from_camera (4, 4)
 
 
 class MapFrame(NamedTuple):
-    """map_from_world: (4, 4), z up, floor at 0; note: how up was found, a sentence for people."""
+    """map_from_world: (4, 4), z up, floor at 0; note: how up was found, a sentence for users."""
 
     map_from_world: np.ndarray
     note: str
@@ -32,10 +32,10 @@ _UNCHECKED = MapFrame(np.eye(4), "not enough floor was seen to check that z is u
 
 def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z_up: bool = False,
                    floor_at_0: bool = True) -> MapFrame:
-    """Return the map frame of `count` images: level by their floor, with its origin there below the first camera.
+    """Return the map frame of `count` images: levelled by their floor, with its origin on it below the first camera.
 
-    z_up: the world is said to have z up and, with floor_at_0, its floor at 0; it stays as it is unless the floor
-    contradicts it. Else, where no floor is seen, up is the mean camera's. Raises StorageError when no image is usable.
+    z_up: the world claims to have z up and, with floor_at_0, its floor at 0; it is kept unless the floor contradicts
+    it. Otherwise, if no floor is seen, up is the mean camera's. Raises StorageError when no image is usable.
     """
     views, poses, reason = [], [], "there is none"
     for index in range(0, count, math.ceil(count / _LOOKED_AT) or 1):
@@ -56,7 +56,7 @@ def find_map_frame(name: object, count: int, read: Callable[[int], DepthView], z
 
 
 def _believed(ground: Ground, first: np.ndarray, floor_at_0: bool) -> MapFrame:
-    """Return the world itself where the floor that was found does not contradict it."""
+    """Return the world itself as the map frame unless the detected floor contradicts it."""
     x, y, z, height = ground.map_from_common[2]
     leans = math.degrees(math.acos(min(1.0, z)))
     off = abs(float(x * first[0, 3] + y * first[1, 3] + height)) if floor_at_0 else 0.0

@@ -1,13 +1,13 @@
 """Reads and writes OpenEQA's folders: NNNNN-rgb.png, NNNNN-depth.png, NNNNN.txt, intrinsic_*.txt.
 
-The published folders come in two kinds that only their cameras tell apart. Those of simulated homes: depth is uint16 of
-10 m / 65535, a pose maps OpenGL camera axes (x right, y up, z back) into Habitat's world, pixel centres lie at 0.5.
-Those of ScanNet (they alone have extrinsic_*.txt): six digits, depth in millimetres, ScanNet's axes and world.
+There are two kinds of published folders, which only their cameras distinguish. Simulated homes: depth is uint16 in
+steps of 10 m / 65535, a pose maps OpenGL camera axes (x right, y up, z back) into Habitat's world, pixel centres are
+at 0.5. ScanNet (only these have extrinsic_*.txt): six digits, depth in millimetres, ScanNet's axes and world.
 
-Written are folders of the first kind, with one more file: frames.csv has each frame's stamp and the base's pose, which
-the format has no place for. What is written and read again has the same colour, stamps and base poses; camera poses
-within 1e-6 m and rad; depth within half a step of 10 m / 65535, 0 (no return) beyond 10 m; labels are left out.
-Without frames.csv the base stands 1 m under the camera, as in OpenEQA (supplement B.1), and frames follow at 30 Hz.
+The writer produces the first kind with an additional file: frames.csv has each frame's stamp and base pose, which the
+format cannot store. Colour, stamps and base poses are preserved exactly; camera poses within 1e-6 m and rad; depth
+within half a step of 10 m / 65535, 0 (no return) beyond 10 m; labels are not stored.
+Without frames.csv the base is 1 m below the camera, as in OpenEQA (supplement B.1), and frames follow at 30 Hz.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ DEPTH_RANGE_M = 10.0
 CAMERA_HEIGHT_M = 1.0
 SIDECAR = "frames.csv"
 _COLUMNS = ("frame", "stamp_ns", "x", "y", "z", "qx", "qy", "qz", "qw")
-_LINE_BYTES = 300  # more than a line of frames.csv has
+_LINE_BYTES = 300  # upper limit of a line in frames.csv
 
 
 class OpenEqaFormat:
-    """OpenEQA's folders, also those with colour alone."""
+    """OpenEQA's folders, including those with colour images only."""
 
     traits = HistoryTraits(looks_like="a folder with NNNNN-rgb.png")
 
@@ -53,7 +53,7 @@ class OpenEqaFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a folder. Raises StorageError."""
         if colour_alone(path, "-rgb"):
             return read_pictures(path, "-rgb")
         return RecordedHistory(path.name, OpenEqaFolder(path))
@@ -65,7 +65,7 @@ class _Row(NamedTuple):
 
 
 class OpenEqaFolder:
-    """The frames of a folder, read by index. Raises StorageError when there is none or the cameras cannot be read."""
+    """The frames of a folder, read by index. Raises StorageError if there are none or the cameras cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
@@ -116,15 +116,15 @@ class OpenEqaFolder:
 def _square_pixels(k: Intrinsics) -> Intrinsics:
     """Return the intrinsics of OpenEQA's simulated camera, whose pixels are square, as Habitat renders them.
 
-    OpenEQA's extract-frames.py scales the vertical field of view as an angle (50.6 degrees for 1920x1080 at 90, where
-    58.7 were rendered): the fy that it writes is 19 % too long. Any other fy is left alone.
+    OpenEQA's extract-frames.py scales the vertical field of view as an angle (50.6 degrees for 1920x1080 at 90, while
+    58.7 were rendered): the fy that it writes is 19 % too large. Any other fy is kept.
     """
     written = k.height / 2 / math.tan(math.atan(k.width / 2 / k.fx) * k.height / k.width)
     return k._replace(fy=k.fx) if math.isclose(k.fy, written, abs_tol=2e-6) else k
 
 
 def _read_rows(path: Path, count: int) -> dict[int, _Row]:
-    """Return the lines of frames.csv by frame. Raises StorageError naming the line."""
+    """Return frame number -> line of frames.csv. Raises StorageError naming the line."""
     rows: dict[int, _Row] = {}
     lines = csv.reader(())
     try:
@@ -146,7 +146,7 @@ def _read_rows(path: Path, count: int) -> dict[int, _Row]:
 
 def write_openeqa(frames: Iterable[Frame], folder: Path,
                   progress: Callable[[int], None] = lambda written: None) -> Counter[str]:
-    """Write frames as a folder, one at a time; return what the format could not hold, by reason.
+    """Write frames as a folder, one at a time; return counts of what the format could not store, by reason.
 
     progress: called with the number of written frames. Raises StorageError when the folder has files already, the
     camera changes within the history, there is no frame or the disk fails.
@@ -185,7 +185,7 @@ def _write_camera(folder: Path, k: Intrinsics) -> Intrinsics:
 
 
 def _write_frame(folder: Path, sidecar: IO[str], number: int, frame: Frame) -> list[str]:
-    """Write one frame, its line last; return what could not be kept."""
+    """Write one frame, its line in frames.csv last; return what could not be stored."""
     depth_m, n_bad = clean_depth(frame.depth_m, DEPTH_RANGE_M)
     steps = np.rint(depth_m.astype(np.float64) * (65535 / DEPTH_RANGE_M)).astype(np.uint16)
     _write_png(folder / f"{number:05d}-rgb.png", frame.rgb)

@@ -1,7 +1,7 @@
-"""Histories that hold colour images without depth, such as the frames that OpenEQA offers for download.
+"""Histories with colour images without depth, such as the frames that OpenEQA offers for download.
 
-Without depth an image is no Frame: agents that look at evenly spaced images can answer from it, and everything that
-needs depth, or poses where there are none, is refused with what to do instead.
+Without depth an image is not a Frame: agents that use evenly spaced images can answer from it; everything that needs
+depth, or missing poses, raises an error that says what to do instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from eqa_nodes.wire.image_files import read_rgb
 
 
 class ImagesFormat:
-    """Folders of images and nothing else."""
+    """Folders that contain only images."""
 
     traits = HistoryTraits(looks_like="a folder of images named by number (00012.jpg), without depth and poses")
 
@@ -36,13 +36,13 @@ class ImagesFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a folder. Raises StorageError."""
         return read_pictures(path, "")
 
 
 @dataclass(frozen=True)
 class StoredPicture(ABC):
-    """An image of a recording. number: which one it is, from 0; stamp_ns: when it was taken."""
+    """An image of a recording. number: index in the recording, from 0; stamp_ns: time stamp of the image, ns."""
 
     number: int
     stamp_ns: int
@@ -50,15 +50,15 @@ class StoredPicture(ABC):
 
     @abstractmethod
     def rgb(self) -> np.ndarray:
-        """Return (H, W, 3) uint8. Raises BadFrame where the file cannot be read."""
+        """Return the image, (H, W, 3) uint8. Raises BadFrame if the file cannot be read."""
 
     @abstractmethod
     def map_from_base(self) -> Transform | None:
-        """Return where the robot was; None where nobody recorded it. Raises BadFrame."""
+        """Return the pose of the robot, None if it was not recorded. Raises BadFrame."""
 
 
 class NumberedPicture(StoredPicture):
-    """An image of which nothing else is known."""
+    """An image without further data."""
 
     def rgb(self) -> np.ndarray:
         """As in StoredPicture."""
@@ -70,12 +70,12 @@ class NumberedPicture(StoredPicture):
 
 
 class ColourHistory(FramesAlone):
-    """Images without depth, some with poses. It has pictures, and no frames."""
+    """Images without depth, some with poses. It has pictures, but no frames."""
 
     labels: Mapping[int, Label] = MappingProxyType({})
 
     def __init__(self, name: str, pictures: tuple[StoredPicture, ...]) -> None:
-        """pictures: in the order of their recording."""
+        """pictures: the images in recorded order."""
         self.name, self.pictures, self.dropped = name, pictures, Counter[str]()
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class ColourHistory(FramesAlone):
         return ColourHistory(self.name, tuple(p for p in self.pictures if p.number < count))
 
     def between(self, start_s: float, end_s: float) -> ColourHistory:
-        """Return the images that were taken between two times, both included, seconds."""
+        """Return the images between two times, seconds, both included."""
         return ColourHistory(self.name, tuple(p for p in self.pictures if start_s <= p.stamp_ns / 1e9 <= end_s))
 
     def recorded(self) -> Iterator[RecordedFrame]:
@@ -95,7 +95,7 @@ class ColourHistory(FramesAlone):
 
     @property
     def lacking(self) -> str:
-        """What is missing here, and what to do about it."""
+        """What is missing in this history, and the remedy."""
         return (f"the history {self.name} holds colour images without depth: agents that look at evenly "
                 "spaced images can use it (blind, socratic-captions, multi-frame, --frames uniform or none). All "
                 "others need a recording with depth and poses; of OpenEQA's frames, let its extract-frames.py write "
@@ -103,9 +103,9 @@ class ColourHistory(FramesAlone):
 
 
 def read_pictures(folder: Path, ending: str) -> ColourHistory:
-    """Return images that are named by their number, and an ending before the suffix ("-rgb"), at 30 Hz.
+    """Return images named by their number and an ending before the suffix ("-rgb"), at 30 Hz.
 
-    Raises StorageError where there is none.
+    Raises StorageError if there are none.
     """
     files = sorted((n, p) for n, p in numbered(folder, ending).items() if p.suffix != ".txt")
     if not files:
@@ -114,7 +114,7 @@ def read_pictures(folder: Path, ending: str) -> ColourHistory:
 
 
 def colour_alone(folder: Path, ending: str) -> bool:
-    """Return whether a folder has such images, and neither depth images nor poses."""
+    """Return whether a folder has such images, but neither depth images nor poses."""
     return not numbered(folder, "-depth") and not any(
         p.suffix == ".txt" for p in numbered(folder).values()) and any(
         p.suffix != ".txt" for p in numbered(folder, ending).values())

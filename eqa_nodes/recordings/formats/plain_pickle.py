@@ -1,4 +1,4 @@
-"""Reads pickles as data: plain values, arrays of numbers and records of Habitat. No class of the file is imported."""
+"""Reads pickles as data: plain values, arrays of numbers and Habitat's records. No class in the file is imported."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NUMBERS = re.compile(r"[<>|=]?[fiu][1248]", re.ASCII)
 
 
 class PickledRecord:
-    """An object of a class of Habitat. arguments: those of its constructor; fields: its state, by name."""
+    """An object of one of Habitat's classes. arguments: its constructor arguments; fields: field name -> value."""
 
     kind = ""  # the full name of the class
-    names: tuple[str, ...] = ()  # of the fields, for a state that is a tuple
+    names: tuple[str, ...] = ()  # names of the fields, for a state that is a tuple
 
     def __new__(cls, *arguments: Any) -> PickledRecord:
         made = super().__new__(cls)
@@ -31,7 +31,7 @@ class PickledRecord:
         self.fields: dict[str, Any]
 
     def __setstate__(self, state: Any) -> None:
-        if type(state) is tuple and len(state) == 2 and state[0] is None:  # a class that has only slots
+        if type(state) is tuple and len(state) == 2 and state[0] is None:  # a class with only slots
             state = state[1]
         self.fields = dict(zip(self.names, state)) if type(state) is tuple else dict(state)  # older attrs: a tuple
 
@@ -55,7 +55,7 @@ class PickledQuaternion(PickledRecord):
 
 
 class _Dtype:
-    """A dtype of numbers; numpy's own accepts states that do not fit to it."""
+    """A numeric dtype; numpy's own accepts states that do not match it."""
 
     def __init__(self, name: Any, *flags: Any) -> None:
         if type(name) is not str or not _NUMBERS.fullmatch(name):
@@ -86,10 +86,10 @@ _KNOWN: dict[str, Any] = {
     PickledState.kind: PickledState, PickledPose.kind: PickledPose,
     "quaternion.quaternion": PickledQuaternion, "quaternion.numpy_quaternion.quaternion": PickledQuaternion,
     "_magnum.Vector3": PickledRecord, "_magnum.Quaternion": PickledRecord, "numpy.dtype": _Dtype,
-    "numpy.ndarray": "ndarray", "builtins.object": "object", "__builtin__.object": "object",  # only named
+    "numpy.ndarray": "ndarray", "builtins.object": "object", "__builtin__.object": "object",  # only referenced by name
     "_codecs.encode": lambda text, encoding: text.encode("latin-1"),  # how old pickles write bytes
     **dict.fromkeys(("copyreg._reconstructor", "copy_reg._reconstructor"), lambda kind, base, state: kind()),
-    **{f"numpy.{core}.{name}": made for core in ("core", "_core") for name, made in (  # of numpy 1 and 2
+    **{f"numpy.{core}.{name}": made for core in ("core", "_core") for name, made in (  # numpy 1 and 2
         ("multiarray._reconstruct", lambda *_: np.ndarray.__new__(_Array, (0,), np.uint8)),
         ("multiarray.scalar", _scalar), ("numeric._frombuffer", _from_buffer))}}
 
@@ -107,7 +107,7 @@ class _Unpickler(pickle.Unpickler):
 def load_plain(data: bytes, what: object) -> Any:
     """Return the value of a pickle: plain values, lists, tuples and dicts of them, arrays and PickledRecords.
 
-    Raises StorageError naming `what` for damage, and the class where the pickle names one that is not known.
+    Raises StorageError that names `what` for damaged data, and the class if it is unknown.
     """
     try:
         for opcode, argument, _ in pickletools.genops(data):
@@ -116,5 +116,5 @@ def load_plain(data: bytes, what: object) -> Any:
         return _Unpickler(io.BytesIO(data)).load()
     except EqaError as error:
         raise StorageError(f"{what} is refused: {error}") from error
-    except Exception as error:  # a damaged pickle makes its classes raise whatever they stumble over
+    except Exception as error:  # with a damaged pickle, classes may raise any exception
         raise StorageError(f"{what} cannot be read as plain values: {error}") from error

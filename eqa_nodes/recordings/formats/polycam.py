@@ -1,8 +1,8 @@
 """Polycam's raw data: keyframes/{images,cameras,depth,confidence}, and the corrected images and cameras.
 
-The layout is that of Polycam's project polyform. A file is named by its time in microseconds. Poses are ARKit's (y up;
-camera axes right, up, back), row by row as t_00 to t_23; depth has 16 bits, millimetres; confidence is 0, 127 or 255.
-The corrected images are free of distortion and their poses are optimised: they are read where the export has them.
+The layout is that of Polycam's project polyform. Files are named by their time in microseconds. Poses are ARKit's (y
+up; camera axes right, up, back), row by row as t_00 to t_23; depth has 16 bits, millimetres; confidence is 0, 127 or
+255. The corrected images are undistorted and their poses are optimised: they are used if the export has them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PolycamFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of an export. Raises StorageError."""
         return RecordedHistory(path.stem, PolycamExport(path))
 
 
@@ -55,7 +55,7 @@ class _Camera(NamedTuple):
 
 
 class PolycamExport(HandHeldRecording):
-    """The keyframes of an export, in the order of their times."""
+    """The keyframes of an export, in order of time."""
 
     def __init__(self, path: Path) -> None:
         """Raises StorageError when a keyframe's camera cannot be read, or none has image, camera and depth."""
@@ -90,11 +90,11 @@ class PolycamExport(HandHeldRecording):
         return rgb_pixels(self._tree.read(name), name)
 
     def depth(self, index: int) -> np.ndarray:
-        """As in HandHeldRecording; what ARKit is not sure of (confidence low) is no return."""
+        """As in HandHeldRecording; depths of low ARKit confidence become 0 (no return)."""
         return sure_depth(self._tree, self._depths, self._sure, self._stems[index])
 
     def _camera(self, name: str) -> _Camera:
-        """Return a camera file. Raises StorageError naming it."""
+        """Return the camera of a file. Raises StorageError naming the file."""
         try:
             fields: dict[str, Any] = json.loads(self._tree.read(name, _MAX_JSON))
             pose = np.eye(4)

@@ -1,8 +1,8 @@
 """Record3D's recordings: .r3d files, which are zip archives of `metadata` (JSON) and rgbd/N.jpg, N.depth and N.conf.
 
-Depth is float32 in metres, compressed with LZFSE, in the size dw x dh of the metadata; confidence is 0, 1 or 2, a byte
-a pixel, compressed as well. K stands column by column and belongs to the colour image (w x h). A pose is a quaternion
-(x, y, z, w) and a position in ARKit's axes (y up; camera axes right, up, back), for the images as they are stored.
+Depth is float32 in metres, compressed with LZFSE, in the size dw x dh of the metadata; confidence is 0, 1 or 2, one
+byte per pixel, also compressed. K is column-major and belongs to the colour image (w x h). A pose is a quaternion (x,
+y, z, w) and a position in ARKit's axes (y up; camera axes right, up, back), for the images as stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from eqa_nodes.wire.image_files import MAX_PIXELS, rgb_pixels
 SUFFIX = ".r3d"
 EXTRA = "phones"
 _MAX_METADATA = 1 << 27
-_RATE_HZ = 60.0  # where the metadata says no rate
+_RATE_HZ = 60.0  # default if the metadata has no rate
 _SHARE = "export it in Record3D as \"Shareable/Internal format (.r3d)\""
 
 
@@ -44,7 +44,7 @@ class Record3dFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError, MissingExtra."""
+        """Return the history of a recording. Raises StorageError, MissingExtra."""
         if path.is_dir() and is_exr(path):
             raise StorageError(f"{path} is Record3D's export with EXR depth, which is not read: {_SHARE}")
         return RecordedHistory(path.stem, Record3dFile(path))
@@ -112,7 +112,7 @@ class Record3dFile(HandHeldRecording):
         return rgb_pixels(self._tree.read(name), name)
 
     def depth(self, index: int) -> np.ndarray:
-        """As in HandHeldRecording; what ARKit is not sure of (confidence low) is no return."""
+        """As in HandHeldRecording; depths of low ARKit confidence become 0 (no return)."""
         if str(index) not in self._depths:
             raise BadFrame("no depth image")
         depth_m = self._unpacked(self._depths[str(index)], np.dtype("<f4"))
@@ -129,7 +129,7 @@ class Record3dFile(HandHeldRecording):
             data = self._unpack(packed)
         except self._broken as error:
             raise BadFrame(f"{name} cannot be unpacked as LZFSE: {error}") from error
-        if self._depth_size is None:  # recordings of older versions do not say it
+        if self._depth_size is None:  # missing in recordings of older versions
             width, height = _shaped(len(data) // kind.itemsize, self._size)
         if len(data) != width * height * kind.itemsize:
             raise BadFrame(f"{name} holds {len(data)} bytes, its size of {width}x{height} wants "
@@ -144,12 +144,12 @@ def _size(width: Any, height: Any) -> tuple[int, int]:
 
 
 def _shaped(count: int, size: tuple[int, int]) -> tuple[int, int]:
-    """Return width and height of as many pixels in the shape of the colour image."""
+    """Return the width and height of `count` pixels with the aspect ratio of the colour image."""
     width = round(math.sqrt(count * size[0] / size[1]))
     return width, count // max(width, 1)
 
 
 def _pose(row: np.ndarray) -> np.ndarray | None:
-    """Return the pose of an image, None where it was lost."""
-    pose = camera_pose(np.roll(row, 3))  # the quaternion stands first
+    """Return the pose of an image, None if it was lost."""
+    pose = camera_pose(np.roll(row, 3))  # the quaternion comes first
     return None if pose is None else from_arkit(pose)

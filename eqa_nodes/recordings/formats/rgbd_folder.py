@@ -1,11 +1,11 @@
 """Folders of RGB-D images with their cameras and depth formats, and three layouts: Redwood, TUM RGB-D, 7-Scenes.
 
-Redwood: color/, depth/ and trajectory.log. TUM: rgb.txt and depth.txt have a stamp in seconds and a file in a line,
-groundtruth.txt a stamp, a position and a quaternion x, y, z, w of the camera (optical axes) in a world with z up; depth
-is registered to colour, 5000 steps a metre; what belongs together is found by the stamps; distortion is not corrected.
+Redwood: color/, depth/ and trajectory.log. TUM: a line of rgb.txt and depth.txt has a stamp in seconds and a file, a
+line of groundtruth.txt a stamp, a position and a quaternion x, y, z, w of the camera (optical axes) in a world with z
+up; depth is registered to colour, 5000 steps per metre; files are matched by stamps; distortion is not corrected.
 7-Scenes (Shotton et al., CVPR 2013): frame-NNNNNN.color.png, .depth.png (mm) and .pose.txt of the depth camera (optical
-axes), in a world that says nothing about gravity. The data set has no calibration: its depth was fused with a focal
-length of 585, colour is taken to have the Kinect's usual 525, with both cameras at one place.
+axes), in a world with unknown gravity. The data set has no calibration: its depth was fused with a focal length of 585,
+colour is assumed to have the Kinect's usual 525, with both cameras at the same place.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ class RedwoodFormat:
 
 
 def _millimetres(raw: np.ndarray) -> np.ndarray:
-    """Metres of millimetres: Redwood, ScanNet, 7-Scenes, most cameras."""
+    """Convert millimetres to metres: Redwood, ScanNet, 7-Scenes, most cameras."""
     return returned(raw) / 1000.0
 
 
 def _tum(raw: np.ndarray) -> np.ndarray:
-    """Metres of steps of 0.2 mm (TUM RGB-D benchmark: 5000 a metre)."""
+    """Convert steps of 0.2 mm to metres (TUM RGB-D benchmark: 5000 per metre)."""
     return returned(raw) / 5000.0
 
 
 def _sun(raw: np.ndarray) -> np.ndarray:
-    """Metres of millimetres whose 16 bits are rotated to the left by three (SUN RGB-D)."""
+    """Convert millimetres whose 16 bits are rotated to the left by three to metres (SUN RGB-D)."""
     return returned((raw >> 3 | raw << 13) & 0xFFFF) / 1000.0
 
 
 def _nyu(raw: np.ndarray) -> np.ndarray:
-    """Metres of raw Kinect disparity in swapped bytes; 2047 = no return (constants of the NYU Depth V2 toolbox)."""
+    """Convert byte-swapped raw Kinect disparity to metres; 2047 = no return (constants of the NYU Depth V2 toolbox)."""
     disparity = ((raw & 0xFF) << 8 | raw >> 8).astype(np.float64)
     return np.where(disparity < 1092.0, 351.3 / np.maximum(1092.5 - disparity, 0.5), 0.0)
 
@@ -80,13 +80,13 @@ DEPTH_FORMATS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def depth_format_of(folder: Path) -> str:
-    """Return which of DEPTH_FORMATS a folder's images probably have: TUM's where it has TUM's names, else mm."""
+    """Return the probable one of DEPTH_FORMATS for a folder's images: TUM's if it has TUM's names, else mm."""
     names = (p.stem for p in images_in(folder, DEPTHS)[:1])
     return "tum" if (folder / "depth.txt").is_file() or any(SECONDS.fullmatch(name) for name in names) else "mm"
 
 
 def read_depth(path: Path, depth_format: str = "mm") -> np.ndarray:
-    """Return (H, W) float32 metres, 0 = no return, of a 16-bit depth image. depth_format: one of DEPTH_FORMATS."""
+    """Read a 16-bit depth image as (H, W) float32 metres, 0 = no return. depth_format: one of DEPTH_FORMATS."""
     return DEPTH_FORMATS[depth_format](read_raw_depth(path).astype(np.uint32)).astype(np.float32)
 
 
@@ -104,21 +104,21 @@ def read_trajectory(path: Path) -> np.ndarray:
 
 
 class FolderCamera:
-    """The camera of a folder's images: what is given, else a file beside them (Open3D's JSON), else an assumed one.
+    """The camera of a folder's images: given, else from a file beside them (Open3D's JSON), else assumed.
 
-    assumed: why, "" where nothing is.
+    assumed: note on the assumption, "" if nothing is assumed.
     """
 
     def __init__(self, folder: Path, assumed: Intrinsics = PRIMESENSE, source: str = "a PrimeSense's",
                  given: tuple[float, ...] = ()) -> None:
-        """given: fx, fy, cx, cy, from the centre of the first pixel. Raises StorageError for a file that is none."""
+        """given: fx, fy, cx, cy, from the centre of the first pixel. Raises StorageError for an invalid camera file."""
         self._assumed, self._matrix = assumed, _matrix_of(folder, given)
         self.assumed = "" if self._matrix is not None else (
             f"the intrinsics are assumed: {source}, fx {assumed.fx:g}, fy {assumed.fy:g}, cx {assumed.cx - 0.5:g}, cy "
             f"{assumed.cy - 0.5:g} (a file {_CAMERA_FILES[0]} beside the images would give the right ones)")
 
     def of(self, image: np.ndarray) -> Intrinsics:
-        """Return the intrinsics of an image. Raises BadFrame when they belong to another size, or are not known."""
+        """Return the intrinsics of an image. Raises BadFrame when they are for another size, or unknown."""
         if self._matrix is not None:
             return pinhole(self._matrix, image.shape, 0.0)
         if image.shape[:2] != (self._assumed.height, self._assumed.width):
@@ -129,7 +129,7 @@ class FolderCamera:
 
 
 def _matrix_of(folder: Path, given: tuple[float, ...]) -> np.ndarray | None:
-    """Return the (3, 3) camera matrix that is given or in a file, None where neither is there."""
+    """Return the (3, 3) camera matrix that is given or in a file, None if there is neither."""
     if given:
         fx, fy, cx, cy = given
         return np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]])
@@ -145,7 +145,7 @@ def _matrix_of(folder: Path, given: tuple[float, ...]) -> np.ndarray | None:
 
 
 class RgbdFiles(NamedTuple):
-    """Images of one time. pose: world_from_camera (4, 4), or the text file that holds it; None where it is missing."""
+    """Images of one time. pose: world_from_camera (4, 4), or the text file that contains it; None if it is missing."""
 
     stamp_ns: int
     color: Path
@@ -154,14 +154,14 @@ class RgbdFiles(NamedTuple):
 
 
 class RgbdFolder:
-    """The frames of a folder, in the map frame that `find_map_frame` finds: its floor stands for gravity.
+    """The frames of a folder, in the map frame that `find_map_frame` finds: the floor defines gravity.
 
     notes: how up was found, and whether the intrinsics are assumed.
     """
 
     def __init__(self, name: object, moments: Sequence[RgbdFiles], color: FolderCamera,
                  depth: FolderCamera | None = None, depth_format: str = "mm", z_up: bool = False) -> None:
-        """depth: None where depth is registered to colour. Raises StorageError when no image can be used."""
+        """depth: the depth camera, None if depth is registered to colour. Raises StorageError if no image is usable."""
         self._moments, self._format = moments, depth_format
         self._color, self._depth = color, depth or color
         found = find_map_frame(name, len(moments), self._seen, z_up)
@@ -201,7 +201,7 @@ class RgbdFolder:
 def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
     """Return the frames of Redwood's layout; stamps begin at one period.
 
-    Raises StorageError when the folder does not hold as many images of each kind as poses.
+    Raises StorageError when the numbers of colour images, depth images and poses differ.
     """
     colors, depths = images_in(folder, COLOURS), images_in(folder, DEPTHS)
     poses = read_trajectory(folder / "trajectory.log")
@@ -214,7 +214,7 @@ def read_redwood(folder: Path, rate_hz: float = 30.0) -> RgbdFolder:
 
 
 def images_in(folder: Path, names: Sequence[str]) -> list[Path]:
-    """Return the images of the first of these folders that is there, in the order of their numbers."""
+    """Return the images of the first of these folders that exists, in the order of their numbers."""
     found = [p for name in names if (folder / name).is_dir() for p in (folder / name).iterdir()
              if p.suffix.lower() in (".png", ".jpg", ".jpeg", ".pgm", ".ppm")]
     return sorted(found, key=lambda path: by_number(path.name))
@@ -226,13 +226,13 @@ def holds_rgbd(folder: Path) -> bool:
 
 
 TUM_COLOURS, TUM_DEPTHS, POSES = "rgb.txt", "depth.txt", "groundtruth.txt"
-_TOGETHER_S = 0.02  # at most between the stamps of one moment, as in the benchmark's associate.py
+_TOGETHER_S = 0.02  # maximum difference between matching stamps, as in the benchmark's associate.py
 _LENSES = {"freiburg1": (517.3, 516.5, 318.6, 255.3), "freiburg2": (520.9, 521.0, 325.1, 249.7),
            "freiburg3": (535.4, 539.2, 320.1, 247.6)}  # fx, fy, cx, cy from the centre of the first pixel
 
 
 class TumFormat:
-    """The benchmark's sequences."""
+    """Sequences of the TUM RGB-D benchmark."""
 
     traits = HistoryTraits(looks_like=f"a folder with {TUM_COLOURS}, {TUM_DEPTHS} and {POSES}")
 
@@ -248,7 +248,7 @@ class TumFormat:
 
 
 def read_tum(folder: Path) -> RgbdFolder:
-    """Return the frames of a sequence. Raises StorageError when a list cannot be read, or no image has all it needs."""
+    """Return the frames of a sequence. Raises StorageError when a list cannot be read, or no frame is complete."""
     if not (folder / POSES).is_file():
         raise StorageError(f"{folder} has no {POSES}, which says where the camera was: `eqa history localise {folder} "
                            "--depth-format tum --out DIR` finds its poses")
@@ -263,7 +263,7 @@ def read_tum(folder: Path) -> RgbdFolder:
 
 
 def nearest(stamps: Sequence[float], others: Sequence[float]) -> list[int]:
-    """Return which of the other stamps is nearest to each, -1 where that is more than 20 ms away. Seconds."""
+    """Return for each stamp the index of the nearest other stamp, -1 if it is over 20 ms away. Stamps in seconds."""
     if not others or not stamps:
         return [-1] * len(stamps)
     apart, at = KDTree(np.array(others)[:, None]).query(np.array(stamps)[:, None])
@@ -271,7 +271,7 @@ def nearest(stamps: Sequence[float], others: Sequence[float]) -> list[int]:
 
 
 def camera_of(folder: Path, given: tuple[float, ...] = ()) -> FolderCamera:
-    """Return the camera of a sequence: where none is given, the benchmark's for the Kinect that the folder names."""
+    """Return the camera of a sequence: the given one, else the benchmark's for the Kinect in the folder's name."""
     named = re.search("freiburg[123]", folder.resolve().name)
     if named is None:
         return FolderCamera(folder, given=given)
@@ -288,7 +288,7 @@ def _pose(folder: Path, words: Sequence[str]) -> np.ndarray | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[float, list[str]]]:
-    """Yield the stamp and the words after it of each line that is not a comment. Raises StorageError naming the line.
+    """Yield the stamp and the following words of each line, without comments. Raises StorageError naming the line.
     """
     try:
         lines = text_of(read_bounded(path)).splitlines()
@@ -311,7 +311,7 @@ _DEPTH = Intrinsics(640, 480, 585.0, 585.0, 320.0, 240.0)
 
 
 class SevenScenesFormat:
-    """The data set's sequences."""
+    """Sequences of the 7-Scenes data set."""
 
     traits = HistoryTraits(looks_like="a folder with frame-NNNNNN.color.png, .depth.png and .pose.txt (7-Scenes)")
 

@@ -1,8 +1,8 @@
-"""RTAB-Map's databases (.db), of a robot or of the app on a phone.
+"""Reads RTAB-Map's databases (.db), from a robot or from the phone app.
 
-Read as RTAB-Map's schema (0.18 and newer) has them: Node.pose is odometry, 3x4 float32; Admin.opt_ids and opt_poses are
-the poses that the graph was optimised to; Data.image is an encoded image, Data.depth a PNG of 16 bits (mm), a PNG whose
-four channels are float32 metres, or RVL; Data.calibration is a serialised CameraModel. Frames are REP 103's already.
+In RTAB-Map's schema (0.18 and newer), Node.pose is odometry, 3x4 float32; Admin.opt_ids and opt_poses are the poses of
+the optimised graph; Data.image is an encoded image, Data.depth a PNG of 16 bits (mm), a PNG whose four channels are
+float32 metres, or RVL; Data.calibration is a serialised CameraModel. Frames follow REP 103 already.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from eqa_nodes.wire.rvl import decode_rvl
 
 _MAGIC, _RVL = b"SQLite format 3\0", b"DEPTHRVL"
 _TABLES = ("Node", "Data", "Admin")
-_HEADER = struct.Struct("<11i")  # version (3), kind, width, height, numbers of K, D, R and P, of the local transform
+_HEADER = struct.Struct("<11i")  # version (3), kind, width, height, lengths of K, D, R and P, of the local transform
 _MONO, _STEREO = 0, 1
-_TAIL = struct.Struct("<3i")  # behind compressed matrices: rows, columns, type of OpenCV
+_TAIL = struct.Struct("<3i")  # after compressed matrices: rows, columns, OpenCV type
 _MAX_BLOB = 1 << 27
-_ON_FLOOR_M = 0.4  # base_link of a robot lies no higher
-_UPRIGHT = np.cos(np.radians(10.0))  # a base that leans less, in every frame, is a robot's
+_ON_FLOOR_M = 0.4  # maximum height of a robot's base_link
+_UPRIGHT = np.cos(np.radians(10.0))  # a base that tilts less in every frame is a robot's
 _RENEW = "bring it to the present version with rtabmap-reprocess OLD.db NEW.db"
 
 
@@ -58,17 +58,17 @@ class RtabmapFormat:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
                 names = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
         except sqlite3.Error:
-            return True  # its damage is named when it is opened
+            return True  # opening it reports the damage
         return {"Node", "Admin"} <= names
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a database. Raises StorageError."""
         return RecordedHistory(path.stem, RtabmapDatabase(path))
 
 
 class _Lens(NamedTuple):
-    """First camera of a node, and how many stand side by side in its image."""
+    """First camera of a node, and the number of camera images side by side in its image."""
 
     k: Intrinsics
     base_from_camera: np.ndarray
@@ -76,10 +76,10 @@ class _Lens(NamedTuple):
 
 
 class RtabmapDatabase(HandHeldRecording):
-    """The nodes with an image, in order; those that the optimised graph left out have no pose.
+    """The nodes with an image, in order; nodes that are not in the optimised graph have no pose.
 
-    Where the base stands upright on the floor in every node it is a robot's, and the map is kept as it is. Else a
-    person carried the camera. Of several cameras on one robot the first is read.
+    If the base is upright and on the floor in every node, it is a robot's, and the map is kept unchanged. Otherwise a
+    person carried the camera. If a robot has several cameras, only the first is read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -148,7 +148,7 @@ class RtabmapDatabase(HandHeldRecording):
         return _lens_of(self._blobs(index, "calibration")[1], self._ids[index])
 
     def _blobs(self, index: int, column: str) -> tuple[bytes, bytes]:
-        """Return a column of the node's data, and its calibration. Raises BadFrame."""
+        """Return a column of the node's data and its calibration. Raises BadFrame."""
         with self._open() as database:
             row = database.execute(f"SELECT {column}, calibration FROM Data WHERE id = ?", (self._ids[index],)
                                    ).fetchone()
@@ -179,12 +179,12 @@ def depth_of(data: bytes, what: object) -> np.ndarray:
 
 
 def _first(image: np.ndarray, cameras: int) -> np.ndarray:
-    """Return the part of the first of the cameras that stand side by side."""
+    """Return the image of the first camera out of several side by side."""
     return np.ascontiguousarray(image[:, :image.shape[1] // cameras])
 
 
 def _lens_of(data: bytes, node: int) -> _Lens:
-    """Return the first camera of a calibration. Raises BadFrame for one that is not understood."""
+    """Return the first camera of a calibration. Raises BadFrame for an unknown format."""
     found, at = None, 0
     count = 0
     while at < len(data):
@@ -196,7 +196,7 @@ def _lens_of(data: bytes, node: int) -> _Lens:
 
 
 def _model(data: bytes, at: int, node: int) -> tuple[_Lens, int]:
-    """Return the camera that begins at a byte, and where the next one does."""
+    """Return the camera at a byte offset, and the offset of the next one."""
     if len(data) < at + _HEADER.size:
         raise BadFrame(f"the calibration of node {node} has {len(data)} bytes: {_RENEW}")
     _, _, _, kind, width, height, *sizes = _HEADER.unpack_from(data, at)
@@ -221,7 +221,7 @@ def _model(data: bytes, at: int, node: int) -> tuple[_Lens, int]:
 
 
 def _optimised(database: sqlite3.Connection, path: Path) -> dict[int, np.ndarray]:
-    """Return node -> pose of the optimised graph, empty where there is none. Raises StorageError for damage."""
+    """Return node -> pose of the optimised graph, empty if there is none. Raises StorageError for damaged data."""
     columns = {row[1] for row in database.execute("PRAGMA table_info(Admin)")}
     row = database.execute("SELECT opt_ids, opt_poses FROM Admin").fetchone() if "opt_poses" in columns else None
     if row is None or not row[0] or not row[1]:
@@ -245,7 +245,7 @@ def _matrix(blob: bytes, kind: str) -> np.ndarray:
 
 
 def _odometry(rows: Sequence[Any]) -> dict[int, np.ndarray]:
-    """Return node -> pose of odometry, of the session with most nodes: others have an origin of their own."""
+    """Return node -> odometry pose in the session with the most nodes: other sessions have other origins."""
     session = Counter(row[1] for row in rows).most_common(1)[0][0]
     return {int(row[0]): _pose(np.frombuffer(row[3], "<f4").reshape(3, 4)) for row in rows
             if row[1] == session and isinstance(row[3], bytes) and len(row[3]) == 48}
@@ -258,6 +258,6 @@ def _pose(rows: np.ndarray) -> np.ndarray:
 
 
 def _is_robot(poses: Sequence[np.ndarray | None], floor_z: float) -> bool:
-    """Return whether a base stands upright, and on the floor, in every frame."""
+    """Return whether a base is upright and on the floor in every frame."""
     known = [pose for pose in poses if pose is not None]
     return all(float(pose[2, 2]) >= _UPRIGHT and abs(float(pose[2, 3]) - floor_z) <= _ON_FLOOR_M for pose in known)

@@ -1,10 +1,10 @@
-"""ScanNet's recordings: .sens files, and the folders that ScanNet's tools export from them.
+"""Reads ScanNet's recordings: .sens files, and the folders that ScanNet's tools export from them.
 
 ScanNet (Dai et al., CVPR 2017). Its world has z up and its floor at z = 0, as the reconstruction was aligned to it:
-the map frame is that world where the floor agrees, else it is levelled, and the base stands on the floor under the
-camera, heading where it looks. A frame has the
-size of the colour image (as OpenEQA shows it); depth is taken over pixel by pixel from the nearest measurement. The
-few centimetres between the two cameras are left out, as is usual with this data. Matrices count pixel centres from 0.
+the map frame is that world if the detected floor agrees, else it is levelled; the base is on the floor below the
+camera, with the camera's heading. A frame has the size of the colour image (as OpenEQA shows it); the depth of a pixel
+is the nearest measurement. The few centimetres between the two cameras are ignored, as is usual with this data.
+In its matrices the centre of the first pixel is at 0.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from eqa_nodes.recordings.formats.cameras import base_below, mount, onto_color, 
 from eqa_nodes.recordings.formats.map_frames import DepthView, find_map_frame
 from eqa_nodes.wire.image_files import MAX_PIXELS, read_matrix, read_raw_depth, read_rgb, rgb_pixels
 
-RATE_HZ = 30.0  # of the sensor; exported folders hold no times
-DEPTH_UNIT = 1000.0  # of exported folders, per metre
+RATE_HZ = 30.0  # rate of the sensor; exported folders contain no times
+DEPTH_UNIT = 1000.0  # depth units per metre in exported folders
 _MAX_NAME = 1 << 12
 _HEADER = struct.Struct("<64f2i4IfQ")  # four 4x4 matrices, two compressions, two sizes, depth unit, number of frames
 _FRAME = struct.Struct("<16f4Q")  # camera-to-world, two times in microseconds, bytes of colour and of depth
@@ -38,7 +38,7 @@ _DEPTH = {0: "raw", 1: "zlib", 2: "occi"}
 
 
 class SensFormat:
-    """ScanNet's own files."""
+    """ScanNet's .sens files."""
 
     traits = HistoryTraits(looks_like="a ScanNet .sens file")
 
@@ -54,7 +54,7 @@ class SensFormat:
 
 
 class ScanNetFormat:
-    """What ScanNet's tools export."""
+    """Folders exported by ScanNet's tools."""
 
     traits = HistoryTraits(looks_like="a folder with color/, depth/, pose/ and intrinsic/")
 
@@ -70,18 +70,18 @@ class ScanNetFormat:
 
 
 class Cameras(NamedTuple):
-    """(4, 4) camera matrices of a recording, and how many units of depth are a metre."""
+    """(4, 4) camera matrices of a recording, and the number of depth units per metre."""
 
     color: np.ndarray
     depth: np.ndarray
     unit: float = DEPTH_UNIT
 
     def frame(self, stamp_ns: int, rgb: np.ndarray, raw_depth: np.ndarray, map_from_camera: np.ndarray) -> Frame:
-        """Return a frame of the colour camera's size. Raises BadFrame when matrices and images do not fit.
+        """Return a frame of the colour camera's size. Raises BadFrame when matrices and images do not match.
 
         raw_depth: (h, w) integers, 0 = no return; map_from_camera: (4, 4), optical axes.
         """
-        resized = rgb.shape[:2] == raw_depth.shape  # many export colour in the size of depth, and keep its matrix
+        resized = rgb.shape[:2] == raw_depth.shape  # many exports resize colour to depth's size, but keep its matrix
         depth_k = pinhole(self.depth, raw_depth.shape, 0.0)
         color_k = depth_k if resized else pinhole(self.color, rgb.shape, 0.0)
         depth_m = np.divide(onto_color(returned(raw_depth), depth_k, color_k), np.float32(self.unit), dtype=np.float32)
@@ -89,19 +89,19 @@ class Cameras(NamedTuple):
         return Frame(stamp_ns, rgb, depth_m, color_k, map_from_base, mount(map_from_base, map_from_camera))
 
     def depth_view(self, raw_depth: np.ndarray, world_from_camera: np.ndarray) -> DepthView:
-        """Return what the depth camera saw. Raises BadFrame as `frame` does."""
+        """Return the depth image with its camera and pose. Raises BadFrame as `frame` does."""
         depth_m = np.divide(returned(raw_depth), np.float32(self.unit), dtype=np.float32)
         return depth_m, pinhole(self.depth, raw_depth.shape, 0.0), rigid(world_from_camera, "the camera's pose")
 
 
 class SensFile:
-    """The frames of a .sens file (version 4), read by index; a file of any size takes no more memory than one frame.
+    """The frames of a .sens file (version 4), read by index; only one frame is held in memory.
 
-    Stamps are the colour camera's; where these do not grow, frames follow at the sensor's rate.
+    Stamps are the colour camera's; if these do not increase, frames follow at the sensor's rate.
     """
 
     def __init__(self, path: Path) -> None:
-        """Find all frames. Raises StorageError naming what is wrong with the file, also when it ends early."""
+        """Find all frames. Raises StorageError naming the fault of the file, such as an early end."""
         self.path = Path(path)
         with self._open() as file:
             self._size = self.path.stat().st_size
@@ -123,7 +123,7 @@ class SensFile:
         return self._cameras.frame(self._stamps[index], rgb, raw, self._map_from_world @ world_from_camera)
 
     def _stored(self, index: int) -> tuple[np.ndarray, bytes, bytes]:
-        """Return the pose of a frame, its colour and its depth as they are stored. Raises BadFrame for a lost pose."""
+        """Return the pose of a frame and its stored colour and depth. Raises BadFrame for a lost pose."""
         with self._open() as file:
             file.seek(self._offsets[index])
             *pose, _, _, n_color, n_depth = _FRAME.unpack(self._take(file, _FRAME.size, index))
@@ -135,7 +135,7 @@ class SensFile:
         return self._cameras.depth_view(self._depth(depth, f"{index} of {self.path}"), world_from_camera)
 
     def _read_header(self, file: IO[bytes]) -> int:
-        """Return the number of frames that the header claims."""
+        """Return the number of frames stated in the header."""
         version, length = struct.unpack("<IQ", self._take(file, 12))
         if version != 4 or length > _MAX_NAME:
             raise StorageError(f"{self.path} is not a .sens file of version 4: it begins with version {version} and a "
@@ -155,7 +155,7 @@ class SensFile:
         return int(count)
 
     def _index(self, file: IO[bytes], count: int) -> tuple[list[int], list[int]]:
-        """Return where each frame begins, and its stamp. A frame takes bytes, so the file bounds the list."""
+        """Return the offset and the stamp of each frame. The size of the file bounds the length of the lists."""
         offsets, stamps, last_ns = [], [], 0
         for i in range(count):
             offsets.append(file.tell())
@@ -182,7 +182,7 @@ class SensFile:
         return np.frombuffer(data, "<u2").reshape(height, width)
 
     def _take(self, file: IO[bytes], n: int, index: int | None = None) -> bytes:
-        """Read exactly n bytes, n no more than the file has."""
+        """Read exactly n bytes; n is at most the size of the file."""
         data = file.read(n) if n <= self._size else b""
         if len(data) < n:
             where = "its header" if index is None else f"frame {index}"
@@ -201,7 +201,7 @@ class SensFile:
 class ScanNetFolder:
     """The frames of an exported folder: color/N.jpg, depth/N.png (mm), pose/N.txt, and two matrices in intrinsic/.
 
-    N counts the sensor's frames, so that a folder with every 20th keeps its time.
+    N is the number of the sensor's frame, so a folder with every 20th frame has the right stamps.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -241,13 +241,13 @@ def read_cameras(folder: Path) -> Cameras:
 
 
 def read_stored(number: int, depths: Mapping[int, Path], poses: Mapping[int, Path]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depth image and the pose of a frame as they are stored. Raises BadFrame."""
+    """Return the stored depth image and pose of a frame. Raises BadFrame."""
     if number not in depths or number not in poses:
         raise BadFrame("no depth image" if number in poses else "no pose")
     return read_raw_depth(depths[number]), rigid(read_matrix(poses[number]), poses[number])
 
 
 def numbered(folder: Path, ending: str = "", beginning: str = "") -> dict[int, Path]:
-    """Return the files of a folder that are named by a number (and an ending, before the suffix), by number."""
+    """Return number -> file of a folder for names that are a number between a beginning and an ending."""
     pattern = re.compile(rf"{re.escape(beginning)}(\d{{1,9}}){re.escape(ending)}\.(?:jpe?g|png|txt)", re.ASCII)
     return {int(match[1]): path for path in sorted(folder.glob("*")) if (match := pattern.fullmatch(path.name))}

@@ -1,8 +1,8 @@
-"""Stray Scanner's recordings: rgb.mp4, odometry.csv, camera_matrix.csv, depth/N.png and confidence/N.png.
+"""Reads Stray Scanner's recordings: rgb.mp4, odometry.csv, camera_matrix.csv, depth/N.png and confidence/N.png.
 
-The layout is that of the app's docs/format.md. Frame N of the video belongs to line N of odometry.csv and to
-depth/N.png (16 bits, millimetres); confidence is 0, 1 or 2. A pose's world is ARKit's (y up); its camera axes are
-already right, down, forward. The video is HEVC: it is decoded with PyAV.
+The layout is described in the app's docs/format.md. Frame N of the video belongs to line N of odometry.csv and to
+depth/N.png (16 bits, millimetres); confidence is 0, 1 or 2. The world of the poses is ARKit's (y up); camera axes are
+already right, down, forward. The video is HEVC, decoded with PyAV.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StrayFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError, MissingExtra."""
+        """Return the history of a recording. Raises StorageError, MissingExtra."""
         return RecordedHistory(path.stem, StrayRecording(path))
 
 
@@ -85,7 +85,7 @@ class StrayRecording(HandHeldRecording):
         return self._video.image(self._lines[index].number)
 
     def depth(self, index: int) -> np.ndarray:
-        """As in HandHeldRecording; what ARKit is not sure of (confidence low) is no return."""
+        """As in HandHeldRecording; depths of low ARKit confidence become 0 (no return)."""
         return sure_depth(self._tree, self._depths, self._sure, f"{self._lines[index].number:06d}")
 
     def _read_lines(self) -> list[_Line]:

@@ -1,4 +1,4 @@
-"""Video files: a history of colour alone, and the images of recordings that have more beside their video."""
+"""Reads video files: as a history of colour images, and for recordings that have other data beside their video."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eqa_nodes.recordings.formats.pictures import ColourHistory, NumberedPicture
 from eqa_nodes.wire.image_files import MAX_PIXELS
 
 _SUFFIXES = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
-_NEAR = 60  # images that are decoded on the way to one; to one further on the file is searched
+_NEAR = 60  # maximum number of images decoded to reach one further on; beyond that the reader seeks
 
 
 class VideoFormat:
@@ -32,7 +32,7 @@ class VideoFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history; stamps are the time in the video. Raises StorageError, MissingExtra."""
+        """Return the history of a video; stamps are times in the video. Raises StorageError, MissingExtra."""
         video = VideoImages(path, lambda: path.open("rb"), upright=True)
         return ColourHistory(path.stem, tuple(VideoPicture(i, stamp_ns, path, video)
                                               for i, stamp_ns in enumerate(video.stamps_ns)))
@@ -50,14 +50,14 @@ class VideoPicture(NumberedPicture):
 
 
 class VideoImages:
-    """The images of a video by their number, decoded when they are wanted; in order is fastest.
+    """The images of a video by their number, decoded on demand; reading in order is fastest.
 
-    stamps_ns: nanoseconds since the first image; shape: height and width as they are stored.
+    stamps_ns: time of each image since the first, ns; shape: height and width as stored.
     """
 
     def __init__(self, name: object, opened: Callable[[], IO[bytes]], upright: bool = False,
                  remedy: str = "copy it again") -> None:
-        """upright: turn the images as the file says. Raises StorageError with the remedy, MissingExtra without PyAV."""
+        """upright: rotate images as the file states. Raises StorageError with the remedy, MissingExtra without PyAV."""
         try:
             import av
         except ImportError as error:
@@ -76,7 +76,7 @@ class VideoImages:
             raise StorageError(f"{name} has {len(self._times)} images of {self.shape[1]}x{self.shape[0]}: {remedy}")
 
     def image(self, number: int) -> np.ndarray:
-        """Return an image, (H, W, 3) uint8. Raises BadFrame where the video ends before it, or is damaged."""
+        """Return an image, (H, W, 3) uint8. Raises BadFrame if the video ends before it or is damaged."""
         if not self._next <= number < self._next + _NEAR:
             self._next, self._images = number, self._decoded(number)
         try:
@@ -86,12 +86,12 @@ class VideoImages:
                     turns = round(image.rotation / 90) if self._upright else 0
                     return np.ascontiguousarray(np.rot90(image.to_ndarray(format="rgb24"), turns))
         except (BadFrame, OSError, self._av.FFmpegError) as error:
-            after, self._next = self._next, len(self._times)  # the next image is searched for anew
+            after, self._next = self._next, len(self._times)  # the next image needs a new seek
             raise BadFrame(f"{self._name} is damaged after image {after}: {error}") from error
         raise BadFrame(f"{self._name} ends before the last image")
 
     def _decoded(self, number: int) -> Iterator[Any]:
-        """Yield the images from the last one before `number` that can be decoded alone."""
+        """Yield the images from the last keyframe of the video before `number` on."""
         with self._opened() as file, self._av.open(file) as container:
             stream = container.streams.video[0]
             if number:
@@ -100,5 +100,5 @@ class VideoImages:
 
 
 def _time(part: Any) -> int:
-    """Return when a packet or an image is shown, in the stream's time base; some containers say only its order."""
+    """Return the display time of a packet or an image in the stream's time base; some containers only order them."""
     return int(part.pts if part.pts is not None else part.dts or 0)
