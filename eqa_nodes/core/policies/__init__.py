@@ -1,1 +1,1 @@
-"""Exploration policies. Each one decides where to look next, and gives its reason."""
+"""Exploration policies. Each decides where to look next and gives the reason."""

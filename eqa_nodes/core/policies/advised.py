@@ -1,4 +1,4 @@
-"""The places that a model chooses among, what they are worth by its word, and floor that was seen and not visited."""
+"""The options a model chooses among and their values by its weights; unvisited floor that was seen."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from eqa_nodes.core.types.floor import Option
 from eqa_nodes.core.types.geometry import Pose2
 
 _BESIDE_M = 0.8
-_REGION_M = 2.5  # places so near to each other belong to one part of the building
+_REGION_M = 2.5  # options within this distance belong to one region of the building
 _STEP_M = 0.25
 _UNNAMED = 0.2
 _FARTHEST_M = 30.0
-_LEAST = 0.4  # of the way to a place that a model points at: it is not gone to where not even that is reachable
+_LEAST = 0.4  # minimum share of the way to a place a model points at that must be reachable
 
 
 class ScoredOption(NamedTuple):
-    """A place where a policy could send the robot, and what it expects there."""
+    """A place where a policy could send the robot, and its expected value."""
 
     place: ReachablePose
-    value: float  # hoped for: chance to see what answers the question, 0..1
+    value: float  # chance to see what answers the question, 0..1
     kind: str  # frontier | look | floor
     what: str
     score: float
-    unseen: float = 1.0  # how much of what lies there is still to be seen, 0..1
+    unseen: float = 1.0  # share of the floor in sight of it that is still unseen, 0..1
 
 
 def advised_value(own: ScoredOption, weight: float) -> float:
-    """Return what an option is worth by the model's weight w: w (u + w (1 - u)), u: how much is unseen there.
+    """Return the value of an option by the model's weight w: w (u + w (1 - u)), u: unseen share.
 
-    The surer the model is, the less it counts how much floor the map lacks: it may look into a room that the map
-    knows well. What it did not name is worth a fifth of what the policy thinks.
+    The higher the weight, the less the unseen floor counts, so a confident model may choose a room that the map knows
+    well. An option that the model did not name has a fifth of the policy's own value.
     """
     return weight * (own.unseen + weight * (1.0 - own.unseen)) or _UNNAMED * own.value
 
 
 def apart(listed: Sequence[tuple[Option, ScoredOption]]) -> list[tuple[Option, ScoredOption]]:
-    """Return the options without those of the same kind that lie beside a better one: two gaps of one doorway."""
+    """Return the options except those beside a better one of the same kind, such as two gaps of one doorway."""
     kept: list[tuple[Option, ScoredOption]] = []
     for option, own in listed:
         if all(own.kind != other.kind or math.dist((option.x, option.y), (kin.x, kin.y)) >= _BESIDE_M
@@ -52,10 +52,10 @@ def apart(listed: Sequence[tuple[Option, ScoredOption]]) -> list[tuple[Option, S
 
 
 def spread(listed: Sequence[tuple[Option, ScoredOption]], most: int) -> list[tuple[Option, ScoredOption]]:
-    """Return at most `most` options, given best first: first one of each region, then the others, best first.
+    """Return at most `most` of the options (best first): the best of each region, then the others, best first.
 
-    A region is what lies within _REGION_M of a better option. A long list would otherwise hold the near places only,
-    and a model could not name a room that it passed before.
+    A region is everything within _REGION_M of a better option. Otherwise a long list would hold only near options, and
+    a model could not name a room that the robot passed before.
     """
     firsts: list[tuple[Option, ScoredOption]] = []
     rest: list[tuple[Option, ScoredOption]] = []
@@ -67,10 +67,10 @@ def spread(listed: Sequence[tuple[Option, ScoredOption]], most: int) -> list[tup
 
 
 def pointed_at(reach: ReachableArea, option: Option) -> ReachablePose | None:
-    """Return where the robot can go to see a place that a model points at, looking on the way it was seen.
+    """Return where the robot can see a place that a model points at, heading in the direction of the view.
 
-    That is the place itself or, where it is not on the map or in a wall, the farthest reachable one on the line along
-    which the picture shows it. None where the robot does not get far along it, and for a place too far away.
+    This is the place itself or, if it is off the map or in a wall, the farthest reachable place on the line of sight.
+    None if less than _LEAST of the line is reachable, or the place is too far away.
     """
     if not all(map(math.isfinite, option[:3])) or not option.distance_m <= _FARTHEST_M:
         return None
@@ -84,9 +84,9 @@ def pointed_at(reach: ReachableArea, option: Option) -> ReachablePose | None:
 
 def unvisited_floor(reach: ReachableArea, visited: Sequence[tuple[float, float]], count: int,
                     apart_m: float) -> list[ReachablePose]:
-    """Return at most `count` reachable places, each `apart_m` from those visited and from each other, farthest first.
+    """Return at most `count` reachable places, each `apart_m` from visited ones and from each other, farthest first.
 
-    visited: x, y in the map frame, metres; at least one. A place faces the way one comes to it.
+    visited: x, y in the map frame, metres; at least one. The heading of a place points away from the robot.
     """
     rows, columns = np.nonzero(np.isfinite(reach.field))
     grid = reach.grid

@@ -1,4 +1,4 @@
-"""Belief about rooms: the kind of room of each part of the floor, and what has been seen from near."""
+"""Belief about rooms: the kind of room of each part of the floor, voted by the views."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from eqa_nodes.core.policies.sight import clear_lines
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
-_GROWTH = 256  # squares for which room is made at once
-_CELL_M = 0.5  # votes are pooled over such squares: what is kept grows with the area, not with the steps
+_GROWTH = 256  # number of squares for which memory is allocated at once
+_CELL_M = 0.5  # edge of the squares that pool votes: memory grows with the area, not with the steps
 
 
 class Square(NamedTuple):
-    """Half a metre of floor, by its middle in metres, map frame, with the room that most votes say it belongs to."""
+    """A square of floor, _CELL_M wide: its centre in metres, map frame, and the room with most votes."""
 
     x: float
     y: float
@@ -26,7 +26,7 @@ class Square(NamedTuple):
 
 
 class RoomBelief:
-    """Votes for the names of rooms, on squares of floor in the map frame."""
+    """Votes for the names of rooms, per square of floor in the map frame."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, int], int] = {}
@@ -36,7 +36,7 @@ class RoomBelief:
         self._read: set[int] = set()
 
     def update(self, assessments: Sequence[ViewAssessment]) -> None:
-        """Add the new views: their places and their poses."""
+        """Add the votes of new views: of their places and their poses."""
         for view in assessments:
             if view.keyframe_id in self._read:
                 continue
@@ -46,11 +46,11 @@ class RoomBelief:
                 self._vote(place.x, place.y, place.label, 1.0)
 
     def names(self) -> list[str]:
-        """Return every room that was recognised somewhere, sorted."""
+        """Return the names of all recognised rooms, sorted."""
         return sorted(self._columns)
 
     def squares(self) -> list[Square]:
-        """Return every square that has votes, in the order in which they came."""
+        """Return all squares with votes, in the order of their first vote."""
         if not self._rows:
             return []
         names = self.names()
@@ -59,7 +59,7 @@ class RoomBelief:
             self._middles[:len(votes)].tolist(), votes.argmax(axis=1).tolist(), strict=True)]
 
     def at(self, grid: GridMap, x: float, y: float, reach_m: float) -> dict[str, float]:
-        """Return the votes for the room at a point: of squares in sight of it, near ones more."""
+        """Return the votes for the room at a point, from squares in line of sight; near squares count more."""
         middles = self._middles[:len(self._rows)]
         off = np.hypot(middles[:, 0] - x, middles[:, 1] - y)
         near = np.flatnonzero(off <= reach_m)
@@ -81,9 +81,9 @@ class RoomBelief:
 
 
 def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
-    """Return how likely the answer is in a room of this name, 0..1; the names agree in their last words.
+    """Return the probability that the answer is in a room of this name, 0..1; names match by their last words.
 
-    A name may list several rooms, as "dining room, kitchen" does: the likeliest counts.
+    A name may list several rooms, such as "dining room, kitchen": the most probable one counts.
     """
     rooms = _plain(name).split(", ")
     weights = [r.weight for r in regions for room in rooms

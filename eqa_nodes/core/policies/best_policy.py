@@ -43,18 +43,18 @@ from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessme
 from eqa_nodes.core.types.robot import RobotModel
 
 _FULL_VIEW = math.radians(35)
-_FLOOR, _FLOOR_VALUE = 3, 0.1  # places on floor that was only seen: how many, and their own chance of the answer
-_HERE_M = 0.5  # a place so near is no drive: there the robot has looked
-_FLOOR_M = 2.5  # how far such a place is from where the robot has been
-_STEP_M = 0.1  # a path that is shorter is no drive
-_LITTLE = 0.15  # doubt for which nothing is looked at again
-_PROMISING = 0.35  # value of a drive by a model's word, from which the robot looks round at its end
+_FLOOR, _FLOOR_VALUE = 3, 0.1  # places on unvisited floor that was seen: number, and value of each
+_HERE_M = 0.5  # a place this close is not worth a drive, the robot has looked there
+_FLOOR_M = 2.5  # minimum distance of such a place from visited positions
+_STEP_M = 0.1  # a shorter path is not a drive
+_LITTLE = 0.15  # below this doubt, nothing is looked at again
+_PROMISING = 0.35  # value by a model's weight from which the robot looks round at the end of a drive
 _TRANSIT = ("hallway", "hall", "corridor", "entryway", "staircase")
 
 
 @dataclass(frozen=True)
 class BestConfig:
-    """Parameters of our own policy, chosen on train seeds."""
+    """Parameters of the project's own policy, chosen on train seeds."""
 
     leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
     switch: Positive = setting(1.3, "Factor by which another target must score better to replace the current one.")
@@ -92,20 +92,20 @@ class BestConfig:
 
 
 class BestPolicy:
-    """Goes where most is to be learnt about the question per metre.
+    """Drives where the expected information about the question per metre is highest.
 
     score = P * (1 - exp(-A / a)) / (d + t * |turn| + c)
 
-    P: chance that what is asked about lies behind a candidate, from the ranked rooms of the question and the rooms
-    that views recognised round it (a doorway leads on, a wide frontier belongs to the room it is in); A: unexplored
-    floor in sight of it, m2, walls cut off; d: path on the own map, m. Candidates: frontiers, and places in promising
-    rooms that no view has looked at from near. The best is kept until another is clearly better.
+    P: probability that the answer lies behind a candidate, from the ranked rooms of the question and the rooms that
+    views recognised around it (a doorway leads to another room, a wide frontier belongs to its own room); A: unexplored
+    floor in sight of it, m2, cut off by walls; d: path length on the own map, m. Candidates are frontiers and places in
+    promising rooms that no view has shown from near. The best one is kept until another is clearly better.
 
-    Where a model weighs the options that it lists (`options`), P is the model's weight, and the surer it is the less A
-    counts: see `advised_value`.
+    If a model weighs the listed options (`options`), P is the model's weight, and the higher it is, the less A counts:
+    see `advised_value`.
 
-    Before an answer is given, it goes to the nearest spot from which the object is in full view, so that the last view
-    proves it and a look-alike is found out (`confirm`); thin evidence, seen from far or unclear, is a candidate too.
+    Before an answer is given, the robot drives to the nearest viewpoint with the object in full view, to confirm it and
+    reject look-alikes (`confirm`). Weak evidence, seen from afar or unclear, is a candidate too.
     """
 
     traits = PolicyTraits(config=BestConfig, calls=13.2, steps=153)
@@ -115,7 +115,7 @@ class BestPolicy:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a new question."""
+        """Reset for a new question."""
         self._targets, self._belief = GoalList(), RoomBelief()
         self._confirmed: list[Pose2] = []
         self._visited: list[tuple[float, float]] = []
@@ -123,10 +123,10 @@ class BestPolicy:
         self._listed: list[tuple[Option, ScoredOption]] = []
 
     def options(self, situation: Situation) -> list[Option]:
-        """Return where the robot could go, what the policy itself values most first; none where it cannot move.
+        """Return where the robot could go, highest value first; an empty list if the robot is off the map.
 
-        Frontiers, objects that were seen but not well, floor that was seen but not visited, and a look round where the
-        robot has not turned yet; it has where it is asked for the first time.
+        Options are frontiers, objects not seen well, seen but unvisited floor, and a look round if the robot has not
+        turned here yet. At the first call it is assumed to have turned.
         """
         self._belief.update(situation.assessments)
         if not self._visited:
@@ -152,7 +152,7 @@ class BestPolicy:
         return [option for option, _ in self._listed]
 
     def decide(self, situation: Situation) -> Decision:
-        """Return the next leg, or no goal when nothing promising is left that can be reached."""
+        """Return the next leg, or no goal if nothing promising is reachable."""
         self._belief.update(situation.assessments)
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         ended = self._targets.review(situation.pose)
@@ -184,7 +184,7 @@ class BestPolicy:
         return Decision(goal, with_runner_up(reason, order, less_worth), candidates, marks=marks, look_around=look)
 
     def confirm(self, situation: Situation) -> Decision:
-        """Return a spot near by from which the object is in full view, or no goal where that is so already."""
+        """Return a viewpoint nearby with the object in full view, or no goal if there is no need or no suitable one."""
         seen = [a for a in situation.assessments if a.target is not None and a.enough > 0]
         if not self._c.confirm or not seen:
             return Decision(None, "the answer stands")
@@ -210,7 +210,7 @@ class BestPolicy:
                         (Candidate(*best.target, best.enough, "confirm"),), marks=self._marks(situation.regions))
 
     def _hindrance(self, situation: Situation, view: ViewAssessment) -> str:
-        """Return why the robot, as it stands, does not have a view's target in full view; "" where it has."""
+        """Return why the robot's current pose does not have a view's target in full view; "" if it does."""
         pose, target = situation.pose, view.target
         assert target is not None
         if (off := math.dist(pose[:2], target)) > self._c.far_m:
@@ -226,43 +226,43 @@ class BestPolicy:
         return next((o for o in options if current and same(o.place.pose, current)), None)
 
     def _advised(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
-        """Return what the model weighed by what it says.
+        """Return the options weighed by the model, with values from its weights.
 
-        The room that it expects somewhere is not learned: shown again with the places near there, such a guess stays
-        when it has long proved wrong. The room that it sees the robot stand in is.
+        The room that the model expects somewhere is not stored: if it were shown to the model again, a wrong guess
+        would persist. The room that it sees the robot in is stored.
         """
         listed, options = dict(self._listed), []
         for option, weight, room in situation.advice:
             own = listed.get(option) or self._pointed(reach, option)
             if own is not None:
                 value = advised_value(own, weight)
-                expects = room and own.kind in ("frontier", "floor", POINTED)  # an object is named better than a room
+                expects = room and own.kind in ("frontier", "floor", POINTED)  # an object's name is more precise
                 options.append(own._replace(
                     value=value, score=self._score(situation.pose, own.place, value, self._c.advised_fixed_m),
                     what=f"where the model expects the {room}" if expects else own.what))
         return [o for o in options if o.score > 0]
 
     def _pointed(self, reach: ReachableArea, option: Option) -> ScoredOption | None:
-        """Return a place that the model points at, None where the robot cannot get there or has been."""
+        """Return a place that the model points at, None if it is unreachable or was visited."""
         place = pointed_at(reach, option) if option.kind == POINTED else None
         if place is None or not self._targets.open(place.pose):
             return None
         return ScoredOption(place, 0.0, POINTED, POINTED, 0.0)
 
     def _unseen_round(self, pose: Pose2, within_m: float, grid: GridMap) -> bool:
-        """Say whether the robot has not looked round so near to a pose, walls between them aside; never for 0 m."""
+        """Return whether the robot has not looked round within this distance and line of sight; False for 0 m."""
         near = np.array([other[:2] for other in self._turned if pose.distance(other) < within_m]).reshape(-1, 2)
         return within_m > 0 and not clear_lines(grid, pose[:2], near).any()
 
     def _look_round(self, pose: Pose2, grid: GridMap) -> list[tuple[Option, ScoredOption]]:
-        """Return a look round as an option, none where the robot has turned already."""
+        """Return a look round as an option, or none if the robot has already turned here."""
         if not self._unseen_round(pose, self._c.seen_m, grid):
             return []
         own = ScoredOption(ReachablePose(pose, 0.0), 0.0, LOOK_ROUND, LOOK_ROUND, 0.0)
         return [(Option(*pose, LOOK_ROUND, 0.0), own)]
 
     def _as_option(self, situation: Situation, own: ScoredOption, frontier: Frontier | None = None) -> Option:
-        """Return an option as a model is shown it, with the room that views have recognised there."""
+        """Return an option as shown to a model, with the room that views recognised there."""
         x, y, yaw = own.place.pose
         kind = own.what if own.kind == "look" else own.kind
         if frontier is not None:
@@ -300,7 +300,7 @@ class BestPolicy:
         return value / (metres + self._c.turn_m * turn / math.pi + (fixed_m or self._c.fixed_m))
 
     def _chance(self, situation: Situation, frontier: Frontier) -> tuple[float, str]:
-        """Return the chance that the answer is behind a frontier, and what is there in words."""
+        """Return the probability that the answer is behind a frontier, and a description of what is there."""
         unknown = self._unknown(situation.regions)
         if not self._c.rooms:
             return unknown, "a frontier"
@@ -317,7 +317,7 @@ class BestPolicy:
         return stays * here + (1.0 - stays) * unknown, what
 
     def _unknown(self, regions: Sequence[RankedRegion]) -> float:
-        """Return the chance of a room that is still to be found: less once the likely rooms are known."""
+        """Return the probability for an undiscovered room; it is lower once the likely rooms are known."""
         total = sum(r.weight for r in regions)
         if total <= 0:
             return self._c.unknown
@@ -326,7 +326,7 @@ class BestPolicy:
         return self._c.unknown * (missing + self._c.again * (1.0 - missing))
 
     def _looks(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
-        """Return the places that views hold worth going to and that were not looked at from near."""
+        """Return promising places in views that no view has shown from near."""
         options = []
         stood = np.array([a.pose[:2] for a in situation.assessments]).reshape(-1, 2)
         for view in situation.assessments[-self._c.remembered:]:
@@ -343,7 +343,7 @@ class BestPolicy:
         return sorted(options, key=lambda o: -o.score)[:self._c.count]
 
     def _thin(self, situation: Situation, reach: ReachableArea) -> list[ScoredOption]:
-        """Return viewpoints of what was seen, but not well enough."""
+        """Return viewpoints of objects that were seen, but not well enough."""
         options = []
         thin = [a for a in situation.assessments if a.target is not None and a.relevance >= 0.3]
         spots: list[tuple[float, float]] = []
@@ -355,7 +355,7 @@ class BestPolicy:
             spot = viewpoint(reach, a, self._c.near_m, self._c.far_m)
             if spot is not None and self._targets.open(spot.pose) and self._hindrance(situation, a):
                 value = self._c.thin * a.relevance
-                named = self._visited and a.note  # by a model that is shown the options
+                named = self._visited and a.note  # named by a model that is shown the options
                 what = f"{CLOSER} {a.note}" if named else "see more clearly what it saw from afar"
                 options.append(ScoredOption(spot, value, "look", what,
                                        self._score(situation.pose, spot, value)))

@@ -1,6 +1,6 @@
-"""How the exploring agents of EXPRESS-Bench move, by the paper and its code: RE, FBE, GOE and Fine-EQA.
+"""Exploration of the agents of EXPRESS-Bench, by its paper and code: RE, FBE, GOE and Fine-EQA.
 
-The policies `frontier` and `random` are our own readings of FBE and RE; this one keeps to the published order of steps.
+The policies `frontier` and `random` are this project's versions of FBE and RE; this one follows the published steps.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from eqa_nodes.core.types.robot import RobotModel
 
 RANDOM, FRONTIER, SEMANTIC = COARSE = ("random", "frontier", "semantic")
 _ANYWHERE_M = 1000.0
-_PLACES = 2  # a view with fewer has no say in the semantic map or the region map
-_AHEAD = math.radians(30)  # a frontier so near to the robot's heading is one that it looks at already
+_PLACES = 2  # views with fewer places are not used in the semantic map or the region map
+_AHEAD = math.radians(30)  # a frontier within this angle of the robot's heading is already in view
 _LOOKED_AT = 1e-3  # factor of the weight of such a frontier nearby
 
 
 @dataclass(frozen=True)
 class ExpressConfig:
-    """Exploring agents of EXPRESS-Bench. The defaults are Fine-EQA's, from its paper and its code."""
+    """Settings of the exploring agents of EXPRESS-Bench. Defaults: those of Fine-EQA, from its paper and code."""
 
     coarse: str = setting(SEMANTIC,
         "Exploration until a region is found: random (RE, GOE) | frontier (FBE) | semantic (frontiers with semantic "
@@ -79,18 +79,18 @@ class ExpressConfig:
 
 
 class ExpressPolicy:
-    """Explores as the agents of EXPRESS-Bench (Jiang et al. 2025, sections 4 and 5.1) do, one view a decision.
+    """Explores like the agents of EXPRESS-Bench (Jiang et al. 2025, sections 4 and 5.1), one view per decision.
 
-    Coarse exploration until a region that the question ranks is found; then its representative point of the highest
-    masked semantic value (eq. 10), with turns at each, up to a number of visits; then the next region or coarse again.
-    Random: a distance and a direction, each uniform, and the reachable floor nearest to that point (RE; the range of
-    distances is that of the frontier planner, for the paper gives none). Frontiers: drawn by
+    Explores coarsely until a region that the question ranks is found; then drives to its representative point of the
+    highest masked semantic value (eq. 10), with turns at each, for some visits; then the next region or coarse again.
+    Random: uniform distance and direction, and the reachable floor nearest to that point (RE; distances in the range of
+    the frontier planner, since the paper gives none). Frontiers: drawn with weight
     exp(unexplored / 0.2) exp(unoccupied / 2) exp(-distance / 10 m), semantic ones also by exp(SV / 0.5) exp(SV_dir /
-    0.5) after the first two decisions, kept until they are reached in drives of 3 m. Without a frontier the robot turns
-    to a random direction. Only the limit of decisions ends exploration.
+    0.5) after the first two decisions, and kept until reached in drives of 3 m. Without a frontier the robot turns to
+    a random direction. Only the limit of decisions ends exploration.
 
-    Departs from the published code in this: the map is that of all images on the way, drives are drives and no jumps,
-    only floor that the robot can get to is gone to, and A of the limit is measured on the robot's own map.
+    Differences from the published code: the map uses all images on the way, drives are real drives and not jumps, goals
+    are reachable floor only, and the area A of the limit is measured on the robot's own map.
     """
 
     traits = PolicyTraits(config=ExpressConfig, calls=30.0, steps=200.0)
@@ -100,16 +100,16 @@ class ExpressPolicy:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a new question."""
+        """Reset for a new question."""
         self._random = np.random.default_rng(seed)
         self._map, self._regions = SemanticMap(self._c.semantic), RegionMap()
         self._search = RegionSearch(self._c.regions, self._c.visits, self._c.turns)
         self._read: set[int] = set()
-        self._target: ReachablePose | None = None  # a frontier that is farther than one drive
+        self._target: ReachablePose | None = None  # a frontier farther away than one drive
         self._decisions = 0
 
     def confirm(self, situation: Situation) -> Decision:
-        """Accept the answer: it is given from the view that it was found in."""
+        """Accept the answer without another look."""
         return Decision(None, "the answer stands")
 
     def decide(self, situation: Situation) -> Decision:
@@ -129,7 +129,7 @@ class ExpressPolicy:
         return self._c.decisions or max(1, int(self._c.sides * math.sqrt(area)))
 
     def _learn(self, situation: Situation) -> None:
-        """Put what the new views say on both maps; views with less than two places say nothing."""
+        """Add the new views to both maps; views with fewer than _PLACES places are ignored."""
         new = [view for view in situation.assessments if view.keyframe_id not in self._read]
         self._read.update(view.keyframe_id for view in new)
         telling = [view for view in new if len(view.places) >= _PLACES]
@@ -144,7 +144,7 @@ class ExpressPolicy:
             self._search.note(view.region, point, situation.regions)
 
     def _in_region(self, reach: ReachableArea, situation: Situation, rank: int) -> Decision | None:
-        """Turn, or drive to the region's most promising point; None where nothing of it can be got to."""
+        """Turn, or drive to the region's most promising point; None if nothing in it is reachable."""
         pose, name = situation.pose, situation.regions[rank].name
         if self._search.turning:
             left = pose._replace(yaw=wrap(pose.yaw + math.radians(self._c.left_deg)))
@@ -165,7 +165,7 @@ class ExpressPolicy:
                         (Candidate(goal.x, goal.y, 1.0, "region"),))
 
     def _reachable(self, reach: ReachableArea, points: Sequence[Spot]) -> ReachablePose | None:
-        """Return the first of the points that can be got to; none of those tried comes again."""
+        """Return the first reachable point; points that were tried are not tried again."""
         for spot in points:
             self._search.go(spot)
             place = reach.place(*spot, 0.0, FAR_SNAP_M)
@@ -177,7 +177,7 @@ class ExpressPolicy:
         return self._drawn(reach) if self._c.coarse == RANDOM else self._at_frontier(reach, situation)
 
     def _drawn(self, reach: ReachableArea) -> Decision:
-        """Draw a distance and a direction, and go to the nearest floor that can be got to."""
+        """Draw a distance and a direction, and drive to the nearest reachable floor."""
         distance_m = float(self._random.uniform(self._c.least_m, self._c.leg_m))
         heading = float(self._random.uniform(-math.pi, math.pi))
         x, y = reach.pose.x + distance_m * math.cos(heading), reach.pose.y + distance_m * math.sin(heading)
@@ -186,7 +186,7 @@ class ExpressPolicy:
                         (Candidate(x, y, 1.0, "random"),))
 
     def _at_frontier(self, reach: ReachableArea, situation: Situation) -> Decision:
-        """Keep the frontier that is under way, else draw one by weight; without any turn to a random direction."""
+        """Keep the current frontier, else draw one by weight; if there is none, turn to a random direction."""
         kept = self._target
         place = None if kept is None else reach.place(kept.pose.x, kept.pose.y, kept.pose.yaw)
         options = [] if place is not None else self._weighed(reach, situation)
@@ -204,7 +204,7 @@ class ExpressPolicy:
         return Decision(goal, *beside(reason, options, place, chosen)) if options else Decision(goal, reason)
 
     def _weighed(self, reach: ReachableArea, situation: Situation) -> list[tuple[ReachablePose, float]]:
-        """Return from where each frontier can be looked at, with its weight. EXPRESS-Bench eq. 7, 8."""
+        """Return a pose that looks at each reachable frontier, and its weight. EXPRESS-Bench eq. 7, 8."""
         grid, pose = situation.grid, situation.pose
         found = [(f, place) for f in situation.frontiers if (place := self._before(reach, f)) is not None]
         frontiers = [f for f, _ in found]
@@ -218,7 +218,7 @@ class ExpressPolicy:
         return [(place, float(weight)) for (_, place), weight in zip(found, weights, strict=True)]
 
     def _semantic(self, grid: GridMap, frontiers: Sequence[Frontier]) -> np.ndarray:
-        """Return SV + SV_dir, (n,): the value at a frontier, and the mean of those above 0 on a ray beyond it."""
+        """Return SV + SV_dir, (n,): the value at a frontier, and the mean of positive values on a ray beyond it."""
         values = self._map.on(grid)
         here = np.array([_value_at(values, grid, (f.x, f.y)) for f in frontiers])
         beyond = on_rays(values, rays(grid, frontiers, self._c.value_ray_m), 0.0)
@@ -226,7 +226,7 @@ class ExpressPolicy:
         return total
 
     def _before(self, reach: ReachableArea, frontier: Frontier) -> ReachablePose | None:
-        """Return where to look at a frontier from: back from it as far as the floor goes, at most `back_m`."""
+        """Return the pose to look at a frontier from: back from it up to `back_m` while the floor is reachable."""
         best = reach.place(frontier.x, frontier.y, frontier.heading, FAR_SNAP_M)
         step = reach.grid.resolution_m
         for i in range(1, round(self._c.back_m / step) + 1):
@@ -245,7 +245,7 @@ def _value_at(values: np.ndarray, grid: GridMap, spot: Spot) -> float:
 
 
 def _rectangle_m2(grid: GridMap) -> float:
-    """Return the area of the rectangle along the axes of the map round its free floor, m2."""
+    """Return the area of the axis-aligned bounding rectangle of the free floor, m2."""
     rows, columns = np.nonzero(grid.cells == 0)
     if not len(rows):
         return 0.0
@@ -253,7 +253,7 @@ def _rectangle_m2(grid: GridMap) -> float:
 
 
 def highest(reach: ReachableArea, values: np.ndarray, blocked: np.ndarray) -> ReachablePose | None:
-    """Return the reachable free place of the highest positive value, the nearer on a tie; None where there is none."""
+    """Return the reachable free place of highest positive value (ties: the nearest); None if there is none."""
     valued = np.where(np.isfinite(reach.field) & (reach.grid.cells == 0) & ~blocked, values, 0.0)
     best = float(valued.max(initial=0.0))
     if best <= 1e-6:

@@ -1,4 +1,4 @@
-"""One question over several floors: a policy decides on the floor that the robot is on, and stairs lead to others."""
+"""Answers one question over several floors: each floor has a policy, and stairs lead to other floors."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ from eqa_nodes.core.types.floor import STAIRS, Candidate, Decision, GridMap, Opt
 from eqa_nodes.core.types.questions import RankedRegion, Situation, ViewAssessment
 from eqa_nodes.core.types.robot import RobotModel
 
-Point3 = tuple[float, float, float]  # x, y and height, map frame, metres
-_THIS_FLOOR_M = 1.0  # what was seen or begins so near to a floor's height is of this floor
-_SAME_END_M, _TRIES = 0.5, 3  # an end of stairs is tried so often, also when it was first seen a little off
-_SAME_FOOT_M = 2.0  # stairs that begin so near to where the robot entered stairs are those
-_LEAVE, _RETURN = 0.6, 0.75  # chance that the answer is on a floor from which the robot goes there; if it was there
-_SURE_M = 1.0  # stairs are known so far up or down before a floor is left for them on which something is left
-_STAIRS_M = 0.5 - 1e-6  # less than that are a few steps, of which it is not known whether they lead to a floor
-_LOOKS, _LOOKED_M, _WELL_M = 3, 1.0, 1.5  # drives to see stairs on a floor; so near was looked; size of a stairwell
-_AT_END_M = 0.5  # the robot stands so near to where stairs seemed to end, and is on no floor yet
-_FIXED_M = 2.0  # cost of a drive beside its path, where a model weighs stairs against other places
+Point3 = tuple[float, float, float]  # x, y and height in the map frame, metres
+_THIS_FLOOR_M = 1.0  # views and staircase ends within this of a floor's height belong to the floor
+_SAME_END_M, _TRIES = 0.5, 3  # number of attempts at an end of stairs; ends this close are the same one
+_SAME_FOOT_M = 2.0  # stairs that begin this close to where the robot entered are the same stairs
+_LEAVE, _RETURN = 0.6, 0.75  # minimum probability of the answer for a drive to another floor; to one visited before
+_SURE_M = 1.0  # minimum known rise of stairs for leaving an unfinished floor
+_STAIRS_M = 0.5 - 1e-6  # a smaller known rise is only a few steps, which may not lead to a floor
+_LOOKS, _LOOKED_M, _WELL_M = 3, 1.0, 1.5  # drives per floor to see stairs; radius of a seen place; size of a stairwell
+_AT_END_M = 0.5  # distance from the supposed end of stairs at which the robot has arrived but is on no floor
+_FIXED_M = 2.0  # fixed cost of a drive when a model weighs stairs against other places, metres
 _EVEN = 0.5
-# How often a room of a home with two storeys is on the upper one, by common sense; _EVEN for all others.
+# Probability that a room of a two-storey home is on the upper storey, by common sense; _EVEN for other rooms.
 _ABOVE = {"bedroom": 0.85, "closet": 0.75, "nursery": 0.9, "living room": 0.1, "family room": 0.15, "kitchen": 0.05,
           "dining room": 0.05, "entryway": 0.05, "foyer": 0.05, "pantry": 0.05, "garage": 0.02, "porch": 0.05,
           "laundry room": 0.25}
-_SECOND = 0.3  # of that chance remains for a floor, once such a room was seen on the other one: there may be two
-_SEARCHED_M2 = 40.0  # floor on whose exploration an answer that is there was found in 63 of 100 cases
+_SECOND = 0.3  # factor of this probability once such a room was seen on the other floor: there may be two
+_SEARCHED_M2 = 40.0  # exploring this much floor finds an answer that is there in 63 of 100 cases
 
 
-_STAIRS = ("stairs", "staircase", "stairwell", "stairway")  # what views call a place with stairs
+_STAIRS = ("stairs", "staircase", "stairwell", "stairway")  # names that views give to stairs
 
 
 @dataclass
 class _Floor:
-    """A floor that the robot has been on: what decides there, and how far it is explored."""
+    """A floor that the robot has visited: its policy, and how far it is explored."""
 
     z: float
     policy: Policy
     explored_m2: float = 0.0
     finished: bool = False  # the policy has nothing left there
-    entered: bool = False  # the robot has looked round where it came to
-    looked: int = 0  # how often it went to see stairs that a view had only named
+    entered: bool = False  # the robot has looked round on arrival
+    looked: int = 0  # number of drives to see stairs
 
 
 class _Way(NamedTuple):
-    """Stairs that the robot could take now: where they begin, how far they are known, and the chance of the answer."""
+    """Stairs that the robot can take now: where they begin, how far they are known, and chance of the answer."""
 
     near: Point3
     far: Point3
     place: ReachablePose
     chance: float
-    known: bool  # the robot has been where they lead
+    known: bool  # the robot has been on the floor they lead to
 
     @property
     def up(self) -> bool:
@@ -69,7 +69,7 @@ class _Way(NamedTuple):
 
     @property
     def rise_m(self) -> float:
-        """How far the stairs are known, up or down."""
+        """Height over which the stairs are known, up or down, metres."""
         return abs(self.far[2] - self.near[2])
 
     @property
@@ -78,25 +78,25 @@ class _Way(NamedTuple):
 
 
 class FloorPolicy:
-    """A policy that is asked for one question about the floor that the robot is on, within the question's area.
+    """Lets a policy decide about the floor that the robot is on, within the area of the question.
 
-    Views of other floors are left out: their places are not on this map. A robot that takes stairs goes to another
-    floor where the policy has nothing left, where the answer is likelier there (`chance_there`), or where a model that
-    weighs the options says so. Stairs that it has begun it takes to their end, which comes into view only on the way.
+    Views of other floors are ignored, because their places are not on this map. A robot that climbs stairs changes
+    floors if the policy has nothing left, if the answer is more probable there (`chance_there`), or if a model that
+    weighs the options prefers the stairs. It follows stairs to their end, which comes into view only on the way.
     """
 
     def __init__(self, policy: Policy, seed: int, robot: RobotModel = RobotModel()) -> None:
         self._policy, self._seed, self._robot = policy, seed, robot
-        self._fresh = copy.deepcopy(policy) if robot.stairs else policy  # what it learns of one floor, it keeps there
+        self._fresh = copy.deepcopy(policy) if robot.stairs else policy  # each floor learns on its own
         self._floors: list[_Floor] = []
-        self._climbed: list[Point3] = []  # where the robot was sent on stairs
-        self._looking: tuple[float, float] | None = None  # where it drives to see stairs
-        self._looked: list[tuple[float, float]] = []  # where it stood to see stairs
-        self._begun: tuple[Point3, bool] | None = None  # foot of the stairs that it is on, and whether they go up
+        self._climbed: list[Point3] = []  # ends of stairs that the robot was sent to
+        self._looking: tuple[float, float] | None = None  # where the robot drives to see stairs
+        self._looked: list[tuple[float, float]] = []  # where the robot stood to see stairs
+        self._begun: tuple[Point3, bool] | None = None  # foot of the robot's current stairs, and whether they go up
         policy.reset(seed)
 
     def options(self, situation: Situation, staircases: Sequence[Staircase] = ()) -> list[Option] | None:
-        """Return where the policy could go, and the stairs; None for a policy that lists no options."""
+        """Return the options of the policy and the stairs; None if the policy lists no options."""
         floor = self._on(situation.grid)
         listed: Callable[[Situation], list[Option]] | None = getattr(floor.policy, "options", None)
         if listed is None:
@@ -105,14 +105,14 @@ class FloorPolicy:
                 *(_option(way) for way in self._ways(situation, staircases, floor) if way.rise_m >= _STAIRS_M)]
 
     def decide(self, situation: Situation, staircases: Sequence[Staircase], confirm: bool) -> Decision:
-        """Return where to look next; confirm: where to look again before an answer is given."""
+        """Return where to look next; confirm: return where to look again before an answer is given."""
         grid, floor = situation.grid, self._on(situation.grid)
         decision = floor.policy.confirm(on_this_floor(situation)) if confirm else (
             self._elsewhere(situation, staircases, floor) or self._here(situation, staircases, floor))
         return decision._replace(explored=grid.explored_share())
 
     def _here(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision:
-        """Return what the policy of this floor decides or, where it has nothing left, the way to another floor."""
+        """Return the decision of this floor's policy or, if it has nothing left, a drive to or towards stairs."""
         try:
             index_of(situation.grid, situation.pose.x, situation.pose.y)
         except BadPose as error:
@@ -131,7 +131,7 @@ class FloorPolicy:
         return self._take(min(stairs, key=lambda way: way.place.distance_m), "nothing is left on this floor")
 
     def _elsewhere(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
-        """Return a drive over stairs, also those that the robot is on, or the first look at a floor; else None."""
+        """Return a drive over stairs, also those just begun, to see stairs, or a first look round; else None."""
         if not self._robot.stairs:
             return None
         if self._looking is not None and math.dist(situation.pose[:2], self._looking) <= _LOOKED_M:
@@ -160,7 +160,7 @@ class FloorPolicy:
         return self._to_named_stairs(situation, staircases, floor) if chance >= _LEAVE else None
 
     def _to_their_foot(self, ways: Sequence[_Way], situation: Situation, floor: _Floor) -> Decision | None:
-        """Return a drive to where stairs begin of which only a few steps were seen, to see where they lead."""
+        """Return a drive to the foot of stairs of which only a few steps were seen, to see where they lead."""
         if not ways or floor.looked >= _LOOKS:
             return None
         reach = ReachableArea(situation.grid, situation.pose, self._robot.radius_m)
@@ -170,11 +170,11 @@ class FloorPolicy:
         return nearest and self._look(nearest, floor, "where a few steps were seen", False)
 
     def _unseen_from(self, at: tuple[float, float]) -> bool:
-        """Return whether the robot has not stood there yet to see stairs."""
+        """Return whether the robot has not yet stood there to see stairs."""
         return all(math.dist(at, other) > _LOOKED_M for other in self._looked)
 
     def _to_named_stairs(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> Decision | None:
-        """Return a drive into the nearest place that views call stairs; None where the map knows stairs."""
+        """Return a drive to the nearest place that views call stairs; None if the map already has stairs."""
         known = any(abs(near[2] - far[2]) >= _STAIRS_M for near, far in _from_here(staircases, floor.z))
         if not self._robot.stairs or floor.looked >= _LOOKS or known:
             return None
@@ -206,14 +206,14 @@ class FloorPolicy:
                         (Candidate(pose.x, pose.y, 1.0, "stairs"),))
 
     def _go_on(self, way: _Way, situation: Situation) -> Decision:
-        """Return a drive to the end of stairs that the robot is on or, where it stands there already, a look round."""
+        """Return a drive to the end of the stairs that the robot is on or, if it stands there, a look round."""
         decision = self._take(way, "it has begun them")
         if way.place.distance_m > _AT_END_M:
             return decision
         return Decision(situation.pose, "looks round where the stairs seemed to end", look_around=True)
 
     def _on(self, grid: GridMap) -> _Floor:
-        """Return the present floor; each has a policy of its own, where the robot takes stairs."""
+        """Return the current floor; if the robot climbs stairs, each floor has its own policy."""
         if not self._floors:
             self._floors.append(_Floor(grid.z, self._policy, entered=True))
         near = (floor for floor in self._floors if not self._robot.stairs or abs(floor.z - grid.z) <= _THIS_FLOOR_M)
@@ -225,7 +225,7 @@ class FloorPolicy:
         return found
 
     def _ways(self, situation: Situation, staircases: Sequence[Staircase], floor: _Floor) -> list[_Way]:
-        """Return the stairs that lead from here to floors on which something is left."""
+        """Return the stairs from here that lead to floors that are not finished."""
         ends = _from_here(staircases, situation.grid.z) if self._robot.stairs else []
         if not ends:
             return []
@@ -253,20 +253,20 @@ def _explored_m2(grid: GridMap) -> float:
 
 
 def _rooms(assessments: Sequence[ViewAssessment], floor_m: float) -> set[str]:
-    """Return the names of the rooms that views from a floor show."""
+    """Return the names of rooms in views from a floor."""
     here = [a for a in assessments if abs(a.z - floor_m) <= _THIS_FLOOR_M]
     return {name for a in here for name in (a.region, *(place.label for place in a.places)) if name}
 
 
 def _option(way: _Way) -> Option:
-    """Return stairs as an option: where they begin."""
+    """Return stairs as an option, located where they begin."""
     (x, y, _), (end_x, end_y, _) = way.near, way.far
     return Option(x, y, math.atan2(end_y - y, end_x - x), f"{STAIRS} {way.direction} to another floor",
                   way.place.distance_m, "", way.chance)
 
 
 def _advised(advice: Sequence[WeighedOption], ways: Sequence[_Way]) -> _Way | None:
-    """Return the stairs that a model weighs most per metre of all it weighed; None where another place is better."""
+    """Return the stairs if they have the highest model weight per metre of all options; else None."""
     best = max(advice, key=lambda one: one.weight / (one.option.distance_m + _FIXED_M))
     if not best.option.kind.startswith(STAIRS) or best.weight <= 0:
         return None
@@ -274,19 +274,19 @@ def _advised(advice: Sequence[WeighedOption], ways: Sequence[_Way]) -> _Way | No
 
 
 def _from_here(staircases: Sequence[Staircase], floor_m: float) -> list[tuple[Point3, Point3]]:
-    """Return both ends of the stairs of a floor: the end on it first."""
+    """Return the ends of all stairs of a floor; the end on this floor comes first."""
     return [(here, there) for j in staircases for here, there in (j, j[::-1])
             if abs(here[2] - floor_m) <= _THIS_FLOOR_M and abs(here[2] - floor_m) < abs(there[2] - floor_m)]
 
 
 def on_this_floor(situation: Situation) -> Situation:
-    """Return what a policy decides on: views of other floors are left out, and what lies outside the area is shut."""
+    """Return the situation for a policy: without views of other floors, and closed outside the area."""
     z = situation.grid.z
     return fenced(situation)._replace(assessments=[a for a in situation.assessments if abs(a.z - z) <= _THIS_FLOOR_M])
 
 
 def _with_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Staircase], climbs: bool) -> Decision:
-    """Name the other floors in a decision without a goal, where the robot does not drive there on its own."""
+    """Mention stairs in a decision without a goal if the robot does not climb them itself."""
     ends = [] if climbs else _from_here(staircases, grid.z)
     if not ends:
         return decision
@@ -297,14 +297,14 @@ def _with_stairs(decision: Decision, grid: GridMap, staircases: Sequence[Stairca
 
 
 def shows_stairs(name: str) -> bool:
-    """Return whether a view calls a place so where stairs are."""
+    """Return whether a name that a view gives to a place means stairs."""
     return any(name.lower().endswith(word) for word in _STAIRS)
 
 
 def chance_elsewhere(regions: Sequence[RankedRegion], here: Collection[str], here_m2: float) -> float:
-    """Return the chance that the answer is on another floor, where it is not known whether stairs lead up or down.
+    """Return the probability that the answer is on another floor if it is unknown whether stairs lead up or down.
 
-    The rooms that were seen on this floor tell which of two storeys it probably is. See chance_there.
+    The rooms seen on this floor indicate which of two storeys it is. See chance_there.
     """
     odds = math.prod(above / (1.0 - above) for kind, above in _ABOVE.items() if _seen(RankedRegion(kind, 1.0), here))
     lower = 1.0 / (1.0 + odds)
@@ -314,11 +314,11 @@ def chance_elsewhere(regions: Sequence[RankedRegion], here: Collection[str], her
 
 def chance_there(regions: Sequence[RankedRegion], up: bool, here: Collection[str], there: Collection[str],
                  here_m2: float, there_m2: float) -> float:
-    """Return the chance that an answer, which was not found yet, is on the floor at the other end of stairs.
+    """Return the probability that an answer not found yet is on the floor at the other end of stairs.
 
-    regions: rooms where the answer may be; here, there: names of the rooms that were seen on this floor and on that
-    one; here_m2, there_m2: explored floor in square metres. Bayes' rule: what was explored without an answer speaks
-    for the other floor.
+    regions: rooms where the answer may be; here, there: names of rooms seen on this floor and on the other one;
+    here_m2, there_m2: explored floor in square metres. Bayes' rule: floor explored without an answer is evidence for
+    the other floor.
     """
     total = sum(r.weight for r in regions)
     prior = _EVEN if total <= 0 else sum(r.weight * _prior(r, up, here, there) for r in regions) / total
@@ -327,7 +327,7 @@ def chance_there(regions: Sequence[RankedRegion], up: bool, here: Collection[str
 
 
 def _prior(region: RankedRegion, up: bool, here: Collection[str], there: Collection[str]) -> float:
-    """Return the chance that a kind of room is at the other end of the stairs rather than on this floor."""
+    """Return the probability that a kind of room is at the other end of the stairs rather than on this floor."""
     above = next((share for kind, share in _ABOVE.items() if rank_of(region.name, [RankedRegion(kind, 1.0)])), _EVEN)
     chance = above if up else 1.0 - above
     seen_here, seen_there = _seen(region, here), _seen(region, there)

@@ -34,7 +34,7 @@ KEPT = "keeping"
 
 def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: Sequence[float],
                      s: FrontierConfig) -> list[float]:
-    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m), the weights of FrontierPolicy."""
+    """Return exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m): the weights of FrontierPolicy."""
     if not frontiers:
         return []
     occupied, far = grid.cells == 100, rays(grid, frontiers, s.unexplored_ray_m)
@@ -49,7 +49,7 @@ def frontier_weights(grid: GridMap, frontiers: Sequence[Frontier], distances_m: 
 
 @dataclass(frozen=True)
 class FrontierConfig:
-    """Frontiers by weight (explore-eqa)."""
+    """Settings of frontier sampling by weight (explore-eqa)."""
 
     unexplored: Positive = setting(0.2, "Scale of the unexplored share in the weight of a frontier.")
     unoccupied: Positive = setting(2.0, "Scale of the free share in the weight of a frontier.")
@@ -65,11 +65,11 @@ class FrontierPolicy(AnswersAtOnce):
     w = exp(unexplored / 0.2) * exp(unoccupied / 2.0) * exp(-distance / 10 m)
 
     (Ren et al. 2024, "Explore until Confident", and EXPRESS-Bench eq. 7 without visem): unexplored is the share of
-    unexplored cells on a ray of 3 m from the frontier into the unknown (here a wall ends the ray: what lies behind it
-    is not to be seen from there), unoccupied the share of cells not occupied on a ray of 1 m, distance the length of
-    the path on the map in metres (published code mixes cells and metres). The target is drawn with probability
-    w / sum(w) (eq. 8). A target that was looked at, or that the robot does not get to, is not drawn again; so
-    exploration ends.
+    unexplored cells on a ray of 3 m from the frontier into the unknown (here a wall ends the ray, because what lies
+    behind it cannot be seen from there), unoccupied the share of cells not occupied on a ray of 1 m, and distance the
+    path length on the map in metres (published code mixes cells and metres). The target is drawn with probability
+    w / sum(w) (eq. 8). A target that was looked at, or that the robot cannot reach, is not drawn again, so exploration
+    terminates.
     """
 
     traits = PolicyTraits(config=FrontierConfig, calls=14.8, steps=220)
@@ -79,12 +79,12 @@ class FrontierPolicy(AnswersAtOnce):
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a new question."""
+        """Reset for a new question."""
         self._random = np.random.default_rng(seed)
         self._targets = GoalList()
 
     def decide(self, situation: Situation) -> Decision:
-        """Return the next leg, or no goal when no frontier is left that can be reached."""
+        """Return the next leg, or no goal if no reachable frontier is left."""
         grid, pose = situation.grid, situation.pose
         reach = ReachableArea(grid, pose, self._radius_m)
         ended = self._targets.review(pose)
@@ -103,7 +103,7 @@ class FrontierPolicy(AnswersAtOnce):
 
 def choose(options: Sequence[tuple[ReachablePose, float]], targets: GoalList,
            random: np.random.Generator) -> tuple[ReachablePose, str]:
-    """Return the target, and "keeping" while it is still one of the options, else "chose" for one drawn by weight."""
+    """Return the target, and "keeping" if it is still one of the options, else "chose" for one drawn by weight."""
     kept = targets.current and next((place for place, _ in options if same(place.pose, targets.current)), None)
     if kept:
         return kept, KEPT
@@ -113,7 +113,7 @@ def choose(options: Sequence[tuple[ReachablePose, float]], targets: GoalList,
 
 def beside(reason: str, options: Sequence[tuple[ReachablePose, float]], place: ReachablePose,
            chosen: str) -> tuple[str, tuple[Candidate, ...]]:
-    """Return the reason with its runner-up, and the candidates; place and chosen: as `choose` returned them."""
+    """Return the reason with its runner-up, and the candidates; place, chosen: results of `choose`."""
     rivals = [WeighedPlace("a frontier", p.pose, p.distance_m, weight, "frontier") for p, weight in options]
     order = ranked(next(r for r, (p, _) in zip(rivals, options, strict=True) if p is place), rivals)
     return with_runner_up(reason, order, lost_draw(order, chosen == KEPT)), candidates_of(order)

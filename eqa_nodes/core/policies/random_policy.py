@@ -26,9 +26,9 @@ class RandomConfig:
 
 
 class RandomPolicy(AnswersAtOnce):
-    """Draws a reachable free cell, each with the same probability, and a heading.
+    """Draws a reachable free cell with uniform probability, and a heading.
 
-    The drive costs length, so cells are taken at least `nearest_m` metres of path away; it never ends on its own.
+    Cells are at least `nearest_m` metres of path away, because each drive costs path length; exploration never ends.
     """
 
     traits = PolicyTraits(config=RandomConfig, calls=12.5, steps=287)
@@ -38,11 +38,11 @@ class RandomPolicy(AnswersAtOnce):
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a new question."""
+        """Reset for a new question."""
         self._random = np.random.default_rng(seed)
 
     def decide(self, situation: Situation) -> Decision:
-        """Return a random goal, or none when the robot cannot get anywhere."""
+        """Return a random goal, or none if the robot cannot drive anywhere."""
         pose, grid = situation.pose, situation.grid
         field = distance_field(grid, pose, self._radius_m)
         reachable = np.isfinite(field) & (grid.cells == 0)

@@ -1,4 +1,4 @@
-"""Semantic value map, region map and search of regions, as in EXPRESS-Bench (Jiang et al. 2025) and its code."""
+"""Semantic value map, region map and region search, as in EXPRESS-Bench (Jiang et al. 2025) and its code."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.floor import Candidate, GridMap
 from eqa_nodes.core.types.questions import RankedRegion, ViewAssessment
 
-_BLOCK = 32  # cells; the map grows in such steps, so that it seldom grows
-_SHOWN = 120  # values that are shown
+_BLOCK = 32  # cells; the map grows in steps of this size, so that it seldom has to grow
+_SHOWN = 120  # maximum number of displayed values
 Spot = tuple[float, float]
-DISC_M = 1.0  # radius that a representative point marks
-LINK_M = 3.0  # two points of one name so near to each other are one region
-SEEN_M = 0.5  # radius round a place that was gone to in which no point is noted, and no value counts
+DISC_M = 1.0  # radius of the disc that a representative point marks
+LINK_M = 3.0  # points of one name within this distance form one region
+SEEN_M = 0.5  # radius around a visited place in which points are not recorded and values do not count
 
 
 @dataclass(frozen=True)
 class SemanticConfig:
-    """Semantic value map and regions (EXPRESS-Bench and its code)."""
+    """Settings of the semantic value map and the regions (EXPRESS-Bench and its code)."""
 
     disc_m: Positive = setting(1.0, "Radius in metres of the disc that a place marks.")
     sigma_cells: Positive = setting(5.0, "Standard deviation in cells of the Gaussian that smooths the values.")
@@ -34,7 +34,7 @@ class SemanticConfig:
 
 
 class SemanticMap:
-    """Running mean of semantic values, painted as discs round the places of views (eq. 6).
+    """Running mean of semantic values, painted as discs around the places of views (eq. 6).
 
     SV = LSV * GSV, LSV = weight * n / 3 for the n places of a view, GSV = exp(worth / 0.5) / 3.
     """
@@ -42,13 +42,13 @@ class SemanticMap:
     def __init__(self, config: SemanticConfig) -> None:
         self._c = config
         self._read: set[int] = set()
-        self._corner = (0, 0)  # of the array, in cells of the map frame: row, column
+        self._corner = (0, 0)  # position of the array's corner in cells of the map frame: row, column
         self._sum: np.ndarray = np.zeros((0, 0), np.float32)
         self._count: np.ndarray = np.zeros((0, 0), np.float32)
         self._shown: dict[tuple[int, int], Candidate] = {}
 
     def update(self, assessments: Sequence[ViewAssessment], resolution_m: float) -> None:
-        """Paint the views that were not yet painted."""
+        """Paint the views that are not painted yet."""
         for view in assessments:
             if view.keyframe_id not in self._read:
                 self._read.add(view.keyframe_id)
@@ -57,7 +57,7 @@ class SemanticMap:
                     self._paint(place.x, place.y, place.weight * len(view.places) / 3 * worth, resolution_m)
 
     def on(self, grid: GridMap) -> np.ndarray:
-        """Return the smoothed values on the cells of a map, (rows, columns) float32; 0 where nothing was painted."""
+        """Return the smoothed values on the cells of a map, (rows, columns) float32; 0 if nothing was painted."""
         values: np.ndarray = np.zeros(grid.cells.shape, np.float32)
         top, left = (round(o / grid.resolution_m) for o in (grid.origin[1], grid.origin[0]))
         mean: np.ndarray = self._sum / np.maximum(self._count, 1)
@@ -68,7 +68,7 @@ class SemanticMap:
         return smooth
 
     def marks(self) -> tuple[Candidate, ...]:
-        """Return what was painted, the newest value of each square metre, to be shown; the highest first."""
+        """Return the newest painted value of each square metre for display; the highest first."""
         return tuple(sorted(self._shown.values(), key=lambda m: (-m.weight, m.x, m.y))[:_SHOWN])
 
     def _paint(self, x: float, y: float, value: float, resolution_m: float) -> None:
@@ -98,13 +98,13 @@ def _blocks(cells: int) -> int:
 
 
 def _overlap(a: int, a_size: int, b: int, b_size: int) -> tuple[slice, slice]:
-    """Return the slices of two rows of cells that begin at a and b, where both have cells."""
+    """Return the slices of two ranges of cells that begin at a and b where they overlap."""
     low, high = max(a, b), max(max(a, b), min(a + a_size, b + b_size))
     return slice(low - a, high - a), slice(low - b, high - b)
 
 
 def mask_of(grid: GridMap, spots: Sequence[Spot], radius_m: float) -> np.ndarray:
-    """Return (rows, columns) bool: the cells within radius_m of any of the spots."""
+    """Return (rows, columns) bool: the cells within radius_m of any spot."""
     mask: np.ndarray = np.zeros(grid.cells.shape, bool)
     reach = math.ceil(radius_m / grid.resolution_m)
     rows, columns = np.ogrid[-reach:reach + 1, -reach:reach + 1]
@@ -118,28 +118,28 @@ def mask_of(grid: GridMap, spots: Sequence[Spot], radius_m: float) -> np.ndarray
 
 
 class RegionPaint(NamedTuple):
-    """Discs of one name on the region map; later ones cover earlier ones."""
+    """Discs of one name on the region map; later discs cover earlier ones."""
 
     name: str
     spots: tuple[Spot, ...]
 
 
 def representative(view: ViewAssessment) -> Spot | None:
-    """Return the one point that stands for the region of a view: its likeliest place there; None where it has none."""
+    """Return the point that represents a view's region: its most probable place; None if the view has none."""
     there = [place for place in view.places if place.label == view.region] or list(view.places)
     best = max(there, key=lambda place: place.weight, default=None)
     return None if not view.region or best is None else (best.x, best.y)
 
 
 class RegionMap:
-    """The functional regions: a disc for each representative point, joined to near points of the same name."""
+    """Functional regions: a disc for each representative point, joined to nearby points of the same name."""
 
     def __init__(self) -> None:
         self.paints: list[RegionPaint] = []
         self._points: dict[str, list[Spot]] = {}
 
     def add(self, name: str, point: Spot) -> None:
-        """Mark a point, and the floor between it and those of its name within 3 m."""
+        """Mark a point, and the floor between it and points of the same name within LINK_M."""
         near = [other for other in self._points.setdefault(name, []) if math.dist(other, point) <= LINK_M]
         self.paints.append(RegionPaint(name, (point, *(spot for other in near for spot in _between(other, point)))))
         self._points[name].append(point)
@@ -153,16 +153,16 @@ class RegionMap:
 
 
 def _between(a: Spot, b: Spot) -> list[Spot]:
-    """Return points from one to the other, at most half a disc apart."""
+    """Return points on the line between two points, at most half a disc radius apart."""
     count = max(1, math.ceil(math.dist(a, b) / (DISC_M / 2)))
     return [(a[0] + (b[0] - a[0]) * i / count, a[1] + (b[1] - a[1]) * i / count) for i in range(count + 1)]
 
 
 class RegionSearch:
-    """Which of the ranked regions is searched now: a visit is one drive and `turns` turns on the spot.
+    """Decides which ranked region is searched: one visit is one drive and `turns` turns on the spot.
 
-    After `visits` of them the region's points are dropped; the next region with points follows, else coarse
-    exploration. A better region with points is gone over to at once. New points open a region again.
+    After `visits` visits the region's points are dropped; the next region with points follows, else coarse exploration.
+    If a better region gets points, the search switches to it at once. New points open a region again.
     """
 
     def __init__(self, regions: int, visits: int, turns: int) -> None:
@@ -173,13 +173,13 @@ class RegionSearch:
         self._gone_to: list[Spot] = []
 
     def note(self, name: str, point: Spot, ranked: Sequence[RankedRegion]) -> None:
-        """Keep a representative point of a region that the question ranks, unless the robot was there."""
+        """Record a representative point of a region that the question ranks, unless the robot was there."""
         index = next((i for i, region in enumerate(ranked[:self._most]) if rank_of(name, [region]) > 0), None)
         if index is not None and all(math.dist(point, other) >= SEEN_M for other in self._gone_to):
             self._points.setdefault(index, []).append(point)
 
     def advance(self) -> int | None:
-        """Begin the next decision; return which region it is for, by rank from 0; None = explore coarsely."""
+        """Advance to the next decision; return the rank of its region from 0, None = explore coarsely."""
         active = self._active
         better = self._with_points(below=active)
         if active is None or better is not None:
@@ -194,21 +194,21 @@ class RegionSearch:
 
     @property
     def turning(self) -> bool:
-        """Say whether this decision is one of the turns at the place of the last one."""
+        """Whether this decision is a turn at the place of the last one."""
         return self._turn > 0
 
     @property
     def points(self) -> list[Spot]:
-        """The points of the searched region that were not gone to."""
+        """Unvisited points of the searched region."""
         return [] if self._active is None else self._points.setdefault(self._active, [])
 
     @property
     def gone_to(self) -> Sequence[Spot]:
-        """All places that were gone to in regions."""
+        """All places in regions that the robot was sent to."""
         return self._gone_to
 
     def go(self, spot: Spot) -> None:
-        """Note where the robot is sent, and that no drive to this point comes again."""
+        """Record where the robot is sent; this point is not used again."""
         if spot in self.points:
             self.points.remove(spot)
         self._gone_to.append(spot)
@@ -224,6 +224,6 @@ class RegionSearch:
 
 
 def masked_values(values: np.ndarray, mask: np.ndarray, sigma_cells: float) -> np.ndarray:
-    """Return the semantic map inside a region, smoothed again at its rim. EXPRESS-Bench eq. 10."""
+    """Return the semantic map inside a region, smoothed again at its border. EXPRESS-Bench eq. 10."""
     smooth: np.ndarray = ndimage.gaussian_filter(np.where(mask, values, np.float32(0.0)), sigma_cells, truncate=3.0)
     return smooth

@@ -1,4 +1,4 @@
-"""Visibility on the map: lines of sight, and viewpoints of an object."""
+"""Visibility on the map: lines of sight and viewpoints of an object."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import ViewAssessment
 
 _FAN = np.radians(np.arange(-60, 61, 15))
-_SAMPLES = 24  # points of a line of sight, at least
+_SAMPLES = 24  # minimum number of points on a line of sight
 
 
 def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: no occupied cell lies on the line from start to each end (n, 2), map frame, metres."""
+    """Return (n,) bool: whether the line from start to each end (n, 2), map frame, metres, has no occupied cell."""
     if not len(ends):
         return np.zeros(0, bool)
     occupied, _ = _occupied(grid, start, ends)
@@ -25,14 +25,14 @@ def clear_lines(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> 
 
 
 def in_front_of(grid: GridMap, pose: Pose2, target: tuple[float, float]) -> tuple[float, float]:
-    """Return the last point before something solid on the line from a pose to a target: the visible part of it."""
+    """Return the last point before an obstacle on the line from a pose to a target: the visible side of the target."""
     occupied, share = _occupied(grid, (pose.x, pose.y), np.array([target]))
     last = share[max(0, int(occupied[0].argmax()) - 1)] if occupied.any() else 1.0
     return pose.x + last * (target[0] - pose.x), pose.y + last * (target[1] - pose.y)
 
 
 def _occupied(grid: GridMap, start: tuple[float, float], ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, k) bool: the cells at k even shares (k,) of the way from start to each end are occupied."""
+    """Return occupied cells (n, k) bool at k even steps from start to each end, and the steps (k,), 0..1."""
     delta = ends - np.array(start)
     longest = float(np.hypot(delta[:, 0], delta[:, 1]).max())
     share = np.linspace(0.0, 1.0, max(_SAMPLES, math.ceil(longest / grid.resolution_m)))
@@ -53,20 +53,20 @@ def _window(grid: GridMap, middle: tuple[float, float], reach_m: float) -> tuple
 
 
 def all_facing(poses: np.ndarray, x: float, y: float) -> np.ndarray:
-    """Return the angles in radians, 0..pi, by which poses (n, 3) look past a point, (n,)."""
+    """Return the angles in radians, 0..pi, between the headings of poses (n, 3) and a point, (n,)."""
     turn = np.arctan2(y - poses[:, 1], x - poses[:, 0]) - poses[:, 2]
     return np.abs((turn + math.pi) % math.tau - math.pi)
 
 
 def facing(pose: Pose2, x: float, y: float) -> float:
-    """Return the angle in radians, 0..pi, by which a pose looks past a point."""
+    """Return the angle in radians, 0..pi, between the heading of a pose and a point."""
     return abs(math.remainder(math.atan2(y - pose.y, x - pose.x) - pose.yaw, math.tau))
 
 
 def viewpoint(reach: ReachableArea, view: ViewAssessment, near_m: float, far_m: float) -> ReachablePose | None:
-    """Return the place nearest by path from which a view's target, near_m to far_m away, shows the side that was seen.
+    """Return the nearest place by path, near_m to far_m from a view's target, that sees the side seen in the view.
 
-    None where there is no such place.
+    None if there is none.
     """
     grid, target = reach.grid, view.target
     assert target is not None
@@ -78,7 +78,7 @@ def viewpoint(reach: ReachableArea, view: ViewAssessment, near_m: float, far_m: 
     off = np.hypot(x - target[0], y - target[1])
     ring = np.flatnonzero((off >= near_m) & (off <= far_m))
     ring = ring[np.argsort(reach.field[rows[ring], columns[ring]], kind="stable")]
-    for part in np.array_split(ring, max(1, len(ring) // 64)):  # the nearest ones first: most often one of them will do
+    for part in np.array_split(ring, max(1, len(ring) // 64)):  # nearest first: usually one of the first is suitable
         sees = part[clear_lines(grid, front, np.stack([x[part], y[part]], 1))] if len(part) else part
         if len(sees):
             iy, ix = int(rows[sees[0]]), int(columns[sees[0]])
@@ -89,7 +89,7 @@ def viewpoint(reach: ReachableArea, view: ViewAssessment, near_m: float, far_m: 
 
 
 def unexplored_area(grid: GridMap, frontier: Frontier, reach_m: float) -> float:
-    """Return the unexplored floor in sight of a frontier, m2: a fan of 120 degrees of its heading, up to obstacles."""
+    """Return the unexplored floor in sight of a frontier, m2: a 120 degree fan around its heading, up to obstacles."""
     r = (np.arange(round(reach_m / grid.resolution_m)) + 1) * grid.resolution_m
     angle = frontier.heading + _FAN[:, None]
     ix = np.floor((frontier.x + r * np.cos(angle) - grid.origin[0]) / grid.resolution_m).astype(int)

@@ -1,4 +1,4 @@
-"""Snapshots against frontiers, as 3D-Mem chooses."""
+"""Choice between snapshots and frontiers, as in 3D-Mem."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class SnapshotConfig:
-    """3D-Mem."""
+    """Settings of the 3D-Mem policy."""
 
     leg_m: Positive = setting(1.0, "Maximum length of one drive in metres.")
     prefilter: Counted = setting(10, "Number of the most relevant views that compete.")
@@ -56,15 +56,15 @@ class SnapshotConfig:
 
 
 class SnapshotPolicy(AnswersAtOnce):
-    """Picks the best of remembered views (snapshots) and views of frontiers (Yang et al. 2025, 3D-Mem).
+    """Picks the best among remembered views (snapshots) and views of frontiers (Yang et al. 2025, 3D-Mem).
 
     The paper shows a model all images at once and lets it pick one: a snapshot answers, a frontier is driven to. Here
     every image was judged in the batched assessment, and the best judgement wins: `enough` of a snapshot against the
-    worth of the view towards a frontier. So the choice is pure, and the same on every machine; the agent itself
-    answers when the picked snapshot is enough, and a snapshot picked before that is looked at again from nearer by.
+    worth of the view towards a frontier. So the choice is deterministic on every machine; the agent itself answers once
+    the picked snapshot is enough, and a snapshot picked before that is looked at again from closer.
 
-    Snapshots are the ten most relevant views, one of those that show the same thing (targets within 3.5 m); a leg is
-    1 m at most. Views are kept one a metre and direction, so a decision costs no more after many steps.
+    Snapshots are the ten most relevant views, one per shown object (targets within 3.5 m); a leg is at most 1 m. One
+    view per metre and direction is kept, so the cost of a decision does not grow with the steps.
     """
 
     traits = PolicyTraits(config=SnapshotConfig, calls=28.1, steps=189)
@@ -74,13 +74,13 @@ class SnapshotPolicy(AnswersAtOnce):
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a new question."""
+        """Reset for a new question."""
         self._targets = GoalList()
         self._views: dict[tuple[int, int, int], ViewAssessment] = {}
         self._read: set[int] = set()
 
     def decide(self, situation: Situation) -> Decision:
-        """Return a leg to the picked image's place, or no goal when neither kind is left."""
+        """Return a leg to the place of the picked image, or no goal if no snapshot or frontier is left."""
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._keep(situation.assessments)
         ended = self._targets.review(situation.pose)
@@ -134,7 +134,7 @@ class SnapshotPolicy(AnswersAtOnce):
 
     def _view_of(self, situation: Situation, frontier: Frontier, views: Sequence[ViewAssessment],
                  poses: np.ndarray) -> ViewAssessment | None:
-        """Return the nearest view that has a frontier in sight; poses (n, 3) are those of the views."""
+        """Return the nearest view that sees a frontier; poses: (n, 3), those of the views."""
         off = np.hypot(poses[:, 0] - frontier.x, poses[:, 1] - frontier.y)
         facing_it = np.flatnonzero((off > 0.3) & (off <= self._c.sight_m)
                                    & (all_facing(poses, frontier.x, frontier.y) <= _HALF_VIEW))
@@ -146,7 +146,7 @@ class SnapshotPolicy(AnswersAtOnce):
 
 
 def _promise(view: ViewAssessment, frontier: Frontier) -> float:
-    """Return the value of a view, higher where the place nearest to the frontier has more than an even share."""
+    """Return the value of a view, higher if the place nearest to the frontier has more than an even share."""
     if not view.places:
         return view.worth
     nearest = min(view.places, key=lambda p: math.hypot(p.x - frontier.x, p.y - frontier.y))

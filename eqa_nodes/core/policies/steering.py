@@ -1,4 +1,4 @@
-"""Shared by policies: reachable poses of the map, and keeping one target until it was seen."""
+"""Shared by policies: reachable poses on the map, and a target that is kept until it was seen."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from eqa_nodes.core.types.floor import Candidate, Decision, Frontier, GridMap, j
 from eqa_nodes.core.types.geometry import Pose2, wrap
 from eqa_nodes.core.types.questions import Situation
 
-SAME_PLACE_M = 0.5  # places so near to each other, and looking the same way, are one
+SAME_PLACE_M = 0.5  # poses within this distance and with a similar heading are the same
 SAME_WAY_RAD = math.radians(60)
 TURNED_RAD = math.radians(10)
-ARRIVED_M = 0.4  # the navigator's tolerance and the half cell that a goal is moved by
+ARRIVED_M = 0.4  # tolerance of the navigator, plus the half cell by which a goal may be moved
 STUCK_M = 0.05
-FAR_SNAP_M = 1.0  # a frontier stands for so much border that its middle may be out of reach where its ends are not
+FAR_SNAP_M = 1.0  # a frontier represents a long border: its middle may be unreachable although its ends are not
 LEG_M = 3.0
-# How the drive to the last target ended: a reason begins with it.
+# How the drive to the last target ended: the prefix of a reason.
 REACHED, NOT_REACHED, GIVEN_UP = ENDINGS = (
     "reached the last target, ", "did not get to the last target, ", "gave the last target up, ")
-_SAME_M = 0.5  # a difference of paths that nobody calls farther
+_SAME_M = 0.5  # smaller differences of path length are not mentioned
 
 
 class AnswersAtOnce:
-    """A policy that does not look again: the agent answers as soon as it can, in front of the view that answers.
+    """Base of policies that do not look again: the agent answers at once, facing the view that answers.
 
     The papers' agents judge every image when it is taken, and stop there. Here the views of a look round are judged
-    together, and so the robot turns back to the one that answers.
+    together, so the robot turns back to the one that answers.
     """
 
     def confirm(self, situation: Situation) -> Decision:
-        """Turn back to the view that answers if it is from here, else accept the answer."""
+        """Turn back to the view that answers if it was taken from here, else accept the answer."""
         pose = situation.pose
         view = max(situation.assessments, key=lambda a: (a.enough, a.keyframe_id), default=None)
         if (view is None or view.enough <= 0 or pose.distance(view.pose) > SAME_PLACE_M
@@ -52,22 +52,22 @@ class ReachablePose(NamedTuple):
 
 
 class ReachableArea:
-    """Where the robot can get to on one map. Raises BadPose for a pose that is not on the map."""
+    """The area that the robot can reach on one map. Raises BadPose if the pose is not on the map."""
 
     def __init__(self, grid: GridMap, pose: Pose2, radius_m: float) -> None:
         self.grid, self.pose = grid, pose
         self._walks = walks(grid, pose, radius_m)
-        # (rows, columns) metres of path to free cells, inf = out of reach; unknown ones are crossed only to get out.
+        # (rows, columns) path length in metres to free cells, inf = unreachable; unknown cells only to leave the start.
         self.field = np.where(grid.cells == 0, self._walks.metres, np.inf)
 
     def place(self, x: float, y: float, yaw: float, within_m: float = SNAP_M) -> ReachablePose | None:
-        """Return the reachable pose nearest to a point, None when none lies within `within_m`."""
+        """Return the reachable pose nearest to a point, None if there is none within `within_m`."""
         cell = snap(self.grid, self.field, x, y, within_m)
         return None if cell is None else ReachablePose(Pose2(*centre_of(self.grid, *cell), yaw),
                                                        float(self.field[cell]))
 
     def leg(self, place: ReachablePose, leg_m: float = LEG_M) -> Pose2:
-        """Return the place's pose, or the one leg_m metres along the path to it when it is farther."""
+        """Return the pose of a place, or the pose leg_m metres along the path if it is farther away."""
         if place.distance_m <= leg_m:
             return place.pose
         cells = self._walks.path_to(index_of(self.grid, place.pose.x, place.pose.y))
@@ -77,28 +77,28 @@ class ReachableArea:
 
 @dataclass
 class _Begun:
-    """A target, and how many legs more may be driven to it."""
+    """A target, and the remaining number of legs to it."""
 
     target: Pose2
     legs: int
 
 
 class GoalList:
-    """One target at a time, kept until it was looked at; what was looked at, or cannot be got to, is done for good.
+    """Holds one target until it was looked at; targets that were looked at or are unreachable are never used again.
 
-    So an exploration whose targets come from a bounded map ends.
+    So exploration terminates if its targets come from a bounded map.
     """
 
     def __init__(self) -> None:
         self.current: Pose2 | None = None
         self._done: list[Pose2] = []
         self._left_from: Pose2 | None = None
-        self._goal: Pose2 | None = None  # of the present leg
+        self._goal: Pose2 | None = None  # goal of the current leg
         self._failed: list[Pose2] = []  # goals of legs on which the robot did not move
         self._begun: list[_Begun] = []
 
     def review(self, pose: Pose2) -> str:
-        """Strike off the target when it was reached, or when driving there fails. Return what happened, or ""."""
+        """Close the target if it was reached, or if driving there fails. Return what happened, or ""."""
         target, left_from = self.current, self._left_from
         if target is None or left_from is None:
             return ""
@@ -117,7 +117,7 @@ class GoalList:
         return what
 
     def strike(self, target: Pose2) -> None:
-        """Never propose this target again."""
+        """Close a target, so that it is never proposed again."""
         self._done.append(target)
         self.current = None
 
@@ -126,13 +126,13 @@ class GoalList:
         return not any(same(place, other) for other in self.closed())
 
     def closed(self) -> tuple[Pose2, ...]:
-        """Return what no drive is worth any more: targets that are done, and goals that the robot did not get to."""
+        """Return the closed targets and the goals that the robot failed to reach."""
         return (*self._done, *self._failed)
 
     def aim(self, place: ReachablePose, reach: ReachableArea, leg_m: float = LEG_M) -> Pose2:
-        """Return the goal of the next leg to a place; a leg that did not move the robot before is not tried again.
+        """Return the goal of the next leg to a place; a leg on which the robot did not move before is not repeated.
 
-        A new target gets a number of legs that its distance deserves. One that is kept, or come back to, uses them up.
+        A new target gets a number of legs by its distance; each leg uses one, also if the target is resumed later.
         """
         begun = self._of(place.pose)
         if begun is None:
@@ -149,18 +149,18 @@ class GoalList:
         return next((b for b in self._begun if same(b.target, target)), None)
 
     def drop(self) -> None:
-        """Have no target: nothing is left, or something else became more important."""
+        """Drop the target: nothing is left, or something else became more important."""
         self.current = None
 
 
 def same(a: Pose2, b: Pose2, within_m: float = SAME_PLACE_M) -> bool:
-    """Return whether two poses show about the same."""
+    """Return whether two poses show about the same view."""
     return a.distance(b) <= within_m and abs(wrap(a.yaw - b.yaw)) < SAME_WAY_RAD
 
 
 def reachable_frontiers(reach: ReachableArea, frontiers: Sequence[Frontier],
                         targets: GoalList) -> list[tuple[Frontier, ReachablePose]]:
-    """Return the reachable open frontiers; those far from known floor only when there is no nearer one."""
+    """Return the reachable open frontiers; those far from reachable floor only if there is no nearer one."""
     for within_m in (SNAP_M, FAR_SNAP_M):
         places = [(f, reach.place(f.x, f.y, f.heading, within_m)) for f in frontiers]
         if found := [(f, p) for f, p in places if p is not None and targets.open(p.pose)]:
@@ -169,7 +169,7 @@ def reachable_frontiers(reach: ReachableArea, frontiers: Sequence[Frontier],
 
 
 def rays(grid: GridMap, frontiers: Sequence[Frontier], length_m: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cells from each frontier along its heading: rows, columns and whether they are on the map, (n, k)."""
+    """Return the cells along each frontier's heading: rows, columns and whether they are on the map, (n, k)."""
     start = np.array([(f.x, f.y, f.heading) for f in frontiers]).reshape(-1, 3)
     along_m = (np.arange(max(1, round(length_m / grid.resolution_m))) + 1) * grid.resolution_m
     x = start[:, :1] + along_m * np.cos(start[:, 2:])
@@ -180,15 +180,15 @@ def rays(grid: GridMap, frontiers: Sequence[Frontier], length_m: float) -> tuple
 
 
 def on_rays(cells: np.ndarray, rays: tuple[np.ndarray, np.ndarray, np.ndarray], beyond: float) -> np.ndarray:
-    """Return the values of cells (rows, columns) on rays, (n, k); `beyond` where a ray leaves the map."""
+    """Return the values of cells (rows, columns) on rays, (n, k); `beyond` if a ray leaves the map."""
     iy, ix, inside = rays
     found: np.ndarray = np.where(inside, cells[np.where(inside, iy, 0), np.where(inside, ix, 0)], beyond)
     return found
 
 
 class WeighedPlace(NamedTuple):
-    """A place that was weighed. what: it is, in words; distance_m: of the path; chance: to see the answer there, 0..1,
-    None where the policy does not say.
+    """A candidate place. what: description; distance_m: path length; chance: probability to see the answer there, 0..1,
+    None if the policy does not estimate it.
     """
 
     what: str
@@ -200,7 +200,7 @@ class WeighedPlace(NamedTuple):
 
 
 def ranked(chosen: WeighedPlace, rivals: Sequence[WeighedPlace]) -> list[WeighedPlace]:
-    """Return the chosen place, then the others by score: the order of a decision's candidates."""
+    """Return the chosen place and then the others by score: the order of a decision's candidates."""
     others = [rival for rival in rivals if rival is not chosen]
     return [chosen, *sorted(others, key=lambda rival: -rival.score)]
 
@@ -211,7 +211,7 @@ def candidates_of(rivals: Sequence[WeighedPlace]) -> tuple[Candidate, ...]:
 
 
 def with_runner_up(reason: str, order: Sequence[WeighedPlace], why: Callable[[WeighedPlace, WeighedPlace], str]) -> str:
-    """Return a reason that also names the second of `ranked`, and says why it lost; none where there is no second."""
+    """Return a reason that also names the second of `ranked` and why it lost; unchanged if there is no second."""
     if len(order) < 2:
         return reason
     chosen, second = order[:2]
@@ -221,7 +221,7 @@ def with_runner_up(reason: str, order: Sequence[WeighedPlace], why: Callable[[We
 
 
 def less_worth(chosen: WeighedPlace, second: WeighedPlace) -> str:
-    """Say why a place lost where the chance to see the answer is weighed against the way there."""
+    """Say why a place lost if the chance to see the answer is weighed against the distance."""
     if second.score > chosen.score:
         return "it is better, but not by so much that the robot gives up the place that it is on its way to"
     chances = [round(100 * (rival.chance or 0.0)) for rival in (chosen, second)]
@@ -236,7 +236,7 @@ def less_worth(chosen: WeighedPlace, second: WeighedPlace) -> str:
 
 
 def lower_score(chosen: WeighedPlace, second: WeighedPlace) -> str:
-    """Say why a place lost where scores are compared."""
+    """Say why a place lost if scores are compared."""
     if second.score > chosen.score:
         return (f"it scores {second.score:.2f}, but not so much more than {chosen.score:.2f} that the robot gives up "
                 "the place that it is on its way to")
@@ -244,7 +244,7 @@ def lower_score(chosen: WeighedPlace, second: WeighedPlace) -> str:
 
 
 def lost_draw(order: Sequence[WeighedPlace], kept: bool) -> Callable[[WeighedPlace, WeighedPlace], str]:
-    """Return what says why a place lost where lots are drawn by weight."""
+    """Return a function that says why a place lost in a weighted draw."""
     total = sum(rival.score for rival in order)
 
     def why(chosen: WeighedPlace, second: WeighedPlace) -> str:

@@ -1,4 +1,4 @@
-"""Exploration on a topological map, as AQ-Nav (ExploraQA) does."""
+"""Exploration on a topological map, as in AQ-Nav (ExploraQA)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SECTORS = 12
 
 @dataclass
 class VisitedNode:
-    """A place where the robot has been, with the newest view in each of 12 directions (sector -> view)."""
+    """A visited place, with the newest view in each of 12 directions (sector -> view)."""
 
     x: float
     y: float
@@ -45,7 +45,7 @@ class VisitedNode:
 
 
 class _Views(NamedTuple):
-    """The views of all visited nodes, their poses (n, 3) and where their nodes are (n, 2)."""
+    """The views of all visited nodes, their poses (n, 3) and the positions of their nodes (n, 2)."""
 
     views: list[ViewAssessment]
     poses: np.ndarray
@@ -58,18 +58,18 @@ class _Views(NamedTuple):
                       np.array([(n.x, n.y) for n, _ in pairs]).reshape(-1, 2))
 
     def towards(self, x: float, y: float, sight_m: float) -> list[ViewAssessment]:
-        """Return the views that look at a point, within 30 degrees, from nodes at most sight_m away."""
+        """Return the views from nodes at most sight_m away that face a point within 30 degrees."""
         off = np.hypot(self.nodes[:, 0] - x, self.nodes[:, 1] - y)
         looks = (off > 0.3) & (off <= sight_m) & (all_facing(self.poses, x, y) <= math.pi / 6)
         return [self.views[i] for i in np.flatnonzero(looks).tolist()]
 
 
 class NodeFeatures(NamedTuple):
-    """What is known of an unvisited node: the input of a scorer, hand-made or trained. All but distance_m in 0..1.
+    """Features of an unvisited node: the input of a hand-made or trained scorer. All but distance_m in 0..1.
 
-    worth: of the best view from a visited node towards it; share: how much of that view's promise lies on its floor;
-    room: rank of the room that it seems to be in, for the question; unseen: 1 where no view looks at it; distance_m:
-    length of the path there.
+    worth: value of the best view from a visited node towards it; share: share of that value on the node's floor;
+    room: rank of its probable room for the question; unseen: 1 if no view looks at it; distance_m: path length to it,
+    metres.
     """
 
     worth: float
@@ -80,15 +80,15 @@ class NodeFeatures(NamedTuple):
 
 
 class NodeScorer(Protocol):
-    """Scores unvisited nodes: the navigation planning module of AQ-Nav, which is a trained transformer there."""
+    """Scores unvisited nodes: the navigation planning module of AQ-Nav, there a trained transformer."""
 
     def score(self, node: NodeFeatures) -> float:
-        """Return the score of going to a node; the highest one wins if it exceeds that of stopping."""
+        """Return the score of driving to a node; the highest score wins if it exceeds the score of stopping."""
 
 
 @dataclass(frozen=True)
 class LinearScorer:
-    """A scorer that needs no training: weights of the features."""
+    """A scorer without training: a weighted sum of the features."""
 
     config: TopoConfig
 
@@ -101,7 +101,7 @@ class LinearScorer:
 
 @dataclass(frozen=True)
 class TopoConfig:
-    """AQ-Nav; worth, room, unseen and distance are the weights of the scorer without training."""
+    """Settings of AQ-Nav; worth, room, unseen and distance are the weights of LinearScorer."""
 
     leg_m: Positive = setting(3.0, "Maximum length of one drive in metres.")
     merge_m: Positive = setting(1.0, "Distance in metres below which two nodes of the topological graph are merged.")
@@ -116,11 +116,11 @@ class TopoConfig:
 
 
 class TopoPolicy(AnswersAtOnce):
-    """Goes to the unvisited node of the online topological map that scores best, or stops when stopping scores higher.
+    """Drives to the unvisited node of the online topological map with the best score, or stops if that scores higher.
 
-    Visited nodes (ExploraQA, 4.2: with 12 directional views) are where the robot has been, one for every `merge_m`;
-    unvisited ones lie at the edge of what depth shows: the frontiers, merged likewise. The paper is silent about the
-    merging; this is ETPNav's, on which it builds. Going back to a far node costs only its path on the own map.
+    Visited nodes (ExploraQA, 4.2: with 12 directional views) are past positions of the robot, one per `merge_m`;
+    unvisited nodes are the frontiers at the edge of the seen area, merged likewise. The paper does not describe the
+    merging; this is the one of ETPNav, on which it builds. Returning to a far node costs only its path on the own map.
     """
 
     traits = PolicyTraits(config=TopoConfig, calls=13.6, steps=180)
@@ -132,13 +132,13 @@ class TopoPolicy(AnswersAtOnce):
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a new question."""
+        """Reset for a new question."""
         self._targets, self._belief = GoalList(), RoomBelief()
         self._nodes: list[VisitedNode] = []
         self._read: set[int] = set()
 
     def decide(self, situation: Situation) -> Decision:
-        """Return a leg to the best node, or no goal when none is left or stopping scores higher."""
+        """Return a leg to the best node, or no goal if none is left or stopping scores higher."""
         reach = ReachableArea(situation.grid, situation.pose, self._radius_m)
         self._belief.update(situation.assessments)
         self._visit(situation)
@@ -166,7 +166,7 @@ class TopoPolicy(AnswersAtOnce):
         return Decision(goal, with_runner_up(reason, order, lower_score), candidates_of(order), marks=marks)
 
     def _visit(self, situation: Situation) -> None:
-        """Make a node where the robot is, unless one is near, and hang new views to their nodes."""
+        """Add a node at the robot's position unless one is near, and attach new views to their nodes."""
         self._node_at(situation.pose)
         for view in situation.assessments:
             if view.keyframe_id not in self._read:
@@ -181,7 +181,7 @@ class TopoPolicy(AnswersAtOnce):
         return node
 
     def _unvisited(self, situation: Situation, reach: ReachableArea) -> list[ReachablePose]:
-        """Return the places of frontiers, one for every `merge_m`, the nearest to the robot first."""
+        """Return the places of frontiers, one per `merge_m`, the nearest to the robot first."""
         found = sorted((p for _, p in reachable_frontiers(reach, situation.frontiers, self._targets)),
                        key=lambda p: (p.distance_m, p.pose))
         nodes: list[ReachablePose] = []
@@ -206,8 +206,8 @@ class TopoPolicy(AnswersAtOnce):
 
 
 def keyframes_for(assessments: Sequence[ViewAssessment], beta: float = 0.5) -> list[int]:
-    """Return the keyframes of visited nodes that bear on the question: those that score above beta (ExploraQA, 4.3).
+    """Return the keyframes of visited nodes that are relevant to the question: scores above beta (ExploraQA, 4.3).
 
-    The paper's module predicts the score from the map; here it is the relevance that the answerer gave the view.
+    The paper's module predicts the score from the map; here the score is the relevance that the answerer gave the view.
     """
     return [view.keyframe_id for view in assessments if view.relevance > beta]
