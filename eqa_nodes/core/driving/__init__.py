@@ -1,1 +1,1 @@
-"""Driving by goals where another program (Nav2) plans and moves: limits that always hold, and recovery."""
+"""Goal driving through an external navigator (Nav2): limits that always hold, and recovery from failures."""

@@ -1,4 +1,4 @@
-"""The atomic navigator: drives by single moves and turns on the agent's own map, and observes on the way."""
+"""The atomic navigator: drives with single moves and turns on the robot's own map, and observes on the way."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from eqa_nodes.core.types.inquiries import GO
 from eqa_nodes.core.types.robot import RobotModel
 
 _ACTIONS = {motion.FORWARD: Action.MOVE_FORWARD, motion.LEFT: Action.TURN_LEFT, motion.RIGHT: Action.TURN_RIGHT}
-_STRAYED_M = 0.05  # farther from the planned position than this, the rest of the plan is void
-_BUMP_M = 0.02  # a move that ends so much short of where it should met something
+_STRAYED_M = 0.05  # if the robot is farther than this from the planned position, it plans again
+_BUMP_M = 0.02  # a move that falls short by more than this hit an obstacle
 
 
 class ActOutcome(NamedTuple):
-    """What one atomic action did: the pose after it, and whether something was in the way."""
+    """Result of one atomic action: the pose after it, and whether the robot collided."""
 
     pose: Pose2
     collided: bool
 
 
 def steps_of(robot: RobotModel) -> motion.ActionSizes:
-    """Return the sizes of the actions in the units of the search."""
+    """Return the action sizes in the units of the search."""
     return motion.ActionSizes(robot.move_m, math.radians(robot.turn_deg), round(360.0 / robot.turn_deg))
 
 
 class AtomicNavigator:
     """Implements the Navigator protocol with atomic actions.
 
-    act: carries out one action and returns when the map holds its observation; what it raises passes through.
-    view: the map of the last observation. pose: the pose of the last observation.
-    now: seconds of the clock that deadlines are meant in: the observations' stamps, so that slow machines drive alike.
-    travelled: what the world has counted up to the last observation. drive: one of DRIVE_MODES.
+    act: carries out one action and returns once the map contains its observation; its exceptions pass through.
+    view: returns the map of the last observation. pose: returns the pose of the last observation.
+    now: clock of the deadlines, seconds: the stamps of the observations, so that slow computers drive the same way.
+    travelled: returns the totals counted up to the last observation. drive: one of DRIVE_MODES.
     """
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap],
@@ -56,7 +56,7 @@ class AtomicNavigator:
         self._drive, self._canceled = drive, threading.Event()
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
-        """Drive to the goal (map frame), then turn to its yaw (the nearest multiple of a turn). Failures are codes."""
+        """Drive to the goal (map frame), then turn to its yaw (rounded to whole turns). Failures are result codes."""
         try:
             drive = self._begin(deadline_s, allowance)
             if not all(map(math.isfinite, goal)):
@@ -69,10 +69,10 @@ class AtomicNavigator:
         return NavResult(NavCode.SUCCEEDED, f"reached in {drive.used} actions, {off:.2f} m off")
 
     def look_around(self, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
-        """Turn once on the spot and see what is there.
+        """Turn once on the spot and observe.
 
-        A robot for stairs whose camera looks over its feet turns a second time, looking down: there stairs down begin.
-        Not at the start of an episode, when it looks for the answer and not yet for a way to another floor.
+        A robot for stairs whose camera looks over its feet turns a second time, looking down to find stairs down. It
+        skips this at the start of an episode, when it looks for the answer and does not yet need another floor.
         """
         looks = self.robot.looks_for_stairs if self._travelled().steps > 0 else 0
         try:
@@ -86,7 +86,7 @@ class AtomicNavigator:
         return NavResult(NavCode.SUCCEEDED, f"looked around in {drive.used} actions")
 
     def cancel(self) -> None:
-        """End the running drive after its present action; it returns CANCELED. Does nothing when none is running."""
+        """End the running drive after its current action; it returns CANCELED. Does nothing if no drive is running."""
         self._canceled.set()
 
     def _begin(self, deadline_s: float, allowance: Allowance) -> _AtomicDrive:
@@ -95,7 +95,7 @@ class AtomicNavigator:
                             self._check_until(deadline_s), DriveBudget(allowance, self._travelled, drive=self._drive))
 
     def _check_until(self, deadline_s: float) -> Callable[[], None]:
-        """Return what each action asks first; it ends a drive that was canceled or is late."""
+        """Return the check that runs before each action; it ends a drive that was canceled or is late."""
         until = self._now() + deadline_s
 
         def check() -> None:
@@ -108,7 +108,7 @@ class AtomicNavigator:
 
 
 class _AtomicDrive:
-    """One drive: the pose, the rest of the plan, and where the robot was blocked."""
+    """One drive: the pose, the remaining plan, and the points where the robot was blocked."""
 
     def __init__(self, act: Callable[[Action], ActOutcome], view: Callable[[], GridMap], config: NavigatorConfig,
                  robot: RobotModel, pose: Pose2, check: Callable[[], None], leash: DriveBudget) -> None:
@@ -119,12 +119,12 @@ class _AtomicDrive:
         self._bumps: list[tuple[float, float]] = []
 
     def do(self, action: Action) -> ActOutcome:
-        """Carry out one action, unless the drive has to end."""
+        """Carry out one action. Raises DriveEnded if the drive must end."""
         self._check()
         ahead_m = self._robot.move_m if action is Action.MOVE_FORWARD else 0.0
         then = self.pose._replace(x=self.pose.x + ahead_m * math.cos(self.pose.yaw),
                                   y=self.pose.y + ahead_m * math.sin(self.pose.yaw))
-        tilted = self._tilted + (action is Action.LOOK_DOWN)  # so many actions are kept back, to bring the camera up
+        tilted = self._tilted + (action is Action.LOOK_DOWN)  # number of actions reserved to raise the camera again
         self._leash.check(self.pose, then, Travelled(1 + tilted, ahead_m))
         outcome = self._act(action)
         self.pose, self.used, self._tilted = outcome.pose, self.used + 1, tilted
@@ -132,7 +132,7 @@ class _AtomicDrive:
 
     @contextmanager
     def looking_down(self, times: int) -> Iterator[None]:
-        """Tilt the camera down by look actions. It is brought back also where the drive ends meanwhile."""
+        """Tilt the camera down by look actions. The camera is raised again even if the drive ends meanwhile."""
         try:
             for _ in range(times):
                 self.do(Action.LOOK_DOWN)
@@ -159,7 +159,7 @@ class _AtomicDrive:
             self.do(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
 
     def go(self, goal: Pose2) -> None:
-        """Drive until within the tolerance of the goal, or of the reachable place nearest to it."""
+        """Drive until within tolerance of the goal, or of the reachable point nearest to it."""
         while True:
             self._check()
             place, actions, positions = self._plan(goal)
@@ -170,7 +170,7 @@ class _AtomicDrive:
             self._follow(actions, positions)
 
     def _plan(self, goal: Pose2) -> tuple[Waypoint, np.ndarray, np.ndarray]:
-        """Return where to go, and the actions and positions towards it on the newest map."""
+        """Return the target, and the actions and positions towards it on the newest map."""
         c, robot, grid = self._config, self._robot, self._map()
         try:
             start = index_of(grid, self.pose.x, self.pose.y)
@@ -193,7 +193,7 @@ class _AtomicDrive:
         return place, actions, positions
 
     def _follow(self, actions: np.ndarray, positions: np.ndarray) -> None:
-        """Carry the plan out, until its end or until it meets something that it did not expect."""
+        """Carry out the plan until its end, a collision, a deviation or a newly blocked path."""
         for i, number in enumerate(actions.tolist()):
             if self.used >= self._limit:
                 raise DriveEnded(NavCode.BLOCKED,
@@ -207,7 +207,7 @@ class _AtomicDrive:
                 return
 
     def _feel(self, before: Pose2) -> None:
-        """Remember what a blocked move touched: the missing part of the move points at it, also when the robot slid."""
+        """Record the obstacle of a blocked move: the missing part of the move points at it, even if the robot slid."""
         move = self._robot.move_m
         short_x = before.x + move * math.cos(before.yaw) - self.pose.x
         short_y = before.y + move * math.sin(before.yaw) - self.pose.y
@@ -217,9 +217,9 @@ class _AtomicDrive:
             self._bumps.append((self.pose.x + reach * short_x / short, self.pose.y + reach * short_y / short))
 
     def _map(self) -> GridMap:
-        """Return the newest map with what was felt and cannot be seen, and with the border of the area as a wall.
+        """Return the newest map with the obstacles that were hit but not seen, and the border of the area as a wall.
 
-        A robot that stands outside of its area has to get in first: then there is no wall.
+        A robot that stands outside its area has to drive in first, so then there is no wall.
         """
         grid, area = self._view(), self._leash.allowance.area
         grid = with_obstacles(grid, self._bumps) if self._bumps else grid
@@ -227,7 +227,7 @@ class _AtomicDrive:
 
 
 def with_obstacles(grid: GridMap, places: list[tuple[float, float]]) -> GridMap:
-    """Return a copy of the map with the cells whose centres lie within one cell of the places (x, y) occupied."""
+    """Return a copy of the map in which cells with centres within one cell of the points (x, y) are occupied."""
     cells = grid.cells.copy()
     rows, columns = np.ogrid[:cells.shape[0], :cells.shape[1]]
     for x, y in places:
@@ -237,7 +237,7 @@ def with_obstacles(grid: GridMap, places: list[tuple[float, float]]) -> GridMap:
 
 
 def passable(grid: GridMap, positions: np.ndarray, radius_m: float) -> bool:
-    """Return whether the robot's disc at each position (n, 2), metres, is free of occupied cells (their centres)."""
+    """Return whether the robot's disc at each position (n, 2), metres, covers no centre of an occupied cell."""
     reach = math.ceil(radius_m / grid.resolution_m)
     for x, y in positions:
         iy, ix = index_of(grid, x, y)

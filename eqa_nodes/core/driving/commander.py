@@ -1,4 +1,4 @@
-"""The client of a goal-driven navigator, as the recovery policy uses it, and what Nav2's error codes mean."""
+"""The client interface of a goal-driven navigator for the recovery policy, and the meaning of Nav2's error codes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from eqa_nodes.core.types.geometry import Pose2
 
 
 class TaskState(Enum):
-    """How a task ended. LOST: its server is gone, or never answered. REPLACED: by another client's goal.
+    """How a task ended. LOST: its server is gone or never answered. REPLACED: by the goal of another client.
 
-    ELSEWHERE: its server says that it succeeded, and the robot is not at the goal.
+    ELSEWHERE: its server reports success, but the robot is not at the goal.
     """
 
     SUCCEEDED = "succeeded"
@@ -25,7 +25,7 @@ class TaskState(Enum):
 
 
 class TaskEnd(NamedTuple):
-    """End of a task. code: Nav2's number, 0 = none was given."""
+    """End of a task. code: error code of Nav2, 0 = none given."""
 
     state: TaskState
     code: int = 0
@@ -33,9 +33,9 @@ class TaskEnd(NamedTuple):
 
 
 class Halted(NamedTuple):
-    """Whether the robot stands after a halt. controller: who follows paths confirmed that it has no goal any more.
+    """Whether the robot stands still after a halt. controller: the path follower confirmed that it has no goal left.
 
-    silent: names of servers that move the base, are there, and did not confirm it in time.
+    silent: names of running servers that move the base and did not confirm the halt in time.
     """
 
     controller: bool = False
@@ -43,68 +43,68 @@ class Halted(NamedTuple):
 
     @property
     def stands(self) -> bool:
-        """Return whether it is certain that the robot stands."""
+        """Return whether the robot certainly stands still."""
         return self.controller and not self.silent
 
 
 class Commander(Protocol):
-    """Nav2 or a stand-in. No call blocks longer than its argument, or than its own short deadline."""
+    """Nav2 or a stand-in. No call blocks longer than its argument or its own short deadline."""
 
     def missing(self, wait_s: float) -> str:
-        """Return what is absent or not active after waiting so long for it; "" = goals are accepted."""
+        """Return what is absent or inactive after waiting up to this long; "" = goals are accepted."""
 
     def others_drive(self) -> bool:
-        """Return whether the goal of another client is being carried out, which ours would end."""
+        """Return whether a goal of another client is running, which a goal of ours would end."""
 
     def go_to(self, goal: Pose2) -> None:
-        """Begin to drive to a pose in the map, which takes the place of what was begun before."""
+        """Begin to drive to a pose in the map frame; this replaces the running task."""
 
     def turn(self, angle_rad: float, allowance_s: float) -> None:
         """Begin to turn on the spot, counter-clockwise."""
 
     def poll(self, wait_s: float) -> TaskEnd | None:
-        """Return how the task ended after waiting so long for it; None while it runs."""
+        """Return how the task ended, after waiting up to this long; None while it runs."""
 
     def cancel(self) -> None:
-        """Ask for the end of the task; `poll` says when it has ended. Does nothing where none runs."""
+        """Request the end of the task; `poll` reports when it has ended. Does nothing if no task runs."""
 
     def halt(self, wait_s: float) -> Halted:
-        """Cancel every goal of every server that moves the base, whoever sent it, and wait so long for the answers."""
+        """Cancel every goal, of any client, on every server that moves the base; wait up to this long for replies."""
 
     def silent_s(self) -> float:
-        """Return the time since the last message about the task, seconds of the wall clock."""
+        """Return the time since the last message about the task, seconds of wall-clock time."""
 
     def costmap(self, wait_s: float) -> GridMap:
-        """Return the global costmap: cells -1 unknown, 0..98 free to dear, 99 the robot touches something, 100 shut.
+        """Return the global costmap: -1 unknown, 0..98 free to expensive, 99 robot touches an obstacle, 100 lethal.
 
-        Raises EqaError when it does not come in time, or in another frame than the map's.
+        Raises EqaError if it does not arrive in time, or is not in the map frame.
         """
 
     def keep_out(self, mask: GridMap) -> None:
-        """Give the planner a mask (core/driving/zones.py) in place of the last one."""
+        """Send a mask (core/driving/zones.py) to the planner; it replaces the last one."""
 
     def clear_costmaps(self, wait_s: float) -> None:
-        """Forget what the costmaps saw. Raises NodeLost when that is not confirmed in time."""
+        """Clear the costmaps. Raises NodeLost if that is not confirmed in time."""
 
 
 class RobotState(Protocol):
-    """Where the robot is."""
+    """Localisation and odometry of the robot."""
 
     def pose(self) -> Pose2:
-        """Return the newest pose in the map. Raises StaleData when the robot is not localised (any more)."""
+        """Return the newest pose in the map frame. Raises StaleData if the robot is not, or no longer, localised."""
 
     def now_s(self) -> float:
         """Return the time of the clock that deadlines use, seconds. Raises StaleData like `pose`."""
 
     def commanded_m_s(self) -> float:
-        """Return the newest speed forward that the base was told to drive, m/s; 0 where nobody tells."""
+        """Return the newest forward speed commanded to the base, m/s; 0 if commands are not known."""
 
     def travelled(self) -> Travelled | None:
-        """Return what was driven by odometry, None while none has come. Raises StaleData when it comes no more."""
+        """Return the distance driven by odometry, None before the first message. Raises StaleData if messages stop."""
 
 
 class EndMeaning(NamedTuple):
-    """code: for the agent; again: another try of the same goal may end otherwise."""
+    """code: result code for the agent; again: whether another attempt at the same goal may succeed."""
 
     code: NavCode
     again: bool
@@ -147,7 +147,7 @@ _STATES = {
 
 
 def meaning_of(end: TaskEnd) -> EndMeaning:
-    """Return what the end of a task that did not succeed means; its words have Nav2's code and message."""
+    """Return the meaning of a failed task; its message contains Nav2's code and message."""
     if end.state in _STATES:
         code, again, words = _STATES[end.state]
     elif end.code == 0:
@@ -161,7 +161,7 @@ def meaning_of(end: TaskEnd) -> EndMeaning:
 
 
 def result_of(end: TaskEnd) -> NavResult:
-    """Return the end of a task as a result of a drive."""
+    """Return the end of a task as the result of a drive."""
     if end.state is TaskState.SUCCEEDED:
         return NavResult(NavCode.SUCCEEDED, end.message)
     return NavResult(*meaning_of(end)[::2])

@@ -1,4 +1,4 @@
-"""Settings of goal driving. They stand apart so that nodes can read them without importing the driver."""
+"""Settings of goal driving, in a module of their own so that nodes can read them without importing the driver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eqa_nodes.core.settings import constant, setting
 
 @dataclass(frozen=True)
 class RecoveryConfig:
-    """What is tried when a goal fails, in this order."""
+    """Recovery from a failed goal, in the order of the attempts."""
 
     retries: Count = setting(1, "Number of times a failed goal is sent again after the costmaps are cleared.")
     viewpoints: Count = setting(2,
@@ -32,7 +32,7 @@ class RecoveryConfig:
 
 @dataclass(frozen=True)
 class WaitConfig:
-    """How long Nav2 may take, by the wall clock."""
+    """Time limits for Nav2 in wall-clock time."""
 
     active_s: NotNegative = setting(20.0, "Time in seconds to wait for Nav2 to be present and active before a goal.")
     answer_s: Positive = setting(10.0, "Time in seconds to wait for Nav2 to accept or reject a goal.")
@@ -50,7 +50,7 @@ class WaitConfig:
 
 @dataclass(frozen=True)
 class GateConfig:
-    """Under which conditions the robot may drive."""
+    """Conditions under which the robot may drive."""
 
     battery_min: Share = setting(0.0, "Minimum charge of the battery (0 to 1) for driving; 0 disables the check.")
     battery_s: Positive = constant(60.0, "Age in seconds after which a battery message is ignored.")
@@ -70,7 +70,7 @@ class GateConfig:
 
 @dataclass(frozen=True)
 class KeepOutConfig:
-    """Where the robot may not go; distances are those of its centre."""
+    """Keep-out zones; distances are those of the robot's centre."""
 
     zones: tuple[str, ...] = setting((),
         'Polygons of the map frame in metres that the robot must not enter, each "name: x y, x y, x y".')
@@ -89,7 +89,7 @@ class KeepOutConfig:
 
 @dataclass(frozen=True)
 class DrivingConfig:
-    """How to drive by goals."""
+    """Settings of goal driving."""
 
     arrived_m: NotNegative = setting(0.8,
         "Maximum distance in metres between the robot and a goal that Nav2 calls reached; farther off, the goal has "

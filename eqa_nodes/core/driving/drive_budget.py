@@ -1,4 +1,4 @@
-"""Keeps a drive within the limits of its question and within what the operator allows, for every navigator."""
+"""Keeps a drive within the limits of its question and of the operator, for every navigator."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Trav
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import CONFIRM, DRY, GO
 
-_EXACT_M = 1e-6  # sums of moves are not exact
-_FASTEST_M_S = 3.0  # no robot that answers questions indoors drives faster
+_EXACT_M = 1e-6  # tolerance for rounding in sums of moves
+_FASTEST_M_S = 3.0  # faster than any robot that answers questions indoors
 
 
 class DriveEnded(Exception):
-    """Carries the result out of a drive."""
+    """Raised to end a drive; carries its result."""
 
     def __init__(self, code: NavCode, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class DriveEnded(Exception):
 
 
 def check_allowed(drive: str, allowance: Allowance) -> None:
-    """Raise DriveEnded where nothing may move, or where a person has to allow a drive and has not."""
+    """Raise DriveEnded in dry mode, or in confirm mode if no person has allowed the drive."""
     if drive == DRY:
         raise DriveEnded(NavCode.NOT_ALLOWED, "nothing moves: node.drive is dry")
     if drive == CONFIRM and not allowance.permitted:
@@ -37,14 +37,14 @@ def check_allowed(drive: str, allowance: Allowance) -> None:
 
 
 class DriveBudget:
-    """One drive's allowance, counted from where the drive begins.
+    """The allowance of one drive, counted from its beginning.
 
-    travelled: counts of the robot, None where nobody counts; now: the wall clock, seconds.
+    travelled: returns the totals of the robot, None if they are not counted; now: wall clock, seconds.
     """
 
     def __init__(self, allowance: Allowance = FREE, travelled: Callable[[], Travelled | None] = lambda: None,
                  now: Callable[[], float] = time.monotonic, drive: str = GO) -> None:
-        """Raises DriveEnded where the drive may not begin. drive: one of DRIVE_MODES."""
+        """Raises DriveEnded if the drive may not begin. drive: one of DRIVE_MODES."""
         check_allowed(drive, allowance)
         self.allowance, self._travelled, self._now = allowance, travelled, now
         self._begun, self._until = travelled(), now() + allowance.seconds
@@ -55,9 +55,9 @@ class DriveBudget:
                              "does the robot publish odom?")
 
     def check(self, at: Pose2, then: Pose2, ahead: Travelled) -> None:
-        """Raise DriveEnded unless the robot may go on.
+        """Raise DriveEnded unless the robot may continue.
 
-        at: where it is; then, ahead: where it will be, and what it will have used more, when it can be stopped next.
+        at: current pose; then, ahead: pose, and further distance and steps, by the time the robot can next be stopped.
         """
         if self._now() >= self._until:
             raise DriveEnded(NavCode.OUT_OF_SECONDS, "the question's seconds are used up")
@@ -81,7 +81,7 @@ class DriveBudget:
 class Odometer:
     """Sums the driven distance. Positions that are not finite are ignored.
 
-    jump_m: a step longer than this, and than the robot could have driven meanwhile, was not driven.
+    jump_m: a longer step is a jump and not counted, unless the robot could have driven it in the time.
     """
 
     def __init__(self, jump_m: float = math.inf) -> None:
@@ -90,9 +90,9 @@ class Odometer:
         self.metres, self.newest_ns = 0.0, 0
 
     def take(self, stamp_ns: int, at: Sequence[float]) -> None:
-        """Add a position (x, y, z), metres. Raises BadFrame for one that is ignored.
+        """Add a position (x, y, z), metres. Raises BadFrame if the position is ignored.
 
-        A message that was published again, or is late, changes nothing.
+        Repeated and late messages change nothing.
         """
         if not all(map(math.isfinite, at)):
             raise BadFrame("odometry without a place: its position is not finite")
@@ -106,11 +106,11 @@ class Odometer:
         self.metres += step
 
     def begin(self) -> None:
-        """Count from here."""
+        """Restart the count at 0."""
         self.metres, self._before = 0.0, ()
 
     def set_back(self) -> None:
-        """Go on from an earlier stamp."""
+        """Accept messages from an earlier stamp on."""
         self._before, self.newest_ns = (), 0
 
 
@@ -120,11 +120,11 @@ class Gates:
     def __init__(self, config: GateConfig) -> None:
         self._config = config
         self._stopped = False
-        self._battery: tuple[float, float] | None = None  # share, when
+        self._battery: tuple[float, float] | None = None  # charge 0..1, time
         self._spread: tuple[float, float] | None = None  # metres, radians
 
     def set_stop(self, stop: bool) -> None:
-        """The operator stops the robot, or lets it go on."""
+        """Set whether the operator has stopped the robot."""
         self._stopped = stop
 
     def set_battery(self, share: float, now_s: float) -> None:
@@ -135,9 +135,9 @@ class Gates:
         self._battery = share, now_s
 
     def set_covariance(self, covariance: Sequence[float]) -> None:
-        """Take the (36,) covariance of a pose: x, y, z, roll, pitch, yaw; metres and radians. Raises BadFrame.
+        """Set the (36,) covariance of a pose: x, y, z, roll, pitch, yaw; metres and radians. Raises BadFrame.
 
-        The deviation in metres is that along the worst direction on the floor.
+        The deviation in metres is the one along the worst direction on the floor.
         """
         self._spread = None
         matrix = np.asarray(covariance, float).reshape(6, 6)
@@ -146,7 +146,7 @@ class Gates:
         self._spread = math.sqrt(worst), math.sqrt(matrix[5, 5])
 
     def refusal(self, now_s: float) -> str:
-        """Return why the robot may not drive now: value, limit and remedy; "" where it may."""
+        """Return why the robot may not drive now (value, limit and remedy), "" if it may."""
         if self._stopped:
             return "the operator's stop is on: publish false on `stop` to let the robot drive"
         return self._battery_refusal(now_s) or self._place_refusal()

@@ -1,4 +1,4 @@
-"""Drives to goals within limits: recovers from failures, and can be stopped at any moment."""
+"""Drives to goals within limits: recovers from failures, and can be stopped at any time."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from eqa_nodes.core.types.floor import FREE, Allowance, NavCode, NavResult, Trav
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.inquiries import GO
 
-_ASK_AGAIN_S = 1.0  # whether Nav2 is active
-_POLL_S = 0.1  # between two looks at the limits while the robot drives
-_COSTMAP_S = 5.0  # for a service of costmaps to reply
-_LEAST_M = 0.1  # a drive to a goal that may be no longer is not begun
-_PACE_S = 0.15  # between two places that tell how fast the robot is
+_ASK_AGAIN_S = 1.0  # interval of checks whether Nav2 is active
+_POLL_S = 0.1  # interval of checks of the limits while the robot drives
+_COSTMAP_S = 5.0  # timeout of the costmap services
+_LEAST_M = 0.1  # a drive with a shorter limit is not begun
+_PACE_S = 0.15  # minimum time between two poses for estimating the speed
 _STILL = 0.0, 0.0
-_FASTEST_M_S = 3.0  # faster, localisation has moved the robot on the map
+_FASTEST_M_S = 3.0  # at higher speeds localisation has corrected the pose: the robot did not drive
 MAY_DRIVE = "the robot may still drive, use its emergency stop"
 
 
 class Interrupt:
-    """Ends one drive from another thread. reason: "" while it may go on."""
+    """Ends one drive from another thread. reason: "" while the drive may continue."""
 
     def __init__(self) -> None:
         self.reason = ""
@@ -39,18 +39,18 @@ class Interrupt:
 
 
 class GoalDriver:
-    """Drives a commander; one drive at a time. Failures are codes, each with what was tried and why it ended."""
+    """Drives through a commander, one drive at a time. Failures are result codes with the attempts and reasons."""
 
     def __init__(self, commander: Commander, robot: RobotState, gates: Gates, config: DrivingConfig,
                  radius_m: float, drive: str = GO) -> None:
-        """radius_m: of the robot. drive: one of DRIVE_MODES. The planner is given the keep-out zones."""
+        """radius_m: radius of the robot. drive: one of DRIVE_MODES. Sends the keep-out zones to the planner."""
         self.commander, self.robot, self.gates, self.config = commander, robot, gates, config
         self.zones, self.radius_m = parsed(config.keep_out.zones), radius_m
         self.drive = drive
         self.mark(())
 
     def go_to(self, goal: Pose2, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
-        """Drive to the goal (map frame), or to where it can be seen from."""
+        """Drive to the goal (map frame), or to a viewpoint that sees it."""
         def drive() -> NavResult:
             drive = _GoalDrive(self, deadline_s, interrupt, allowance, _LEAST_M)
             try:
@@ -62,12 +62,12 @@ class GoalDriver:
         return self._ended(drive)
 
     def look_around(self, deadline_s: float, interrupt: Interrupt, allowance: Allowance = FREE) -> NavResult:
-        """Turn once on the spot and see what is there."""
+        """Turn once on the spot and observe."""
         return self._ended(lambda: _GoalDrive(self, deadline_s, interrupt, allowance, 0.0).look_around(deadline_s))
 
     def mark(self, touched: Sequence[tuple[float, float]]) -> None:
-        """Give the planner the keep-out zones, halfway between where goals and the robot are stopped, and what was
-        touched."""
+        """Send the planner the touched points and the keep-out zones, grown by the mean of the distances at which the
+        robot is stopped and goals are refused."""
         keep_out = self.config.keep_out
         grow_m = (keep_out.stop_m + keep_out.margin_m) / 2
         self.commander.keep_out(mask_of(self.zones, grow_m, touched, self.radius_m))
@@ -83,14 +83,14 @@ class GoalDriver:
 
 
 class _GoalDrive:
-    """One drive: its limits, and what was tried."""
+    """One drive: its limits and the attempts so far."""
 
     def __init__(self, driver: GoalDriver, deadline_s: float, interrupt: Interrupt, allowance: Allowance,
                  least_m: float) -> None:
-        """least_m: the shortest path that this may take."""
+        """least_m: the shortest path that the drive may take, metres."""
         self._commander, self._robot, self._gates = driver.commander, driver.robot, driver.gates
         self._config, self._zones, self._interrupt = driver.config, driver.zones, interrupt
-        self._check()  # before anything is waited for
+        self._check()  # before the first wait
         self._deadline_s, self._until = deadline_s, driver.robot.now_s() + deadline_s
         self._leash, self._least_m = DriveBudget(allowance, driver.robot.travelled, drive=driver.drive), least_m
         self._pace = _Pace(driver.config.wait.stop_s + _POLL_S)
@@ -121,7 +121,7 @@ class _GoalDrive:
         return self._try(lambda: self._carry_out(lambda: self._commander.turn(2 * math.pi, allowance_s)), "turn")
 
     def _try(self, task: Callable[[], TaskEnd], what: str) -> NavResult:
-        """Carry a task out, again where that may help. What hangs in a Nav2 that takes no goals is named."""
+        """Carry out a task, with retries if they may help. If Nav2 refuses goals, wait until it is active."""
         end, tries = task(), 1
         while end.state is not TaskState.SUCCEEDED and tries <= self._config.recovery.retries and meaning_of(end).again:
             self._recover(end)
@@ -136,7 +136,7 @@ class _GoalDrive:
         return NavResult(result.code, f"{what}: {result.message}" + (f", tried {tries} times" if tries > 1 else ""))
 
     def _recover(self, end: TaskEnd) -> None:
-        """Before another try: wait for a Nav2 that went away, forget what the costmaps saw."""
+        """Prepare a retry: wait until Nav2 is active again, or clear the costmaps."""
         if end.state in (TaskState.LOST, TaskState.REJECTED):
             self._wait_until_active()
             return
@@ -146,7 +146,7 @@ class _GoalDrive:
             self._tried.append(str(error))
 
     def _seen_from_elsewhere(self, goal: Pose2, failed: NavResult) -> NavResult:
-        """Drive to where the goal can be seen from; the last word is how the goal itself failed."""
+        """Drive to a viewpoint that sees the goal; if all fail, return the code of the goal's own failure."""
         self._tried.append(failed.message)
         for view in self._views(goal):
             what = "from afar" if view.afar else "backed off"
@@ -184,7 +184,7 @@ class _GoalDrive:
                                  "manager")
 
     def _wait_for_others(self) -> None:
-        """Leave the robot to who drives it already: an operator, or another program."""
+        """Wait while another client, such as an operator, drives the robot."""
         end = time.monotonic() + self._config.wait.active_s
         while self._commander.others_drive():
             self._check()
@@ -194,7 +194,7 @@ class _GoalDrive:
             time.sleep(_POLL_S)
 
     def _drive(self, goal: Pose2) -> TaskEnd:
-        """Drive to a pose. Nav2's word that the robot arrived counts when its pose, which may come late, says so too.
+        """Drive to a pose. A success reported by Nav2 counts only if the robot's pose, which may be late, confirms it.
         """
         end = self._carry_out(lambda: self._commander.go_to(goal))
         if end.state is not TaskState.SUCCEEDED:
@@ -208,14 +208,14 @@ class _GoalDrive:
         return end
 
     def _carry_out(self, begin: Callable[[], None]) -> TaskEnd:
-        """Begin a task and wait for its end, looking at the limits all the time."""
+        """Begin a task and wait for its end, checking the limits all the time."""
         self._check()
         self._watch()
         begin()
         while True:
             end = self._commander.poll(_POLL_S)
             if end is not None:
-                if end.state is TaskState.CANCELED:  # by a stop, which tells Nav2 at once
+                if end.state is TaskState.CANCELED:  # by a stop, which cancels Nav2's goal at once
                     self._check()
                 return self._left_standing(end) if end.state is TaskState.LOST else end
             try:
@@ -228,15 +228,15 @@ class _GoalDrive:
                 raise self._stopped(DriveEnded(NavCode.FAILED, str(error))) from error
 
     def _check(self) -> None:
-        """Raise DriveEnded when a gate forbids driving."""
+        """Raise DriveEnded if a gate forbids driving."""
         if self._interrupt.reason:
             raise DriveEnded(NavCode.CANCELED, self._interrupt.reason)
         if refusal := self._gates.refusal(time.monotonic()):
             raise DriveEnded(NavCode.FAILED, refusal)
 
     def _watch(self) -> None:
-        """Raise DriveEnded when the robot comes to a zone, or its question allows no more. Raises StaleData when it is
-        lost."""
+        """Raise DriveEnded if the robot is too close to a zone or exceeds its allowance. Raises StaleData if it is
+        not localised."""
         at = self._robot.pose()
         if breach := self._fence.breached(at):
             raise DriveEnded(NavCode.BLOCKED, breach)
@@ -257,9 +257,9 @@ class _GoalDrive:
                              "at bt_navigator's log")
 
     def _stopped(self, ended: DriveEnded) -> DriveEnded:
-        """Cancel the task and wait until it has ended; an unconfirmed stop is a failure of its own.
+        """Cancel the task and wait until it has ended; an unconfirmed stop is a separate failure.
 
-        Where the navigator does not end it, the servers that move the base are told.
+        If the navigator does not end the task, halt the servers that move the base.
         """
         self._commander.cancel()
         wait = self._config.wait
@@ -276,7 +276,7 @@ class _GoalDrive:
                           f"stopped: {MAY_DRIVE}")
 
     def _left_standing(self, lost: TaskEnd) -> TaskEnd:
-        """Stop the base where nobody watches the goal any more: its controller follows the last path to the end."""
+        """Stop the base after its navigator was lost: the controller would follow the last path to the end."""
         silent = self._commander.halt(self._config.wait.cancel_s).silent
         return lost if not silent else lost._replace(
             message=f"{lost.message}; {', '.join(silent)} did not confirm that it stopped: {MAY_DRIVE}")
@@ -289,12 +289,12 @@ class _Pace:
     """Estimates the robot's speed from its poses."""
 
     def __init__(self, stop_s: float) -> None:
-        """stop_s: time from now until the robot stands, if it is stopped at the next check."""
+        """stop_s: time in seconds until the robot stands still if it is stopped at the next check."""
         self._stop_s, self._velocity, self._before = stop_s, _STILL, _STILL
         self._last: tuple[float, Pose2] | None = None
 
     def when_stopped(self, now_s: float, at: Pose2) -> Pose2:
-        """Add the current position, and return the earliest position at which the robot can stop."""
+        """Add the current pose; return the pose where the robot stands if it is stopped at the next check."""
         since_s, before = self._last or (now_s, at)
         if self._last is None:
             self._last = now_s, at
@@ -303,7 +303,7 @@ class _Pace:
             self._before, self._velocity = self._velocity, velocity if math.hypot(*velocity) <= _FASTEST_M_S else _STILL
             self._last = now_s, at
         (x, y), gains = self._velocity, math.hypot(*self._velocity) > math.hypot(*self._before)
-        if gains:  # as much again, until the next look
+        if gains:  # assume the same increase until the next check
             x, y = 2 * x - self._before[0], 2 * y - self._before[1]
         return at._replace(x=at.x + self._stop_s * x, y=at.y + self._stop_s * y)
 

@@ -1,8 +1,8 @@
-"""The cheapest sequence of atomic actions: hybrid A* over position and heading, guided by the cost-to-go on the grid.
+"""Plans the cheapest sequence of atomic actions: hybrid A* over position and heading, guided by the grid's cost-to-go.
 
 Dolgov et al., "Practical Search Techniques in Path Planning for Autonomous Driving" (2008): states keep their
-continuous position, one per bin of position and heading. Here the moves are the robot's own atomic actions, so that the
-plan has the length that an A-EQA scorer counts, instead of a path that turn quantisation then makes longer.
+continuous position, one per bin of position and heading. The moves are the robot's own atomic actions, so that the
+plan has the length that an A-EQA scorer counts; a path quantised into turns afterwards would become longer.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from eqa_nodes.core.kernels import njit
 
 FORWARD, LEFT, RIGHT = 0, 1, 2
-HORIZON_M = 3.0  # plan in detail so far ahead; beyond, the cost-to-go stands in
-_MARGIN_M = 1.5  # detours that leave the horizon by more are not looked at
+HORIZON_M = 3.0  # length of the detailed plan; beyond it, the cost-to-go is used
+_MARGIN_M = 1.5  # maximum distance of detours beyond the horizon
 
 
 class ActionSizes(NamedTuple):
-    """Size of the atomic actions: metres and radians; headings: number of turns in a full circle."""
+    """Sizes of the atomic actions: metres and radians; headings: number of turns in a full circle."""
 
     move_m: float
     turn_rad: float
@@ -28,7 +28,7 @@ class ActionSizes(NamedTuple):
 
 
 class CostField(NamedTuple):
-    """Cost of a metre and cost-to-go, both (rows, columns) float64, inf = forbidden; origin and cell in metres."""
+    """Cost per metre and cost-to-go, both (rows, columns) float64, inf = forbidden; origin and cell size in metres."""
 
     cost: np.ndarray
     to_go: np.ndarray
@@ -42,7 +42,7 @@ def search(field: CostField, steps: ActionSizes, x: float, y: float, yaw: float,
            tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return actions (n,) int8 and the positions after each (n, 2), metres, map frame.
 
-    They end within `tolerance` metres of the goal, or HORIZON_M nearer to it. Empty arrays: no sequence leads nearer.
+    They end within `tolerance` metres of the goal, or HORIZON_M nearer to it. Empty arrays: no sequence gets nearer.
     """
     size = int(np.ceil(2 * (HORIZON_M + _MARGIN_M) / field.cell_m)) + 1
     corner_x, corner_y = x - 0.5 * size * field.cell_m, y - 0.5 * size * field.cell_m
@@ -84,14 +84,14 @@ def _bin(value: float, corner: float, cell: float) -> int:
 
 @njit()
 def _at(field: CostField, values: np.ndarray, x: float, y: float) -> float:
-    """Return the value of the cell of a point; inf off the map."""
+    """Return the value of a point's cell; inf off the map."""
     iy, ix = _bin(y, field.y0, field.cell_m), _bin(x, field.x0, field.cell_m)
     return values[iy, ix] if 0 <= iy < values.shape[0] and 0 <= ix < values.shape[1] else np.inf
 
 
 @njit()
 def _price(field: CostField, ax: float, ay: float, bx: float, by: float) -> float:
-    """Return the cost of one move forward: 1 times the mean cost of the cells on the way; inf when one is forbidden."""
+    """Return the cost of one move forward: 1 times the mean cost of its cells; inf if one of them is forbidden."""
     n = max(1, int(np.ceil(np.hypot(bx - ax, by - ay) / (0.5 * field.cell_m))))
     total = 0.0
     for i in range(1, n + 1):

@@ -1,4 +1,4 @@
-"""Path planning on the occupancy grid: free cells for the robot's centre, distances, and the path to a goal."""
+"""Path planning on the occupancy grid: cells allowed for the robot's centre, distances, and the path to a goal."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 
-# Moves of 8 directions and the 8 between them: paths come within 3 % of the straight line.
+# Moves in 16 directions: paths are at most 3 % longer than the straight line.
 _MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1),
                    (1, 2), (2, 1), (1, -2), (2, -1), (-1, 2), (-2, 1), (-1, -2), (-2, -1)])
 
-_BORDER = 2  # forbidden cells round the map: no move reaches beyond them, so none needs a check of its own
-_PRECISION = 16  # a cost of 1 in whole numbers, which sum without rounding and sort without division
+_BORDER = 2  # forbidden cells around the map: no move can leave them, so moves need no bounds check
+_PRECISION = 16  # integer value of a cost of 1: integers sum without rounding and sort without division
 _CELL_BITS = 10
-_CELL = 1 << _CELL_BITS  # the length of a cell; times a cost of 1 the cheapest move, and so the width of a bucket
+_CELL = 1 << _CELL_BITS  # length of a cell; times a cost of 1 it is the cheapest move, and so the width of a bucket
 _WIDTH_BITS = _CELL_BITS + 4
-_SLOTS = 64  # buckets in a ring, a power of two: more than the dearest move (cost 25, length sqrt 5) spans
+_SLOTS = 64  # buckets in the ring, a power of two: more than the most expensive move (cost 25, length sqrt 5) spans
 _NEVER = np.iinfo(np.int32).max
 _LENGTHS = np.ceil(np.hypot(_MOVES[:, 0], _MOVES[:, 1]) * _CELL).astype(np.int32)
-SNAP_M = 0.5  # how far a goal may be moved onto reachable floor
-COMFORT_M = 0.3  # beyond the robot's radius: nearer to obstacles than that costs extra
-SQUEEZE = 4.0  # extra cost per metre where the robot just fits
-ESCAPE_M = 0.6  # a robot that stands too close to something may leave through such cells so near to it
+SNAP_M = 0.5  # maximum distance by which a goal is moved onto reachable floor
+COMFORT_M = 0.3  # distance beyond the robot's radius within which obstacles add cost
+SQUEEZE = 4.0  # extra cost per metre when the robot just fits
+ESCAPE_M = 0.6  # a robot that stands too close to an obstacle may leave through forbidden cells within this distance
 ESCAPE = 10.0
 
 
 class ShortestPaths:
     """The cheapest paths from one cell to all others, in 16 directions.
 
-    metres: (rows, columns) float64, the cost of the path to each cell, metres times weight, inf where none leads.
+    metres: (rows, columns) float64, cost of the path to each cell (metres times weight), inf if there is none.
     """
 
     def __init__(self, cost: np.ndarray, source: tuple[int, int], resolution_m: float) -> None:
-        """Take the cost of a metre in each cell, (rows, columns): 1 to 25, inf = forbidden."""
+        """cost: (rows, columns), cost of a metre in each cell, 1 to 25, inf = forbidden; source: row, column."""
         shut = np.isinf(cost)
         padded = np.pad(np.rint(np.where(shut, 0.0, cost) * _PRECISION).astype(np.int32), _BORDER)
         self._columns = int(padded.shape[1])
@@ -50,7 +50,7 @@ class ShortestPaths:
         self.metres = np.where(inside == _NEVER, np.inf, inside * (resolution_m / (_PRECISION * _CELL)))
 
     def path_to(self, cell: tuple[int, int]) -> np.ndarray:
-        """Return the cells (n, 2) of the path from the source to a cell that can be reached."""
+        """Return the cells (n, 2) of the path from the source to a reachable cell."""
         path = _descend(self._cost, self._spent, self._flat(cell), *self._moves)[::-1]
         return np.stack([path // self._columns - _BORDER, path % self._columns - _BORDER], axis=1)
 
@@ -59,10 +59,10 @@ class ShortestPaths:
 
 
 def _moves(columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (16, 3) int32: where a move ends, and the two cells that it must also be able to pass, in flat indices.
+    """Return (16, 3) int32 flat offsets: the end of each move, and two cells that it also has to pass.
 
-    A diagonal passes the two cells beside it, a knight's move the two between its ends, a straight move none. The
-    second array has the lengths of the moves, (16,) int32, in cells / _CELL.
+    A diagonal move passes the two cells beside it, a knight's move the two between its ends, a straight move none. The
+    second array has the lengths of the moves, (16,) int32, in units of 1 / _CELL cells.
     """
     table = []
     for dy, dx in _MOVES.tolist():
@@ -75,7 +75,7 @@ def _moves(columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _clear(cost: np.ndarray) -> np.ndarray:
-    """Return, flat, which cells have nothing shut within two: no move from there needs a look at what it passes."""
+    """Return a flat mask of cells without forbidden cells within two: their moves need no check of passed cells."""
     open_cells = cost > 0
     rows = open_cells.copy()
     clear = np.zeros_like(open_cells)
@@ -88,13 +88,13 @@ def _clear(cost: np.ndarray) -> np.ndarray:
 
 @njit()
 def _dijkstra(cost: np.ndarray, clear: np.ndarray, source: int, moves: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return what the cheapest path to each flat cell costs, (n,) int32; `cost` has a border of forbidden cells (0).
+    """Return the cost of the cheapest path to each flat cell, (n,) int32; `cost` has a border of forbidden cells (0).
 
-    Dijkstra with buckets as wide as the cheapest move (Dial 1969): what is in the lowest bucket cannot be improved by
-    anything else in it, so the order within a bucket does not matter, and nothing needs to be sorted.
+    Dijkstra with buckets as wide as the cheapest move (Dial 1969): cells in the lowest bucket cannot improve each
+    other, so the order within a bucket does not matter and nothing needs to be sorted.
     """
     spent = np.full(cost.size, _NEVER, np.int32)
-    head = np.full(_SLOTS, -1, np.int32)  # of the cells in a bucket, which are linked both ways
+    head = np.full(_SLOTS, -1, np.int32)  # first cell of each bucket; the cells of a bucket form a doubly linked list
     before, after = np.full(cost.size, -1, np.int32), np.full(cost.size, -1, np.int32)
     spent[source], head[0] = 0, source
     waiting, bucket = 1, 0
@@ -140,7 +140,7 @@ def _dijkstra(cost: np.ndarray, clear: np.ndarray, source: int, moves: np.ndarra
 
 @njit()
 def _descend(cost: np.ndarray, spent: np.ndarray, at: int, moves: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the flat cells from one down to the source."""
+    """Return the flat cells of the path from a cell back to the source."""
     path = [at]
     while spent[at] > 0:
         best, before = _NEVER, at
@@ -157,14 +157,14 @@ def _descend(cost: np.ndarray, spent: np.ndarray, at: int, moves: np.ndarray, le
 
 
 class Waypoint(NamedTuple):
-    """A place on the floor, map frame, metres."""
+    """A point on the floor, map frame, metres."""
 
     x: float
     y: float
 
 
 def cell_at(grid: GridMap, x: float, y: float) -> tuple[int, int] | None:
-    """Return (row, column) of the cell of a point, None for a point off the map or not finite."""
+    """Return (row, column) of the cell of a point, None if the point is off the map or not finite."""
     if not (math.isfinite(x) and math.isfinite(y)):
         return None
     iy, ix = math.floor((y - grid.origin[1]) / grid.resolution_m), math.floor((x - grid.origin[0]) / grid.resolution_m)
@@ -172,7 +172,7 @@ def cell_at(grid: GridMap, x: float, y: float) -> tuple[int, int] | None:
 
 
 def index_of(grid: GridMap, x: float, y: float) -> tuple[int, int]:
-    """Return (row, column) of the cell of a point. Raises BadPose for a point off the map or not finite."""
+    """Return (row, column) of the cell of a point. Raises BadPose if the point is off the map or not finite."""
     cell = cell_at(grid, x, y)
     if cell is None:
         raise BadPose(f"({x}, {y}) is not on the map, which begins at {grid.origin} and has {grid.cells.shape} cells "
@@ -186,9 +186,9 @@ def centre_of(grid: GridMap, iy: int, ix: int) -> Waypoint:
 
 
 def forbidden(grid: GridMap, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
-    """Return (rows, columns) bool: where the robot's centre may not be.
+    """Return (rows, columns) bool: cells where the robot's centre may not be.
 
-    That is nearer than `radius_m` to an occupied cell (centre to centre), and in unknown cells unless allowed.
+    These are cells nearer than `radius_m` to an occupied cell (centre to centre), and unknown cells unless allowed.
     """
     occupied = grid.cells == 100
     shut = occupied if allow_unknown else occupied | (grid.cells == -1)
@@ -204,7 +204,7 @@ def forbidden(grid: GridMap, radius_m: float, allow_unknown: bool = False) -> np
 def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
     """Return the cost of a metre for the robot's centre in each cell: (rows, columns) float64, inf = forbidden.
 
-    Beyond `radius_m` of obstacles the cost falls from 1 + SQUEEZE to 1 within COMFORT_M. See forbidden and with_escape.
+    Beyond `radius_m` of obstacles the cost falls from 1 + SQUEEZE to 1 over COMFORT_M. See forbidden and with_escape.
     """
     occupied = grid.cells == 100
     gap = ndimage.distance_transform_edt(~occupied) * grid.resolution_m
@@ -216,7 +216,7 @@ def weights(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = 
 
 
 def with_escape(cost: np.ndarray, grid: GridMap, start: Pose2) -> np.ndarray:
-    """Open unoccupied cells around a forbidden start, at the cost ESCAPE, so that the robot can get out."""
+    """Open unoccupied cells around a forbidden start, at the cost ESCAPE, so that the robot can leave."""
     iy, ix = index_of(grid, start.x, start.y)
     if np.isinf(cost[iy, ix]):
         reach = math.ceil(ESCAPE_M / grid.resolution_m)
@@ -228,19 +228,19 @@ def with_escape(cost: np.ndarray, grid: GridMap, start: Pose2) -> np.ndarray:
 
 
 def walks(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> ShortestPaths:
-    """Return the shortest drivable paths from `start`: all floor costs the same."""
+    """Return the shortest drivable paths from `start`; all floor has the same cost."""
     cost = np.where(forbidden(grid, radius_m, allow_unknown), np.inf, 1.0)
     escape = with_escape(cost, grid, start)
     return ShortestPaths(np.where(np.isinf(escape), np.inf, 1.0), index_of(grid, start.x, start.y), grid.resolution_m)
 
 
 def distance_field(grid: GridMap, start: Pose2, radius_m: float, allow_unknown: bool = False) -> np.ndarray:
-    """Return the length in metres of the shortest drivable path from `start` to each cell, inf where there is none."""
+    """Return the length in metres of the shortest drivable path from `start` to each cell, inf if there is none."""
     return walks(grid, start, radius_m, allow_unknown).metres
 
 
 def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: float = SNAP_M) -> tuple[int, int] | None:
-    """Return the reachable cell (finite in `field`) nearest to a point, or None when none lies within the tolerance."""
+    """Return the reachable cell (finite in `field`) nearest to a point, None if none lies within the tolerance."""
     own = cell_at(grid, x, y)
     if own is not None and np.isfinite(field[own]):
         return own
@@ -260,10 +260,10 @@ def snap(grid: GridMap, field: np.ndarray, x: float, y: float, tolerance_m: floa
 
 def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknown: bool = False,
          tolerance_m: float = SNAP_M) -> list[Waypoint] | None:
-    """Return waypoints from `start` to the goal, map frame, metres; None when nothing near the goal can be reached.
+    """Return waypoints from `start` to the goal, map frame, metres; None if nothing near the goal is reachable.
 
     The goal is moved to the nearest reachable cell within `tolerance_m`. No point of the path lies in a forbidden cell
-    (see weights), except where the start does. Raises BadPose for a start that is not on the map.
+    (see weights), unless the start does. Raises BadPose if the start is not on the map.
     """
     cost = weights(grid, start, radius_m, allow_unknown)
     field = ShortestPaths(cost, index_of(grid, start.x, start.y), grid.resolution_m)
@@ -278,7 +278,7 @@ def plan(grid: GridMap, start: Pose2, goal: Pose2, radius_m: float, allow_unknow
 
 
 def along(path: list[Waypoint], metres: float) -> tuple[Waypoint, float]:
-    """Return the point `metres` along a path (its end when shorter) and the path's heading there, radians."""
+    """Return the point `metres` along a path (its end if it is shorter) and the path's heading there, radians."""
     heading = 0.0
     for a, b in itertools.pairwise(path):
         length = math.hypot(b.x - a.x, b.y - a.y)
@@ -291,9 +291,9 @@ def along(path: list[Waypoint], metres: float) -> tuple[Waypoint, float]:
 
 @njit()
 def line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> float:
-    """Return the cost, in cells, of the straight line between two points in cells; inf across a forbidden cell.
+    """Return the cost, in cells, of the straight line between two points in cells; inf if it crosses a forbidden cell.
 
-    Every cell that the line passes counts by its share (Amanatides and Woo 1987); through a corner, so do both sides.
+    Each cell counts by the length of the line in it (Amanatides and Woo 1987); at a corner both neighbours are checked.
     """
     iy, ix, dy, dx = int(np.floor(ay)), int(np.floor(ax)), by - ay, bx - ax
     step_y, step_x = (1 if dy > 0 else -1), (1 if dx > 0 else -1)
@@ -317,8 +317,8 @@ def line_cost(cost: np.ndarray, ay: float, ax: float, by: float, bx: float) -> f
 
 @njit()
 def _shorten(points: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Return the indices of the waypoints (n, 2), in cells, to keep: those that a straight line, no dearer, does not
-    make needless."""
+    """Return the indices of the waypoints (n, 2), in cells, to keep; straight lines that cost at most 1 % more replace
+    the others."""
     keep = [0]
     at = 0
     while at < len(points) - 1:

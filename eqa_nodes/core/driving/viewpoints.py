@@ -13,13 +13,13 @@ from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 
-TARGET_M = 0.35  # what stands so near to the goal is what is looked at, and hides nothing
-_DEAREST = 24.0  # added to the cost of a metre where the robot just fits
-_TOUCHES = 99  # from this value of a cell on, the robot's centre cannot be there
+TARGET_M = 0.35  # objects this close to the goal are the target itself and do not hide it
+_DEAREST = 24.0  # maximum cost of a metre, where the robot just fits
+_TOUCHES = 99  # cells from this value on are forbidden for the robot's centre
 
 
 class Viewpoint(NamedTuple):
-    """A pose that looks at the goal; off_m: its distance from the goal; afar: beyond backing off."""
+    """A pose that looks at the goal; off_m: distance from the goal; afar: whether it is beyond back_off_m."""
 
     pose: Pose2
     off_m: float
@@ -27,11 +27,11 @@ class Viewpoint(NamedTuple):
 
 
 def viewpoints(grid: GridMap, here: Pose2, goal: Pose2, shut: np.ndarray, config: RecoveryConfig) -> list[Viewpoint]:
-    """Return candidate poses, best first: those near the goal, nearest first; then one from afar, nearest to the
+    """Return candidate poses, best first: those near the goal, nearest first; then a distant one, the nearest to the
     robot.
 
-    grid: costmap (see Commander.costmap); shut: (rows, columns) bool, where the robot may not go besides. Each can be
-    reached on the costmap and sees the goal. Raises BadPose when the robot is not on the costmap.
+    grid: costmap (see Commander.costmap); shut: (rows, columns) bool, further forbidden cells. Each pose is reachable
+    on the costmap and sees the goal. Raises BadPose if the robot is not on the costmap.
     """
     target = cell_at(grid, goal.x, goal.y)
     if target is None:
@@ -51,8 +51,8 @@ def viewpoints(grid: GridMap, here: Pose2, goal: Pose2, shut: np.ndarray, config
 
 
 def sees(grid: GridMap, asked: np.ndarray, target: tuple[int, int]) -> np.ndarray:
-    """Return (rows, columns) bool: the cells of those asked for whose straight line to the target crosses nothing that
-    is occupied or unknown, beyond what stands at the target itself."""
+    """Return (rows, columns) bool: the requested cells whose straight line to the target crosses no occupied or unknown
+    cell, apart from those around the target itself."""
     rows, columns = np.ogrid[:grid.cells.shape[0], :grid.cells.shape[1]]
     around = np.hypot(rows - target[0], columns - target[1]) * grid.resolution_m <= TARGET_M
     opaque = ((grid.cells == 100) | (grid.cells == -1)) & ~around
@@ -71,14 +71,14 @@ def _clear_lines(cost: np.ndarray, cells: np.ndarray, row: int, column: int) -> 
 
 
 def _cost(grid: GridMap, free: np.ndarray, here: Pose2) -> np.ndarray:
-    """Return the cost of a metre in each cell, inf = forbidden; a robot that stands in such cells can get out."""
+    """Return the cost of a metre in each cell, inf = forbidden; a robot in forbidden cells can still leave them."""
     dear = np.clip(grid.cells, 0, 98) / 98 * (_DEAREST - 1)
     return with_escape(np.where(free, 1.0 + dear, np.inf), grid, here)
 
 
 def _apart(cells: np.ndarray, order: np.ndarray, most: int, before: list[int], grid: GridMap,
            config: RecoveryConfig) -> list[int]:
-    """Return `before` and up to `most` more indices of cells, in this order, none too near to another."""
+    """Return `before` and up to `most` more indices of cells, in this order, keeping a minimum distance."""
     chosen, most = list(before), most + len(before)
     for i in order:
         if len(chosen) >= most:

@@ -1,4 +1,4 @@
-"""Keep-out zones: polygons that goals and the robot stay out of, and the mask that Nav2's planner gets of them."""
+"""Keep-out zones: polygons closed to goals and to the robot, and the mask that Nav2's planner gets for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.geometry import Pose2
 
-_LEAVE_M = 0.1  # a robot that begins in a zone may leave it, and go deeper by no more than this
+_LEAVE_M = 0.1  # a robot that starts in a zone may leave it, but go deeper by at most this
 CELL_M = 0.05
-SHUT = 100  # a cell of an OccupancyGrid that Nav2 takes as lethal
-_COMMANDED_M_S = 0.05  # slower commands may be lost in friction
-_MOVED_M = 0.03  # noise of localisation stays below
-_BEYOND_M = 0.05  # of the robot's outline: there the obstacle is
+SHUT = 100  # value of an OccupancyGrid cell that is lethal for Nav2
+_COMMANDED_M_S = 0.05  # slower commands may not overcome friction
+_MOVED_M = 0.03  # above the noise of localisation
+_BEYOND_M = 0.05  # distance of the assumed obstacle from the robot's outline
 
 
 class Zone(NamedTuple):
@@ -29,7 +29,7 @@ class Zone(NamedTuple):
 
 
 def parsed(texts: Iterable[str]) -> tuple[Zone, ...]:
-    """Return the zones of "name: x y, x y, x y" each. Raises ConfigError for an invalid polygon."""
+    """Return the zones of texts "name: x y, x y, x y". Raises ConfigError for an invalid polygon."""
     return tuple(map(_zone, texts))
 
 
@@ -51,7 +51,7 @@ def _zone(text: str) -> Zone:
 
 
 def clearance(zone: Zone, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return how far points are from a zone, metres, negative inside; of the shape of x and y."""
+    """Return the distances of points from a zone, metres, negative inside; shape of x and y."""
     nearest = np.full(np.shape(x), np.inf)
     inside = np.zeros(np.shape(x), bool)
     for (ax, ay), (bx, by) in zip(zone.corners, np.roll(zone.corners, -1, axis=0)):
@@ -64,12 +64,12 @@ def clearance(zone: Zone, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def near(zones: Sequence[Zone], x: float, y: float, margin_m: float) -> str:
-    """Return the name of a zone that a point lies in or nearer to than the margin, "" where there is none."""
+    """Return the name of a zone that contains a point or is nearer to it than the margin, "" if there is none."""
     return next((zone.name for zone in zones if clearance(zone, np.float64(x), np.float64(y)) < margin_m), "")
 
 
 def covered(zones: Sequence[Zone], grid: GridMap, margin_m: float) -> np.ndarray:
-    """Return (rows, columns) bool: the cells whose centres lie in a zone or nearer to it than the margin."""
+    """Return (rows, columns) bool: cells whose centres lie in a zone or within the margin."""
     rows, columns = grid.cells.shape
     x = grid.origin[0] + (np.arange(columns) + 0.5) * grid.resolution_m
     y = grid.origin[1] + (np.arange(rows) + 0.5) * grid.resolution_m
@@ -81,9 +81,9 @@ def covered(zones: Sequence[Zone], grid: GridMap, margin_m: float) -> np.ndarray
 
 
 class Fence:
-    """Watches one drive: the robot has to stop when it is nearer to a zone than `stop_m`.
+    """Watches one drive: the robot has to stop if it comes nearer to a zone than `stop_m`.
 
-    One that begins there may leave: it has to stop when it goes deeper.
+    A robot that starts nearer may leave; it has to stop if it goes deeper.
     """
 
     def __init__(self, zones: Sequence[Zone], stop_m: float) -> None:
@@ -91,7 +91,7 @@ class Fence:
         self._least = [math.inf] * len(zones)
 
     def breached(self, pose: Pose2) -> str:
-        """Return why the robot may not be here, "" where it may."""
+        """Return why the robot may not be here, "" if it may."""
         for i, zone in enumerate(self._zones):
             gap = float(clearance(zone, np.float64(pose.x), np.float64(pose.y)))
             allowed = min(self._stop_m, gap - _LEAVE_M)
@@ -104,10 +104,10 @@ class Fence:
 
 
 def mask_of(zones: Sequence[Zone], grow_m: float, touched: Sequence[tuple[float, float]], radius_m: float) -> GridMap:
-    """Return cells of 0 and SHUT, map frame: the zones grown by grow_m, and discs about the touched points.
+    """Return a mask (cells 0 and SHUT, map frame): the zones grown by grow_m, and discs around the touched points.
 
-    The filter's cells are not inflated, so both are grown for the robot's centre: the discs by its radius_m, which
-    leaves the robot that touches outside of them. Without anything to mark, the mask is one free cell.
+    Nav2 does not inflate the cells of the filter, so both are grown for the robot's centre: the discs by radius_m, so
+    that the touching robot stays outside. If there is nothing to mark, the mask is one free cell.
     """
     corners = [zone.corners + shift for zone in zones for shift in (-grow_m, grow_m)]
     corners += [np.array([point]) + shift for point in touched for shift in (-radius_m, radius_m)]
@@ -125,7 +125,7 @@ def mask_of(zones: Sequence[Zone], grow_m: float, touched: Sequence[tuple[float,
 
 
 def with_mask(grid: GridMap, mask: GridMap) -> GridMap:
-    """Return a copy of a map, unknown where a cell's centre is shut by the mask: there no path leads through."""
+    """Return a copy of a map with unknown cells wherever the mask is SHUT, so that no path crosses them."""
     rows, columns = np.indices(grid.cells.shape)
     x = grid.origin[0] + (columns + 0.5) * grid.resolution_m
     y = grid.origin[1] + (rows + 0.5) * grid.resolution_m
@@ -138,25 +138,25 @@ def with_mask(grid: GridMap, mask: GridMap) -> GridMap:
 
 
 class Touch:
-    """Notices that the robot pushes against something: it is told to drive forward, and does not move.
+    """Detects that the robot pushes against something: it is commanded forward but does not move.
 
-    The first touch is a point ahead of the robot. Each further one is a row of points across its heading, wider by its
-    radius on both sides: a pane is wide, and the way round a single point leads into it again. Points that would shut
-    the place where the robot stands later were too many, and are dropped.
+    The first touch adds a point ahead of the robot. Each further touch adds a row of points across its heading, longer
+    by its radius on both sides: a glass pane is wide, and the way around one point leads into it again. Points within
+    the robot's radius of a later position are dropped.
     """
 
     def __init__(self, wait_s: float, radius_m: float) -> None:
-        """wait_s: so long, 0 = never. radius_m: of the robot."""
+        """wait_s: time without motion that counts as a touch, seconds, 0 = never; radius_m: radius of the robot."""
         self._wait_s, self._radius_m = wait_s, radius_m
         self._since: tuple[float, Pose2] | None = None
         self._touches = 0
-        self.points: list[tuple[float, float]] = []  # what was touched, map frame
+        self.points: list[tuple[float, float]] = []  # touched points, map frame
 
     def felt(self, now_s: float, at: Pose2, commanded_m_s: float) -> bool:
-        """Look again; return whether the points have changed."""
+        """Update with the current state; return whether the points have changed."""
         before = len(self.points)
         self.points = [(x, y) for x, y in self.points if math.hypot(x - at.x, y - at.y) >= self._radius_m]
-        if not (self._wait_s and commanded_m_s >= _COMMANDED_M_S):  # as for NaN
+        if not (self._wait_s and commanded_m_s >= _COMMANDED_M_S):  # False for NaN
             self._since = None
         elif self._since is None or at.distance(self._since[1]) > _MOVED_M:
             self._since = now_s, at
