@@ -1,9 +1,9 @@
-"""Embree 4 through its C interface: trees over numpy's own arrays, built with the interpreter unlocked.
+"""Embree 4 through its C interface: builds trees over numpy arrays in place, without holding the GIL.
 
-The library is the one that embreex brings. embreex's own classes copy corners and faces one by one through Python
-objects, which takes as long as the tree itself, and hold the interpreter's lock meanwhile. Rays go through Embree from
-compiled loops, in packets of eight neighbours where the first hit is asked for. Embree follows the rays of a packet one
-by one, unless they are said to be coherent, as those of a camera are: that takes a third of the time.
+The library is the one that the package embreex contains. embreex's own classes copy corners and faces one by one
+through Python objects, which takes as long as building the tree, and hold the GIL meanwhile. Compiled loops pass rays
+to Embree: in packets of eight neighbours for first hits, one at a time for occlusion. Embree traces the rays of a
+packet one by one unless they are flagged as coherent, like those of a camera: that takes a third of the time.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from numba import types
 from eqa_nodes.core.errors import SimulatorError
 from eqa_nodes.core.kernels import njit
 
-VERSION = 4  # of Embree: records of rays have another form in others
-FAR = 1e37  # a ray that nothing ends
-_TRIANGLES, _INDEX, _VERTEX, _UINT3, _FLOAT3 = 0, 0, 1, 0x5003, 0x9003  # Embree's constants, as the next
-_ROBUST = 4  # flag of a scene: no ray slips through between two triangles
+VERSION = 4  # of Embree: other versions lay out ray records differently
+FAR = 1e37  # length of a ray that hits nothing
+_TRIANGLES, _INDEX, _VERTEX, _UINT3, _FLOAT3 = 0, 0, 1, 0x5003, 0x9003  # Embree's constants, like the next
+_ROBUST = 4  # flag of a scene: no ray passes between two adjacent triangles
 _VERSION_MAJOR, _OUT_OF_MEMORY = 1, 4
-_WORDS = 24  # of 4 bytes: a record of a ray and its hit, with room for fields that builds may add at its end
-_ALL = 0xFFFFFFFF  # mask of a ray that meets everything; number of a triangle that is none; every feature of Embree
-_PACKET, _ALIGNED = 8, 32  # rays, and the bytes at a multiple of which their record lies
+_WORDS = 24  # 4 bytes each: a record of a ray and its hit, with room for fields that builds may append
+_ALL = 0xFFFFFFFF  # ray mask for all geometry; "no triangle" index; all features of Embree
+_PACKET, _ALIGNED = 8, 32  # rays of a packet, and the alignment of its record in bytes
 INCOHERENT, COHERENT = 0, 1 << 16  # flags of a query
 _POINTER, _NUMBER, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 _FUNCTIONS = {  # name -> result, arguments
@@ -45,7 +45,7 @@ _FUNCTIONS = {  # name -> result, arguments
 
 @cache
 def _library() -> ctypes.CDLL:
-    """Return Embree's functions, found through the module of embreex that is linked to them. Raises SimulatorError."""
+    """Return Embree's functions, loaded through the embreex module that links to them. Raises SimulatorError."""
     library = ctypes.CDLL(embreex.rtcore_scene.__file__)
     try:
         for name, (result, arguments) in _FUNCTIONS.items():
@@ -54,27 +54,27 @@ def _library() -> ctypes.CDLL:
     except AttributeError as error:
         raise SimulatorError(f"embreex brings no Embree {VERSION} ({error}): pip install -U 'eqa-nodes[house]'"
                              ) from error
-    for name in ("rtcIntersect8", "rtcOccluded1"):  # compiled code, also what was stored, finds them by name
+    for name in ("rtcIntersect8", "rtcOccluded1"):  # compiled code, cached code included, looks them up by name
         llvmlite.binding.add_symbol(name, ctypes.cast(getattr(library, name), _POINTER).value)
     return library
 
 
 _of_ray = types.void(types.intp, types.uintp, types.uintp)  # scene, record, arguments
-_of_packet = types.void(types.uintp, types.intp, types.uintp, types.uintp)  # which rays, then the same
+_of_packet = types.void(types.uintp, types.intp, types.uintp, types.uintp)  # mask of active rays, then the same
 _intersect = types.ExternalFunction("rtcIntersect8", _of_packet)
 _occluded = types.ExternalFunction("rtcOccluded1", _of_ray)
 
 
 class TriangleTree:
-    """Triangles, ready to be hit."""
+    """An Embree scene of triangles, ready for ray queries."""
 
     def __init__(self, corners: np.ndarray, faces: np.ndarray) -> None:
-        """Build the tree over corners (n, 3) float32 and faces (m, 3) int32, rows of corners. Raises SimulatorError.
+        """Build the tree over corners (n, 3) float32 and faces (m, 3) int32, indices of corners. Raises SimulatorError.
 
-        Faces stay shared with the caller and must not change.
+        The faces are shared with the caller and must not change.
         """
         embree = _library()
-        self._corners = np.zeros(3 * len(corners) + 1, np.float32)  # Embree reads 16 bytes at the last corner too
+        self._corners = np.zeros(3 * len(corners) + 1, np.float32)  # Embree reads 16 bytes even at the last corner
         self._corners[:-1] = corners.reshape(-1)
         self._faces = np.ascontiguousarray(faces, np.int32)
         device = embree.rtcNewDevice(None)
@@ -110,9 +110,9 @@ def hits(scene: int, flags: int, origins: np.ndarray, directions: np.ndarray, fa
          v: np.ndarray, far: np.ndarray, normal: np.ndarray) -> None:
     """Fill the first hit of each ray (n, 3) float32: face (n,) int32, -1 = none; u, v, far (n,), normal (n, 3) float32.
 
-    far is a multiple of the direction, FAR where nothing is hit; there u, v and normal mean nothing. flags: INCOHERENT,
-    where each result depends on nothing but its own ray; with COHERENT, the packet may decide between triangles that
-    are equally near.
+    far is a multiple of the direction, or FAR if nothing is hit: then u, v and normal are undefined. flags: with
+    INCOHERENT, each result depends only on its own ray; with COHERENT, the choice between equally near triangles may
+    depend on the other rays of the packet.
     """
     record = _aligned(_PACKET * _WORDS).view(np.float32).reshape(_WORDS, _PACKET)
     bits, which, arguments = record.view(np.uint32), _aligned(_PACKET), _aligned(_WORDS)
@@ -123,7 +123,7 @@ def hits(scene: int, flags: int, origins: np.ndarray, directions: np.ndarray, fa
             which[k] = _ALL if k < count else 0
         for k in range(count):
             _aim(record[:, k], bits[:, k], origins[first + k], directions[first + k], np.float32(FAR))
-            bits[17:21, k] = _ALL  # what is hit: nothing yet
+            bits[17:21, k] = _ALL  # index of the hit triangle: none yet
         _intersect(which.ctypes.data, scene, record.ctypes.data, arguments.ctypes.data)
         for k in range(count):
             i = first + k
@@ -134,7 +134,7 @@ def hits(scene: int, flags: int, origins: np.ndarray, directions: np.ndarray, fa
 
 @njit(inline="always")
 def _aligned(words: int) -> np.ndarray:
-    """Return (words,) uint32 zeros at an address that Embree takes for packets."""
+    """Return (words,) uint32 zeros, aligned as Embree requires for packets."""
     room = np.zeros(words + _ALIGNED // 4, np.uint32)
     begin = (-room.ctypes.data % _ALIGNED) // 4
     return room[begin:begin + words]
@@ -142,19 +142,19 @@ def _aligned(words: int) -> np.ndarray:
 
 @njit(nogil=True)
 def blocked(scene: int, origins: np.ndarray, directions: np.ndarray, length: np.ndarray, out: np.ndarray) -> None:
-    """Fill out (n,) bool: something lies on the ray (n, 3) float32 before length (n,) float32 times its direction."""
+    """Fill out (n,) bool: whether the ray (n, 3) float32 hits something before length (n,) float32 x its direction."""
     record = np.zeros(_WORDS, np.float32)
     bits = record.view(np.uint32)
     address = record.ctypes.data
     for i in range(len(out)):
         _aim(record, bits, origins[i], directions[i], length[i])
         _occluded(scene, address, 0)
-        out[i] = record[8] < 0  # minus infinity
+        out[i] = record[8] < 0  # Embree sets minus infinity on a hit
 
 
 @njit(inline="always")
 def _aim(record: np.ndarray, bits: np.ndarray, origin: np.ndarray, direction: np.ndarray, length: float) -> None:
-    """Write a ray into Embree's record: origin, begin, direction, time, end, mask, number, flags."""
+    """Write a ray into Embree's record: origin, near limit, direction, time, far limit, mask, id, flags."""
     for axis in range(3):
         record[axis], record[4 + axis] = origin[axis], direction[axis]
     record[3] = record[7] = 0.0

@@ -1,7 +1,7 @@
-"""Shared by all ray-cast worlds: pinhole rays, the triangle tree (Embree), worker threads.
+"""Code that all ray-cast worlds share: pinhole rays, the triangle tree (Embree), worker threads.
 
-Rays are cut into bands of rows; each band is cast and shaded by one worker thread, and depends on nothing but its own
-rays, so that the image is the same for any number of threads.
+The image is split into bands of rows. One worker thread casts and shades each band; a band depends only on its own
+rays, so the image is the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Image(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _workers(process: int) -> ThreadPoolExecutor:
-    """Return the threads of this process that cast and shade (Embree and numba release the GIL)."""
+    """Return this process's thread pool for casting and shading (Embree and numba release the GIL)."""
     return ThreadPoolExecutor(max_workers=max(1, min(8, os.cpu_count() or 1)), thread_name_prefix="rays")
 
 
@@ -43,10 +43,10 @@ def optical_rays(k: Intrinsics) -> np.ndarray:
 
 
 class RayScene:
-    """The triangles of a mesh, ready to be hit."""
+    """The triangles of a mesh, ready for ray queries."""
 
     def __init__(self, points: np.ndarray, faces: np.ndarray | None = None) -> None:
-        """Build the tree over (n, 3, 3) float32 triangles, or over (n, 3) points and (m, 3) int32 faces of them."""
+        """Build the tree over (n, 3, 3) float32 triangles, or over (n, 3) points and (m, 3) int32 faces."""
         points = np.ascontiguousarray(points, np.float32).reshape(-1, 3)
         every = np.arange(len(points), dtype=np.int32).reshape(-1, 3) if faces is None else faces
         self._tree = embree.TriangleTree(points, every)
@@ -54,9 +54,9 @@ class RayScene:
     def hits(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False) -> dict[str, np.ndarray]:
         """Return the first hit of each ray (n, 3) float32: primID (n,) int32, -1 = none, u, v, tfar, Ng (n, 3).
 
-        tfar is a multiple of the direction, embree.FAR where nothing is hit; there u, v and Ng mean nothing. coherent:
-        neighbouring rays go almost the same way, as those of a camera do; faster, and where two triangles lie in the
-        same place, rays beside it may decide which of them a ray hits.
+        tfar is a multiple of the direction, or embree.FAR if nothing is hit: then u, v and Ng are undefined. coherent:
+        whether neighbouring rays have almost the same direction, like those of a camera. That is faster, but neighbouring
+        rays may then decide which of two coinciding triangles a ray hits.
         """
         count = len(origins)
         face, (u, v, far) = np.empty(count, np.int32), (np.empty(count, np.float32) for _ in range(3))
@@ -66,28 +66,28 @@ class RayScene:
         return {"primID": face, "u": u, "v": v, "tfar": far, "Ng": normal}
 
     def blocked(self, origins: np.ndarray, directions: np.ndarray, length: np.ndarray) -> np.ndarray:
-        """Return (n,) bool: something lies on the ray before `length` times its direction."""
+        """Return (n,) bool: whether the ray hits something before `length` times its direction."""
         out = np.empty(len(origins), bool)
         embree.blocked(self._tree.scene, *_floats(origins, directions, length), out)
         return out
 
 
 def _floats(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return arrays in the one form that kernels are compiled for."""
+    """Return the arrays as contiguous float32, the only layout that the kernels are compiled for."""
     return tuple(np.ascontiguousarray(array, np.float32) for array in arrays)
 
 
 def later(work: Callable[[], Result]) -> Future[Result]:
-    """Start work in a worker thread. It must not wait for other work there."""
+    """Start `work` in a worker thread. It must not wait for other work of the same pool."""
     return _workers(os.getpid()).submit(work)
 
 
 def blank(count: int) -> Image:
-    """Return a flat image of so many pixels, to be filled."""
+    """Return an uninitialised flat image of `count` pixels."""
     return Image(np.empty((count, 3), np.uint8), np.empty(count, np.float32), np.empty(count, np.uint16))
 
 
 def for_bands(work: Callable[[slice], None], total: int, band: int) -> None:
-    """Run `work` on consecutive slices of `total` items in the worker threads; errors surface here."""
+    """Run `work` on consecutive slices of `total` items in the worker threads; re-raises their errors."""
     for _ in _workers(os.getpid()).map(work, [slice(at, min(at + band, total)) for at in range(0, total, band)]):
         pass

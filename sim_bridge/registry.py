@@ -1,4 +1,4 @@
-"""Opens simulators by the prefix of a scene name, and asks them for privileged facts."""
+"""Opens simulators by the prefix of a scene name, and queries their privileged ground truth."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def open_simulator(scene: str) -> Simulator:
 
 
 def simulator_of(scene: str) -> str:
-    """Return the prefix of a scene name, which says what opens it; "" where there is none.
+    """Return the prefix of a scene name, which selects its simulator; "" if there is none.
 
-    That is a name, or "module:Class" where the first part is no name: "house" of "house:7", "maze:Maze" of
-    "maze:Maze:3".
+    The prefix is a registered name ("house" of "house:7"), or "module:Class" if its first part is not a registered name
+    ("maze:Maze" of "maze:Maze:3").
     """
     prefix, colon, _ = scene.partition(":")
     if prefix not in SIMULATORS and (named := _CLASS_SCENE.match(scene)):
@@ -46,15 +46,15 @@ def simulator_of(scene: str) -> str:
 
 
 def has_simulator(scene: str) -> bool:
-    """Say whether something opens scenes of this kind; whether this very scene exists it does not know."""
+    """Return whether a simulator exists for scenes of this kind. Does not check that this scene exists."""
     name = simulator_of(scene)
     return name in SIMULATORS or is_class(name)
 
 
 def check_simulator(scene: str) -> None:
-    """Raise UnknownScene or SimulatorError where a scene's simulator knows, without loading it, that it cannot open.
+    """Raise UnknownScene or SimulatorError if the simulator knows, without loading the scene, that it cannot open it.
 
-    A simulator that can tell has a static method `check_scene(scene)`.
+    A simulator that supports this check has a static method `check_scene(scene)`.
     """
     name = simulator_of(scene)
     if name in SIMULATORS and (check := getattr(SIMULATORS[name], "check_scene", None)):
@@ -63,9 +63,9 @@ def check_simulator(scene: str) -> None:
 
 @lru_cache(maxsize=8)
 def sample_questions(scene: str) -> tuple[str, ...]:
-    """Return a few questions to try in a scene, without their answers; none where its simulator knows none.
+    """Return a few example questions about a scene, without answers; empty if its simulator has none.
 
-    A simulator that knows some has a static method `sample_questions(scene)`.
+    A simulator that has some defines a static method `sample_questions(scene)`.
     """
     name = simulator_of(scene)
     ask = getattr(SIMULATORS[name], "sample_questions", None) if name in SIMULATORS else None
@@ -73,7 +73,7 @@ def sample_questions(scene: str) -> tuple[str, ...]:
 
 
 def is_scan(scene: str) -> bool:
-    """Say whether a scene is a scan, which lies in files and which any simulator of scans opens."""
+    """Return whether a scene is a scan: it is stored in files, and any simulator of scans can open it."""
     name = simulator_of(scene)
     return name in SIMULATORS and SIMULATORS.traits(name).scans
 
@@ -84,7 +84,7 @@ def file_name_of(scene: str) -> str:
 
 
 class SimulatorPool:
-    """Keeps one simulator of each kind, so that changing the scene does not start it anew and stamps never go back."""
+    """Keeps one simulator of each kind, so that a new scene does not restart it and time stamps never go back."""
 
     def __init__(self) -> None:
         self._open: dict[str, Simulator] = {}
@@ -97,7 +97,7 @@ class SimulatorPool:
         return self._open[prefix]
 
     def close(self) -> None:
-        """Close all; a second call does nothing."""
+        """Close all simulators; a second call does nothing."""
         while self._open:
             self._open.popitem()[1].close()
 
@@ -106,10 +106,10 @@ _BLIND = CameraModel(width=16, height=12, color=False)  # measuring needs no ima
 
 
 class Truth:
-    """Knows the scenes in simulators of its own. Raises UnknownScene.
+    """Computes ground truth in simulators of its own. Raises UnknownScene.
 
-    robot: whose paths are measured, the run's. The last scene stays open: questions of one scene are best measured one
-    after the other.
+    robot: robot of the run, whose shortest paths are measured. The last scene stays open, so measure all questions of
+    one scene in sequence.
     """
 
     def __init__(self, robot: RobotModel = ROBOTS[DEFAULT]) -> None:
@@ -117,7 +117,7 @@ class Truth:
         self._scene = ""
 
     def geodesic(self, scene: str, a: Point, b: Point) -> float:
-        """Return the shortest drivable distance in metres, inf where there is no path."""
+        """Return the shortest drivable distance in metres, inf if there is no path."""
         simulator = self._pool.get(scene)
         if scene != self._scene:
             simulator.reset(EpisodeSetup(scene, robot=self._robot))
@@ -125,11 +125,11 @@ class Truth:
         return simulator.geodesic(a, b)
 
     def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
-        """Return how far the view from a pose supports an answer about the targets (instance ids): 0, 0.5 or 1.
+        """Return how well the view from a pose supports an answer about the targets (instance ids): 0, 0.5 or 1.
 
-        Stands for the grounding mark delta of EXPRESS-Bench, which a model gives there by looking at the last view. 1:
-        every target shows itself and one fills the view as well as a reference view must; 0.5: any shows itself. None
-        where the scene is no built-in house, or the question names no targets.
+        Replaces the grounding score delta of EXPRESS-Bench, for which a model looks at the last view. 1: every target
+        is visible and one fills the view as much as a reference view must; 0.5: any target is visible. None if the
+        scene is not a built-in house, or the question names no targets.
         """
         from sim_bridge.house.questions.grounding import SEEN_PIXELS, VIEW_PIXELS
         from sim_bridge.house.world import GLANCE, PREFIX, world_of

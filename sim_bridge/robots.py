@@ -1,4 +1,4 @@
-"""Robots by name: the body, the camera and the steps of each benchmark's own agents."""
+"""Robots by name: body, camera and step sizes of each benchmark's agent."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import CameraModel, RobotModel
 
-DEFAULT = "default"  # this project's own, which drives in the built-in houses
-CLIMBER = "climber"  # and in those of two storeys
-_BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's own agent: what the papers do not say they left as it was
-_CLIMBS = replace(_BODY, stairs=True)  # on Habitat's navmesh stairs are floor, and recorded paths lead over them
+DEFAULT = "default"  # this project's own robot, for the built-in houses
+CLIMBER = "climber"  # the same for houses of two storeys
+_BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's default agent, for what the papers do not state
+_CLIMBS = replace(_BODY, stairs=True)  # stairs are part of Habitat's navmesh, and recorded paths use them
 
 # openeqa: the camera of OpenEQA's histories (supplement B.1). express: EXPRESS-Bench, 3.2. hm-eqa: Ren et al., RSS
-# 2024; how it steps between its stops is not said, and its episodes stay on the floor of their start. exploraqa:
-# VLN-CE, whose camera is 1.25 m up. embodied-eval: stands on the points of a graph; its body is the one that the tasks
-# of the built-in houses are made for.
+# # 2024; the paper does not state its steps between stops, and its episodes stay on the start floor. exploraqa: VLN-CE,
+# # whose camera is 1.25 m high. embodied-eval: moves between the nodes of a graph; its body is the one that the tasks of
+# # the built-in houses are generated for.
 ROBOTS: dict[str, RobotModel] = {
     DEFAULT: RobotModel(),
     CLIMBER: RobotModel(stairs=True),
@@ -28,13 +28,13 @@ ROBOTS: dict[str, RobotModel] = {
 
 
 def usual_robot(scene: str) -> str:
-    """Return the name of the robot that drives in a scene where neither a robot nor a data set is named."""
+    """Return the name of the default robot of a scene, for runs that name neither a robot nor a data set."""
     return CLIMBER if scene.startswith("house:") and scene.endswith("@2") else DEFAULT
 
 
 def robot_of(name: str, usual: str | RobotModel = DEFAULT) -> RobotModel:
-    """Return a robot by its name; "": the usual one, such as that of a data set. Raises ConfigError for an unknown
-    name."""
+    """Return a robot by its name; "" selects the default `usual`, such as a data set's. Raises ConfigError for an
+    unknown name."""
     chosen = name or usual
     if isinstance(chosen, RobotModel):
         return chosen

@@ -1,7 +1,7 @@
 """Finds the files of scanned scenes: HM3D, MP3D, Gibson, HSSD, Replica, ReplicaCAD as published, or single files.
 
-A place is "DATASET/ID" ("hm3d/00826-BFRyYbPCCPE", also without its number), looked for in one folder of scans as their
-downloaders leave it, or the path of one file (GLB, glTF, OBJ, PLY).
+A place is "DATASET/ID" ("hm3d/00826-BFRyYbPCCPE", also without the number), searched in one folder of scans in the
+layout of their downloaders, or the path of one file (GLB, glTF, OBJ, PLY).
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ import numpy as np
 from eqa_nodes.core.errors import ConfigError, UnknownScene, unknown
 
 SCENES_VARIABLE = "EQA_SCENES"
-HABITAT_VARIABLE = "EQA_HABITAT_PYTHON"  # names a Python that has habitat_sim
+HABITAT_VARIABLE = "EQA_HABITAT_PYTHON"  # path of a Python interpreter that has habitat_sim
 FILES = (".glb", ".gltf", ".obj", ".ply", ".stl")
-PART = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0": how the parts of an exported house are named
-_ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a scene; nothing that leads to another folder or matches several
+PART = re.compile(r"(.+) (\d{1,5})\.\d+")  # "sofa 12.0": the name of a part of an exported house
+_ID = re.compile(r"\w[\w.+-]*", re.ASCII)  # id of a scene; no path separators and no wildcards
 _SPLIT = re.compile(r"(hm3d-)?(train|val|minival|example)\b.*")
-_NUMBER = re.compile(r"\d{5}-")  # HM3D's, before the id
+_NUMBER = re.compile(r"\d{5}-")  # HM3D's scene number, before the id
 _ROOTS = ("", "scene_datasets", "data/scene_datasets", "versioned_data")
 
 
 class SceneFiles(NamedTuple):
-    """The files of one scene that are there.
+    """The existing files of one scene.
 
     glb: textures that any reader decodes (also gltf, obj, ply). basis_glb: Basis-compressed textures, for Habitat only.
     semantic_glb, semantic_txt: labels as HM3D keeps them; semantic_ply: as MP3D, Gibson and Replica do, for Habitat
-    only. dataset_config: Habitat's scene_dataset_config, which says where labels are. instance: a scene that is put
-    together of a stage and objects, by Habitat only; it has no glb.
+    only. dataset_config: Habitat's scene_dataset_config, which locates the labels. instance: a scene composed of a
+    stage and objects, which only Habitat opens; it has no glb.
     """
 
     place: str
@@ -51,14 +51,14 @@ class SceneFiles(NamedTuple):
 
     @property
     def labelled(self) -> bool:
-        """Return whether there are labels in it."""
+        """Return whether the scene has semantic labels."""
         return bool((self.semantic_glb and self.semantic_txt) or self.semantic_ply or self.instance)
 
 
 class _Kind(NamedTuple):
-    """A published data set: its folders, which folders one scene's files lie in, what these are called without suffix.
+    """A published data set: its folders, the folders of one scene, and the stem of that scene's file names.
 
-    composed: scenes are stages with objects. configs: the more labels one knows the further in front.
+    composed: whether scenes are stages with objects. configs: dataset configs, those with the most labels first.
     """
 
     folders: tuple[str, ...]
@@ -70,7 +70,7 @@ class _Kind(NamedTuple):
 
 
 def _hm3d_homes(folder: Path, scene: str) -> Iterable[Path]:
-    """Yield the scene's folder in each split, also where its archives were unpacked side by side."""
+    """Yield the scene's folder in each split, also if the archives of a split were unpacked side by side."""
     splits = [folder, *sorted(path for path in folder.iterdir() if _SPLIT.fullmatch(path.name))]
     exact = [split / name for split in splits for name in dict.fromkeys((scene, _bare(scene)))]
     return [p for p in exact if p.is_dir()] or [p for split in splits for p in sorted(split.glob(f"*-{_bare(scene)}"))]
@@ -125,9 +125,9 @@ _SUFFIXES: dict[str, tuple[str, ...]] = {
 
 
 def find_scan(place: str, folder: Path | None = None) -> SceneFiles:
-    """Return the files of a scene. folder: of scans, None = the environment's EQA_SCENES.
+    """Return the files of a scene. folder: folder of scans, None = environment variable EQA_SCENES.
 
-    Raises UnknownScene saying what is missing, where it was looked for, and how it is obtained.
+    Raises UnknownScene, which says what is missing, where it was searched, and how to obtain it.
     """
     if folder is None and os.environ.get(SCENES_VARIABLE):
         folder = Path(os.environ[SCENES_VARIABLE])
@@ -135,18 +135,18 @@ def find_scan(place: str, folder: Path | None = None) -> SceneFiles:
         if place.endswith(FILES):
             return _single(place, folder)
         return _published(place, folder)
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL byte
         raise UnknownScene(f"cannot look for the scene {place!r}: {error}") from error
 
 
 def obtain(place: str) -> str:
-    """Return how a scene's data set is obtained, "" for a file."""
+    """Return how to obtain a scene's data set, "" for a single file."""
     kind = KINDS.get(place.partition("/")[0])
     return "" if kind is None or place.endswith(FILES) else kind.obtain
 
 
 def fault_of(file: Path) -> str:
-    """Return what is wrong with a file, by its first bytes and its size: "" for nothing that shows there."""
+    """Return what is wrong with a file according to its first bytes and size, "" if they look right."""
     with file.open("rb") as stream:
         head = stream.read(12)
     size = file.stat().st_size
@@ -161,8 +161,8 @@ def fault_of(file: Path) -> str:
 
 
 def has_labels(scan: SceneFiles) -> bool:
-    """Return whether `mesh:` finds labels: semantic files, or of a single glTF file that its parts are named
-    ("sofa 12.0"); of that file only the list of parts is read."""
+    """Return whether `mesh:` finds labels: semantic files, or part names such as "sofa 12.0" in a single glTF file, of
+    which only the list of parts is read."""
     if scan.semantic_glb is not None and scan.semantic_txt is not None:
         return True
     if scan.glb is None or not scan.place.endswith((".glb", ".gltf")):
@@ -173,18 +173,18 @@ def has_labels(scan: SceneFiles) -> bool:
             nodes = json.loads(stream.read(length))["nodes"]
             return all(PART.fullmatch(node.get("name", "")) for node in nodes if "mesh" in node)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return True  # whoever opens this file says what is wrong with it
+            return True  # the reader that opens this file reports what is wrong with it
 
 
 def check_labels(simulator: str, scan: SceneFiles) -> None:
-    """Raise ConfigError for a scan in which this simulator finds no labels, for answers that are made from them."""
+    """Raise ConfigError if this simulator finds no labels in a scan; answerers that use labels need them."""
     if not (scan.labelled if simulator == "habitat" else has_labels(scan)):
         raise ConfigError(f"the scene {scan.place!r} has no labels, and answers are to be made from them: take the "
                           "answerer vlm, label what is seen with a detector, or obtain its semantic files")
 
 
 def _single(place: str, folder: Path | None) -> SceneFiles:
-    """Return a file and what lies beside it: as it is named, else below the folder of scans."""
+    """Return a file and its companions: the path as given, else relative to the folder of scans."""
     path = Path(place)
     outside = path.is_absolute() or ".." in path.parts
     tried = [path] if folder is None or outside else [path, folder / path]
@@ -245,9 +245,9 @@ def _first(homes: Iterable[Path], *names: str) -> Path | None:
 
 
 def _config(scan: SceneFiles, homes: Sequence[Path]) -> Path | None:
-    """Return Habitat's description of the data set, which lies at most two folders above: with labels, or without.
+    """Return Habitat's config of the data set, at most two folders above the scene: with labels, or without.
 
-    HM3D's annotated one lists only scenes that have labels.
+    HM3D's annotated config lists only scenes that have labels.
     """
     names = [name for kind in KINDS.values() for name in kind.configs]
     names.sort(key=lambda name: ("annotated" in name) != scan.labelled)
@@ -255,11 +255,11 @@ def _config(scan: SceneFiles, homes: Sequence[Path]) -> Path | None:
     return next((up / name for name in names for up in above if (up / name).is_file()), None)
 
 
-_SET, _TILE = 0x4D534554, 0x444E4156  # "MSET", the file; "DNAV", a tile of Recast
-_HEADER = struct.Struct("<3i 5f 2i")  # magic, version, tiles; origin, size of a tile, most tiles and polygons
-_SETTINGS_BYTES = 56  # of version 2, behind the header
+_SET, _TILE = 0x4D534554, 0x444E4156  # magic numbers: "MSET" of the file, "DNAV" of a Recast tile
+_HEADER = struct.Struct("<3i 5f 2i")  # magic, version, tiles; origin, tile size, maximum tiles and polygons
+_SETTINGS_BYTES = 56  # in version 2, after the header
 _OF_TILE = struct.Struct("<Ii")  # reference, bytes
-_IN_TILE = struct.Struct("<i 68x 6f")  # magic; then, behind counts and the robot's size, the box: least, greatest
+_IN_TILE = struct.Struct("<i 68x 6f")  # magic; after counts and the robot's size, the box: minimum, maximum
 _MOST_TILES = 1 << 16
 
 
@@ -271,14 +271,14 @@ class NavmeshBox(NamedTuple):
 
     @property
     def plan_m2(self) -> float:
-        """Return the area of the box in the plan, which HM-EQA calls the size of a scene."""
+        """Return the area of the box on the floor plan, which HM-EQA calls the size of a scene."""
         return (self.high[0] - self.low[0]) * (self.high[2] - self.low[2])
 
 
 def read_box(path: Path) -> NavmeshBox:
-    """Return the box around all tiles, as Habitat's PathFinder.get_bounds does.
+    """Return the box around all tiles, like Habitat's PathFinder.get_bounds.
 
-    Raises OSError for a file that cannot be read, ValueError for one that is no navigation mesh of version 1 or 2.
+    Raises OSError if the file cannot be read, ValueError if it is not a navigation mesh of version 1 or 2.
     """
     with path.open("rb") as file:
         magic, version, tiles, *_ = _HEADER.unpack(_read(file, _HEADER.size, path))

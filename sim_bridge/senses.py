@@ -1,9 +1,9 @@
-"""The base of a simulated robot, and what it knows of its place and of depth: as exactly as its senses are set to tell.
+"""The base of a simulated robot, and its odometry, localisation and depth with the configured errors.
 
-The base has limits of velocity and acceleration, and stops when no command arrives. Odometry adds up what the wheels
-report, errors included. Localisation corrects it by the transform from map to odom, so that the robot jumps in the map
-while its odometry stays smooth (REP 105). Corrections come as those of AMCL (nav2_amcl 1.4): one with each scan, and a
-new one once odometry says that the robot has moved.
+The base limits velocity and acceleration, and stops if no command arrives. Odometry integrates what the wheels report,
+errors included. Localisation corrects it by the transform from map to odom, so the robot jumps in the map while its
+odometry stays smooth (REP 105). Corrections follow AMCL (nav2_amcl 1.4): one is published with each scan, and it
+changes once odometry reports that the robot has moved.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from eqa_nodes.core.types.robot import CORRECTIONS, OTHERS, TRUTH, BaseLimits, S
 
 
 class Velocity(NamedTuple):
-    """Of the base, in its own frame: metres a second forward, radians a second counter-clockwise."""
+    """Velocity of the base in its own frame: m/s forward, rad/s counter-clockwise."""
 
     forward_m_s: float = 0.0
     turn_rad_s: float = 0.0
 
 
 def towards(config: BaseLimits, present: Velocity, wanted: Velocity, seconds: float) -> Velocity:
-    """Return the velocity after so long on the way from the present to the wanted one, within all limits."""
+    """Return the velocity `seconds` after accelerating from `present` towards `wanted`, within all limits."""
     forward = min(config.forward_m_s, max(-config.backward_m_s, wanted.forward_m_s))
     turn = min(config.turn_rad_s, max(-config.turn_rad_s, wanted.turn_rad_s))
     return Velocity(_step(present.forward_m_s, forward, config.accelerate_m_s2 * seconds),
@@ -34,7 +34,7 @@ def towards(config: BaseLimits, present: Velocity, wanted: Velocity, seconds: fl
 
 
 def velocity_between(before: Pose2, after: Pose2, seconds: float) -> Velocity:
-    """Return the velocity that led from one pose to the other along an arc: what odometry measures."""
+    """Return the velocity that leads from one pose to the other along an arc, as odometry measures it."""
     turned = wrap(after.yaw - before.yaw)
     heading = before.yaw + turned / 2
     ahead = (after.x - before.x) * math.cos(heading) + (after.y - before.y) * math.sin(heading)
@@ -46,9 +46,9 @@ def _step(present: float, wanted: float, most: float) -> float:
 
 
 class BaseController:
-    """Velocities by commands with stamps: the same commands and steps give the same velocities.
+    """Follows stamped velocity commands; the same commands and steps give the same velocities.
 
-    velocity: the present one.
+    velocity: current velocity of the base.
     """
 
     def __init__(self, config: BaseLimits) -> None:
@@ -57,7 +57,7 @@ class BaseController:
         self._wanted, self._wanted_ns = Velocity(), 0
 
     def command(self, stamp_ns: int, wanted: Velocity) -> None:
-        """Take a command. Raises SimulatorError for what is not finite, and for one older than the last."""
+        """Accept a command. Raises SimulatorError if it is not finite or older than the last one."""
         if not all(map(math.isfinite, wanted)):
             raise SimulatorError("command of a velocity that is not finite")
         if stamp_ns < self._wanted_ns:
@@ -65,27 +65,27 @@ class BaseController:
         self._wanted, self._wanted_ns = wanted, stamp_ns
 
     def step(self, now_ns: int, seconds: float) -> Velocity:
-        """Return the velocity for the next so many seconds; without a fresh command the base slows down and stands."""
+        """Return the velocity for the next `seconds`; without a fresh command the base slows down and stops."""
         fresh = now_ns - self._wanted_ns <= self.config.timeout_s * 1e9
         self.velocity = towards(self.config, self.velocity, self._wanted if fresh else Velocity(), seconds)
         return self.velocity
 
     def held_up(self, measured: Velocity) -> None:
-        """Hear that something is in the way, and what velocity that left: acceleration begins there."""
+        """Set the velocity that was measured when an obstacle blocked the base; acceleration continues from it."""
         self.velocity = measured
 
 
-SLIP_M, SLIP_RAD = 0.03, math.radians(3.0)  # at most, of one slip
-TURN_RAD_M = math.radians(1.0) / 0.03  # error of the heading for each metre of that of the position
-EDGE_M = 0.1  # a step in depth between two pixels at which a depth camera measures nothing
+SLIP_M, SLIP_RAD = 0.03, math.radians(3.0)  # maximum of one wheel slip
+TURN_RAD_M = math.radians(1.0) / 0.03  # heading error per metre of position error
+EDGE_M = 0.1  # a depth step between neighbouring pixels from which a depth camera returns nothing
 
 
 class Senses:
-    """Of one robot in one episode: the same seed and the same drive give the same errors.
+    """Odometry and localisation of one robot in one episode; the same seed and drive give the same errors.
 
-    place: where the robot takes itself to be; without map_from_odom where localisation publishes that apart, or others
-    do. localised: map_from_odom as localisation knows it from scans; None where none does. ahead_ns: how much later
-    than its scan that is stamped.
+    place: the robot's own estimate of its pose; it has no map_from_odom if localisation or another node publishes that
+    separately. localised: map_from_odom estimated from scans, or None without such localisation. ahead_ns: how much
+    later than its scan `localised` is stamped.
     """
 
     def __init__(self, config: SensesConfig, seed: int, map_from_base: Transform) -> None:
@@ -103,7 +103,7 @@ class Senses:
                                self._odom.transform(map_from_base.xyz[2]))
 
     def moved(self, before: Transform, after: Transform, seconds: float) -> Velocity:
-        """Take in where the robot went (map_from_base); return the velocity that odometry reports."""
+        """Update the estimate with a true motion (map_from_base); return the velocity that odometry reports."""
         velocity, self._truth = velocity_between(pose2_of(before), pose2_of(after), seconds), after
         if self._exact:
             self.place = LocalisedPose(Transform.identity(), after)
@@ -127,7 +127,7 @@ class Senses:
         return Pose2(x + metres * math.cos(heading), y + metres * math.sin(heading), wrap(yaw + turned))
 
     def scanned(self) -> Transform | None:
-        """Return `localised` after a scan from here: corrected where odometry has moved by enough since the last time.
+        """Return `localised` after a scan from here, corrected if odometry moved far enough since the last correction.
         """
         config, (x, y, yaw) = self._config.localisation, self._odom
         moved = max(abs(x - self._updated.x), abs(y - self._updated.y)) > config.update_m
@@ -140,13 +140,13 @@ class Senses:
         return self.localised
 
     def measured(self, depth_m: np.ndarray) -> np.ndarray:
-        """Return depth (H, W) float32, metres, as a camera measures it: 0 where it measures nothing."""
+        """Return depth (H, W) float32, metres, as the camera measures it: 0 = no return."""
         share = self._config.depth_noise
         return with_noise(depth_m, share, self._random) if share else depth_m
 
 
 def with_noise(depth_m: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
-    """Return depth (H, W) float32, metres, with normal noise of a share of the distance, and 0 at edges."""
+    """Return depth (H, W) float32, metres, with Gaussian noise of `share` times the distance, and 0 at edges."""
     noisy = depth_m * (1 + share * random.standard_normal(depth_m.shape, np.float32))
     noisy[:, 1:][abs(np.diff(depth_m, axis=1)) > EDGE_M] = 0.0
     return noisy.astype(np.float32, copy=False)

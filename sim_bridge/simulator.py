@@ -14,20 +14,20 @@ from eqa_nodes.core.types.robot import RobotModel
 from eqa_nodes.core.types.samples import Sample
 from eqa_nodes.core.types.views import Frame, Label
 
-VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # what can be done with objects
-MAX_LOOK_DEG = 60.0  # the camera turns so far up or down from its mount
+VERBS = ("pick", "place", "open", "close", "switch_on", "switch_off")  # actions on objects
+MAX_LOOK_DEG = 60.0  # the camera tilts at most this far up or down from its mount
 
 
 def height_of(point: Point) -> float:
-    """Return the height of the floor that a point lies on, metres; 0 when it has none."""
+    """Return the height of the floor that a point lies on, metres; 0 if the point has no height."""
     return point[2] if len(point) > 2 else 0.0
 
 
 @dataclass(frozen=True)
 class EpisodeSetup:
-    """Where an episode takes place. start None: the scene's own start pose for this seed.
+    """Scene, robot and start of an episode. start: start pose, None = the scene's own one for this seed.
 
-    start_height_m: the start stands on the floor that is nearest to this height.
+    start_height_m: height that selects the floor of the start; the nearest floor is used.
     """
 
     scene: str
@@ -39,22 +39,22 @@ class EpisodeSetup:
 
     @classmethod
     def of(cls, sample: Sample, robot: RobotModel) -> EpisodeSetup:
-        """Return where a simulated robot begins to answer a question."""
+        """Return the setup in which a simulated robot answers a question."""
         return cls(sample.scene, sample.id, sample.start, sample.seed, robot, sample.start_height_m or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Result of one action: what the robot sees now, and whether something stopped it."""
+    """Result of one action: the current camera frame, and whether the robot collided."""
 
     frame: Frame
     collided: bool
-    steps: int  # counted actions since reset
-    metres: float  # driven since reset
+    steps: int  # actions counted since reset
+    metres: float  # distance driven since reset
 
 
 class Simulator(Protocol):
-    """A world that advances only by atomic actions. ROS axes, metres. Stamps never go back, also over resets."""
+    """A world that advances only by atomic actions. ROS axes, metres. Stamps never go back, not even at a reset."""
 
     def reset(self, episode: EpisodeSetup) -> Step:
         """Place the robot. Raises UnknownScene, or BadPose for a start inside something or off the floor."""
@@ -63,15 +63,15 @@ class Simulator(Protocol):
         """Carry out one action; OBSERVE renders again without counting."""
 
     def labels(self) -> Mapping[int, Label]:
-        """Privileged: what the ids in Frame.labels are, now (states can change). Empty where the world has none."""
+        """Privileged: return what the ids in Frame.labels mean now (states can change). Empty if the world has none."""
 
     def geodesic(self, a: Point, b: Point) -> float:
-        """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
+        """Privileged, scorer only: return the shortest drivable distance on the floor plans, metres; inf if none."""
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator of histories only: points x, y, metres, along the shortest drivable path.
+        """Privileged, scorer and history generator only: return points x, y, metres, of the shortest drivable path.
 
-        Both ends are included, straight lines lie between. Empty where there is no path, or not on one floor.
+        Straight lines join them, both ends included. Empty if there is no path, or none that stays on one floor.
         """
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Simulator(Protocol):
 
 
 class DriveResult(NamedTuple):
-    """Where a drive by velocities ended: stamp, pose of the base, whether something stopped it, metres since reset."""
+    """Result of a drive by velocities: stamp, pose of the base, whether it collided, metres driven since reset."""
 
     stamp_ns: int
     map_from_base: Transform
@@ -88,7 +88,7 @@ class DriveResult(NamedTuple):
 
 
 def arc(forward_m_s: float, turn_rad_s: float, seconds: float) -> tuple[float, float]:
-    """Return metres and radians of a drive. Raises SimulatorError for what is not finite or would turn time back."""
+    """Return metres and radians of a drive. Raises SimulatorError if an input is not finite or seconds are negative."""
     if not all(map(math.isfinite, (forward_m_s, turn_rad_s, seconds))) or seconds < 0:
         raise SimulatorError(f"cannot drive at {forward_m_s} m/s and {turn_rad_s} rad/s for {seconds} s: expected "
                              "finite velocities, and a time that does not go back")
@@ -96,7 +96,7 @@ def arc(forward_m_s: float, turn_rad_s: float, seconds: float) -> tuple[float, f
 
 
 def turned(yaw: float, look_deg: float, action: Action, robot: RobotModel) -> tuple[float, float]:
-    """Return heading and tilt of the camera after an action; only turns and looks change them."""
+    """Return heading (rad) and camera tilt (deg) after an action; only turns and looks change them."""
     turn = {Action.TURN_LEFT: 1, Action.TURN_RIGHT: -1}.get(action, 0)
     look = {Action.LOOK_UP: 1, Action.LOOK_DOWN: -1}.get(action, 0)
     return wrap(yaw + turn * robot.turn_rad), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg + look * robot.look_deg))
@@ -104,28 +104,28 @@ def turned(yaw: float, look_deg: float, action: Action, robot: RobotModel) -> tu
 
 @runtime_checkable
 class Driving(Simulator, Protocol):
-    """A simulator in which the robot also takes velocities, as a base controller does."""
+    """A simulator whose robot also accepts velocity commands, like a base controller."""
 
     def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
-        """Keep these velocities for so long; the stamps advance by as much. Nothing is rendered: OBSERVE shows it.
+        """Keep these velocities for `seconds`; stamps advance by the same. Nothing is rendered until the next OBSERVE.
 
-        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        Raises SimulatorError before a reset, and if an input is not finite or seconds are negative.
         """
 
 
 @runtime_checkable
 class Viewing(Simulator, Protocol):
-    """A simulator whose camera can be put anywhere, as recordings of others are rendered again."""
+    """A simulator whose camera can be placed anywhere, to render recorded trajectories again."""
 
     def view(self, map_from_base: Transform) -> Frame:
-        """Return what the robot's camera would see if its base were there, also off the floor; the robot stays.
+        """Return what the robot's camera would see from this base pose, also off the floor; the robot does not move.
 
-        The time of one action passes. Raises SimulatorError before a reset, BadPose for what is no pose.
+        The time of one action passes. Raises SimulatorError before a reset, BadPose for an invalid pose.
         """
 
 
 class HandlingResult(NamedTuple):
-    """How handling an object ended. step: what the robot sees now; message: why not, where it was not done."""
+    """Result of handling an object. step: state after the action; message: the reason if it was not done."""
 
     done: bool
     message: str
@@ -134,23 +134,23 @@ class HandlingResult(NamedTuple):
 
 @runtime_checkable
 class HandlingSimulator(Simulator, Protocol):
-    """A simulator in which objects can be handled. What was changed stays so until the next reset."""
+    """A simulator in which objects can be handled. Changes last until the next reset."""
 
     def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
-        """Put the robot somewhere at once, looking up by look_deg: viewpoints of a navigation graph. Raises BadPose."""
+        """Teleport the robot, for example to a node of a navigation graph, and tilt its camera up. Raises BadPose."""
 
     def handle(self, verb: str, instance: int) -> HandlingResult:
-        """Do one of VERBS with an object (place: put what is held on it); one counted action.
+        """Apply one of VERBS to an object (place: put the held object on it); one counted action.
 
         The object must be in view and within reach, and only one can be held. Raises SimulatorError for an unknown verb
         or object.
         """
 
     def held(self) -> int:
-        """Return the instance that the robot holds, 0 = none."""
+        """Return the instance id of the held object, 0 = none."""
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
-        """Privileged: return the middle of an object, metres, map frame. Raises SimulatorError for an unknown one."""
+        """Privileged: return the centre of an object, metres, map frame. Raises SimulatorError for an unknown one."""
 
     def support_of(self, instance: int) -> int:
-        """Privileged: return what an object stands on or lies in, 0 = nothing. Raises SimulatorError."""
+        """Privileged: return the instance that an object stands on or lies in, 0 = none. Raises SimulatorError."""

@@ -1,11 +1,10 @@
-"""A small world drawn with characters: the fake that ships with the package, fast enough for every test.
+"""A small world drawn with characters: the fake simulator of the package, fast enough for every test.
 
 `#` is a wall up to the ceiling, `.` floor, `>` the start (facing +x, on the lowest storey); `^` are stairs that climb
 to the north, and `v` the same cells on the storey above; any other character is a box of furniture. The first text row
-is the north (largest y); the map's origin is the south-west corner. An empty row stands between storeys, the lowest
-comes first.
-
-A storey is drawn as it looks from a camera between its floor and its ceiling: stairs up are steps, stairs down a shaft.
+is the north (largest y); the map's origin is the south-west corner. An empty row separates storeys; the lowest storey
+is the first.
+A storey is drawn as a camera between its floor and ceiling sees it: stairs up are steps, stairs down are a shaft.
 """
 
 from __future__ import annotations
@@ -98,12 +97,12 @@ class ToyStairs(NamedTuple):
     y1: float
 
     def climbed(self, x: float, y: float) -> float | None:
-        """Return which share (0..1) of the flight lies below a point, None beside the flight."""
+        """Return the share (0..1) of the flight that lies below a point, None if the point is not on the flight."""
         on = self.x0 <= x < self.x1 and self.y0 <= y < self.y1
         return (y - self.y0) / (self.y1 - self.y0) if on else None
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the middle of the floor's cells before the first and after the last step."""
+        """Return the centres of the floor cells before the first and after the last step."""
         x = (self.x0 + self.x1) / 2
         return (x, self.y0 - CELL_M / 2), (x, self.y1 + CELL_M / 2)
 
@@ -111,8 +110,8 @@ class ToyStairs(NamedTuple):
 class StoreyPlan(NamedTuple):
     """One storey, (rows from south to north, columns). Heights in metres over its floor.
 
-    ids: uint16, 0 = floor, 1 = wall, others = instances; tops: float64, what is highest in a cell (negative where the
-    stairs lead down); up, down: the stairs to the storeys above and below.
+    ids: uint16, 0 = floor, 1 = wall, others = instances; tops: float64, height of the top of each cell (negative for
+    stairs that lead down); up, down: the stairs to the storeys above and below.
     """
 
     ids: np.ndarray
@@ -121,7 +120,7 @@ class StoreyPlan(NamedTuple):
     down: ToyStairs | None
 
     def solid(self) -> np.ndarray:
-        """Return what a robot cannot drive on: everything but floor and stairs."""
+        """Return a mask of what a robot cannot drive on: everything except floor and stairs."""
         solid: np.ndarray = self.ids > 0
         for stairs in filter(None, (self.up, self.down)):
             solid[_cells(stairs)] = False
@@ -129,7 +128,7 @@ class StoreyPlan(NamedTuple):
 
 
 def read_plans(rows: Sequence[str], scene: str) -> tuple[tuple[StoreyPlan, ...], dict[int, Label], Pose2]:
-    """Return the storeys, what the instances are, and the marked start. Raises SimulatorError for a bad drawing."""
+    """Return the storeys, the labels of instances, and the marked start. Raises SimulatorError for a bad drawing."""
     drawings = [part.split("\n") for part in "\n".join(rows).split("\n\n")]
     if len({(len(d), len(row)) for d in drawings for row in d}) != 1 or not any(">" in row for row in drawings[0]):
         raise SimulatorError(f"toy scene {scene!r} needs rows of one length, storeys of one size and a start '>'")
@@ -143,7 +142,7 @@ def read_plans(rows: Sequence[str], scene: str) -> tuple[tuple[StoreyPlan, ...],
 
 
 def _plan(marks: np.ndarray, scene: str, labels: dict[int, Label]) -> StoreyPlan:
-    """Read one storey; every character is one instance of it, numbered in the order of the rows from the south."""
+    """Parse one storey; every other character is one instance, numbered in the order of the rows from the south."""
     ids = (marks == "#").astype(np.uint16)
     known: dict[str, int] = {}
     for (iy, ix), mark in np.ndenumerate(marks):
@@ -177,8 +176,8 @@ def _cells(s: ToyStairs) -> tuple[slice, slice]:
 
 
 PREFIX = "toy:"
-_FINE_M = 0.1  # cells that geodesic distances are measured on
-_PIECE_M, _PIECE_RAD = 0.025, 0.05  # motion is tried in pieces no longer than this
+_FINE_M = 0.1  # cell size of the grid for geodesic distances
+_PIECE_M, _PIECE_RAD = 0.025, 0.05  # maximum length and turn of one piece of motion
 
 
 class GridWorld:
@@ -228,9 +227,9 @@ class GridWorld:
         return self._observe(collided)
 
     def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
-        """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
+        """Keep these velocities for `seconds`, along an arc in pieces; nothing is rendered.
 
-        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        Raises SimulatorError before a reset, and if an input is not finite or seconds are negative.
         """
         robot = self._require_robot()
         metres, turn = arc(forward_m_s, turn_rad_s, seconds)
@@ -245,12 +244,12 @@ class GridWorld:
         return DriveResult(self._clock_ns, self._base(), collided, self._metres)
 
     def labels(self) -> Mapping[int, Label]:
-        """Privileged: what the ids in Frame.labels are."""
+        """Privileged: return what the ids in Frame.labels mean."""
         self._require_robot()
         return self._labels
 
     def geodesic(self, a: Point, b: Point) -> float:
-        """Privileged, scorer only: shortest drivable distance on the floor plans in metres; inf when there is none."""
+        """Privileged, scorer only: return the shortest drivable distance on the floor plans, metres; inf if none."""
         self._require_robot()
         low, high = sorted((a, b), key=height_of)
         storey, top = (round(height_of(end) / RISE_M) for end in (low, high))
@@ -264,7 +263,7 @@ class GridWorld:
         return self._walk(storey, low, foot) + math.dist(foot, head) + above
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: points of the shortest path on one storey, at most two cells apart."""
+        """Privileged, scorer and generator only: return the shortest path on one storey, in steps of at most two cells."""
         storey, top = (round(height_of(end) / RISE_M) for end in (a, b))
         found = self._field(storey, a, b) if storey == top else None
         if found is None:
@@ -279,7 +278,7 @@ class GridWorld:
         return math.inf if found is None else float(found[1].metres[found[2]])
 
     def _field(self, storey: int, a: Point, b: Point) -> tuple[GridMap, ShortestPaths, tuple[int, int]] | None:
-        """Return the plan of a storey, the paths on it from a, and the cell of b; None where no path leads there."""
+        """Return a storey's grid map, the shortest paths from a, and the cell of b; None if no path leads to b."""
         robot = self._require_robot()
         if not 0 <= storey < len(self._plans):
             return None
@@ -305,13 +304,13 @@ class GridWorld:
         self._clock_ns += round(self._require_robot().step_s * 1e9)
 
     def _move(self, robot: RobotModel) -> bool:
-        """Go forward in small steps. Return whether something was there."""
+        """Drive forward in small steps. Return whether the robot collided."""
         n = 10
         dx, dy = (robot.move_m / n * f(self._pose.yaw) for f in (math.cos, math.sin))
         return sum(self._shift(dx, dy, robot) for _ in range(n)) > 0
 
     def _shift(self, dx: float, dy: float, robot: RobotModel) -> bool:
-        """Move by a little, metres; where that is blocked, slide along x or y. Return whether something was there."""
+        """Move by a small step, metres; if blocked, slide along x or y. Return whether the robot collided."""
         collided = False
         x, y, yaw = self._pose
         for sx, sy in ((dx, dy), (dx, 0.0), (0.0, dy)) if robot.slide else ((dx, dy),):
@@ -335,7 +334,7 @@ class GridWorld:
         return bool(np.all(np.hypot(gap_x, gap_y) >= radius))
 
     def _level(self, x: float, y: float) -> tuple[int, float]:
-        """Return the storey, which changes half-way up the stairs, and the height of the base at a point, metres."""
+        """Return the storey at a point (it changes half-way up the stairs) and the height of the base, metres."""
         plan, storey = self._plans[self._storey], self._storey
         for stairs, below in ((plan.up, storey), (plan.down, storey - 1)):
             climbed = stairs.climbed(x, y) if stairs is not None else None
@@ -344,14 +343,14 @@ class GridWorld:
         return storey, storey * RISE_M
 
     def _nearest_free(self, pose: Pose2, mark: Pose2) -> Pose2:
-        """Return the middle of the free cell nearest to a pose; the marked start for a pose that is not finite."""
+        """Return the centre of the free cell nearest to a pose; the marked start for a pose that is not finite."""
         if not all(map(math.isfinite, pose)):
             return mark
         middles = [(float(ix + 0.5) * CELL_M, float(iy + 0.5) * CELL_M) for iy, ix in np.argwhere(~self._solid[0])]
         return Pose2(*min(middles, key=lambda middle: math.dist(middle, pose[:2])), 0.0)
 
     def _base(self) -> Transform:
-        """Return where the base stands, map frame."""
+        """Return map_from_base."""
         return self._pose.transform(self._level(self._pose.x, self._pose.y)[1])
 
     def _observe(self, collided: bool) -> Step:
@@ -370,7 +369,7 @@ class GridWorld:
 
 
 def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Paint ids in different hues, darker with distance: enough to tell views apart. (H, W, 3) uint8."""
+    """Return an image (H, W, 3) uint8 that paints ids in different hues, darker with distance."""
     palette = np.array([[150, 120, 90], [220, 220, 210], [200, 60, 60], [60, 120, 200], [70, 170, 80], [210, 170, 50],
                         [150, 80, 180], [60, 180, 180]], np.float32)
     shade = np.clip(1.0 - depth / 12.0, 0.2, 1.0)
@@ -381,7 +380,7 @@ def _colour(depth: np.ndarray, labels: np.ndarray) -> np.ndarray:
 @njit()
 def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx: float, cy: float, ids: np.ndarray,
             heights: np.ndarray, cell: float, ceiling: float, max_range: float) -> tuple[np.ndarray, np.ndarray]:
-    """Cast one ray a pixel through the cells. Returns depth (H, W) float32 metres, 0 = none, and ids (H, W) uint16."""
+    """Cast a ray per pixel through the cells. Returns depth (H, W) float32 metres, 0 = none, and ids (H, W) uint16."""
     depth = np.zeros((height, width), np.float32)
     labels = np.zeros((height, width), np.uint16)
     for v in range(height):
@@ -399,9 +398,9 @@ def _render(pose: np.ndarray, width: int, height: int, fx: float, fy: float, cx:
 @njit()
 def _cast(x: float, y: float, z: float, dx: float, dy: float, dz: float, ids: np.ndarray, heights: np.ndarray,
           cell: float, ceiling: float) -> tuple[float, int]:
-    """Walk along a ray from cell to cell; return the distance in units of the ray and the id of what it meets.
+    """Trace a ray from cell to cell; return the distance in units of the ray and the id of what it hits.
 
-    heights: (rows, columns) float64, metres over the floor of what fills a cell from below: 0 where that is the floor.
+    heights: (rows, columns) float64, metres over the floor, up to which a cell is solid: 0 for floor cells.
     """
     ix, iy = int(np.floor(x / cell)), int(np.floor(y / cell))
     step_x, step_y = (1 if dx > 0 else -1), (1 if dy > 0 else -1)

@@ -1,4 +1,4 @@
-"""The state of a robot that is simulated in this process: pose, camera tilt, counters, and clock."""
+"""The state of a robot simulated in this process: pose, camera tilt, counters, and clock."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from eqa_nodes.core.types.views import Frame
 from sim_bridge.rays import Image
 from sim_bridge.simulator import MAX_LOOK_DEG, DriveResult, EpisodeSetup, Step, arc, turned
 
-SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # a path is driven in straight pieces no longer, an arc in turns no larger
+SUBSTEP_M, SUBSTEP_RAD = 0.01, 0.1  # maximum length of a straight piece of a path, maximum turn of a piece of an arc
 
 At = tuple[float, float, float]  # x, y, height of the floor; metres, map frame
-Hop = Callable[[At, float, float], At]  # (from, dx, dy) -> where it ends: as asked, beside what is in the way, or here
+Hop = Callable[[At, float, float], At]  # (from, dx, dy) -> end point: the target, a slide along the obstacle, or `from`
 
 
 class MoveResult(NamedTuple):
-    """Where a straight drive ended, metres driven, and whether something was in the way."""
+    """Result of a straight drive: end point, metres driven, and whether the robot collided."""
 
     at: At
     metres: float
@@ -33,7 +33,7 @@ class MoveResult(NamedTuple):
 
 
 def advance(hop: Hop, at: At, yaw: float, metres: float, short_m: float = SUBSTEP_M / 2) -> MoveResult:
-    """Drive so far along yaw in small hops, until one leads nowhere; short_m: what ends farther off has collided."""
+    """Drive `metres` along yaw in small hops until one is blocked; a drive that ends over short_m away has collided."""
     hops = max(1, round(metres / SUBSTEP_M))
     length = metres / hops
     goal = (at[0] + metres * math.cos(yaw), at[1] + metres * math.sin(yaw))
@@ -48,18 +48,18 @@ def advance(hop: Hop, at: At, yaw: float, metres: float, short_m: float = SUBSTE
 
 
 class Walker(ABC):
-    """One robot in one world at a time. Implements Driving and Viewing of sim_bridge.simulator but for a few methods.
+    """One robot in one world at a time. Implements most methods of Driving and Viewing of sim_bridge.simulator.
 
-    A world adds labels, geodesic and shortest_path, and the four methods at the end.
+    A world adds labels, geodesic and shortest_path, and the four abstract methods at the end.
     """
 
-    short_m = SUBSTEP_M / 2  # an atomic drive that ends farther from where it should has collided
+    short_m = SUBSTEP_M / 2  # an atomic drive that ends farther from its target has collided
 
     def __init__(self) -> None:
         self._robot = RobotModel()
         self._stamp_ns = 0
         self._step: Step | None = None
-        self._driven = False  # since the last image: it shows where the robot was
+        self._driven = False  # since the last image, which is then out of date
         self._pose = Pose2(0.0, 0.0, 0.0)
         self._height_m = 0.0
         self._look_deg = 0.0
@@ -79,22 +79,22 @@ class Walker(ABC):
         return self._shown(collided, step.steps + 1, step.metres + metres)
 
     def place_robot(self, pose: Pose2, look_deg: float = 0.0) -> Step:
-        """Put the robot somewhere at once. Raises BadPose, and SimulatorError before a reset."""
+        """Teleport the robot. Raises BadPose, and SimulatorError before a reset."""
         step = self._now()
         self._height_m = self._stand(pose)
         self._pose, self._look_deg = Pose2(*map(float, pose)), min(MAX_LOOK_DEG, max(-MAX_LOOK_DEG, look_deg))
         return self._shown(False, step.steps, step.metres)
 
     def view(self, map_from_base: Transform) -> Frame:
-        """Return what the camera would see if the base were there; the robot stays. Raises SimulatorError, BadPose."""
+        """Return what the camera would see from this base pose; the robot stays. Raises SimulatorError, BadPose."""
         self._begun()
         self._pass()
         return self._seen(map_from_base, 0.0)
 
     def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
-        """Keep these velocities for so long, on arcs; nothing is rendered until the next OBSERVE.
+        """Keep these velocities for `seconds`, along an arc; nothing is rendered until the next OBSERVE.
 
-        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        Raises SimulatorError before a reset, and if an input is not finite or seconds are negative.
         """
         step = self._begun()
         metres, collided = self._along_arc(*arc(forward_m_s, turn_rad_s, seconds))
@@ -109,7 +109,7 @@ class Walker(ABC):
         self._step = None
 
     def _along_arc(self, metres: float, turn_rad: float) -> tuple[float, bool]:
-        """Drive an arc of this length (backwards: negative) and turn; return metres driven and whether it was shut."""
+        """Drive an arc of this length (negative: backwards) and turn; return metres driven and whether it collided."""
         pieces = max(1, math.ceil(abs(metres) / SUBSTEP_M), math.ceil(abs(turn_rad) / SUBSTEP_RAD))
         half = turn_rad / pieces / 2
         chord = metres / pieces * (math.sin(half) / half if half else 1.0)
@@ -128,7 +128,7 @@ class Walker(ABC):
         return driven, lost > min(SUBSTEP_M, abs(metres)) / 2
 
     def _carry_out(self, action: Action) -> tuple[float, bool]:
-        """Do what an action says to the robot; return metres driven and whether something was in the way."""
+        """Apply an action to the robot; return metres driven and whether it collided."""
         x, y, yaw = self._pose
         if action == Action.MOVE_FORWARD:
             (x, y, self._height_m), metres, collided = advance(self._hop, (x, y, self._height_m), yaw,
@@ -140,7 +140,7 @@ class Walker(ABC):
         return 0.0, False
 
     def _now(self) -> Step:
-        """Return the last step; after a drive with a new image. Raises SimulatorError before a reset."""
+        """Return the last step, with a new image after a drive. Raises SimulatorError before a reset."""
         step = self._begun()
         if self._driven:
             self._step, self._driven = replace(step, frame=self._frame()), False
@@ -152,13 +152,13 @@ class Walker(ABC):
         return self._step
 
     def _shown(self, collided: bool, steps: int, metres: float) -> Step:
-        """Let the time of one action pass and look."""
+        """Advance the time by one action, render, and return the new step."""
         self._pass()
         self._step, self._driven = Step(self._frame(), collided, steps, metres), False
         return self._step
 
     def _pass(self) -> None:
-        """Let the time of one action pass."""
+        """Advance the time by one action."""
         self._stamp_ns += max(1, round(self._robot.step_s * 1e9))
         self._time_passes(self._robot.step_s)
 
@@ -166,7 +166,7 @@ class Walker(ABC):
         return self._seen(self._pose.transform(self._height_m), self._look_deg)
 
     def _seen(self, base: Transform, look_deg: float) -> Frame:
-        """Return what the camera sees from a base in the map, turned up by look_deg."""
+        """Return what the camera sees from a base pose in the map, tilted up by look_deg."""
         camera = self._robot.camera
         mount: Transform = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - look_deg))
         image = self._image(camera, base.matrix() @ mount.matrix())
@@ -174,23 +174,23 @@ class Walker(ABC):
             array.setflags(write=False)
         return Frame(self._stamp_ns, image.rgb, image.depth_m, camera.intrinsics, base, mount, image.labels)
 
-    def _time_passes(self, seconds: float) -> None:  # noqa: B027 - in most worlds nothing moves by itself
-        """Let what moves by itself move."""
+    def _time_passes(self, seconds: float) -> None:  # noqa: B027 - most worlds are static
+        """Advance everything that moves without the robot."""
 
     @abstractmethod
     def _enter(self, episode: EpisodeSetup) -> tuple[Pose2, float]:
         """Open the world of an episode; return the start and the height of its floor.
 
-        Raises UnknownScene or BadPose, and has then changed nothing.
+        Raises UnknownScene or BadPose; the state is then unchanged.
         """
 
     @abstractmethod
     def _stand(self, pose: Pose2) -> float:
-        """Return the height of the floor at a pose of this world. Raises BadPose where the robot cannot stand."""
+        """Return the height of the floor at a pose of this world. Raises BadPose if the robot cannot stand there."""
 
     @abstractmethod
     def _hop(self, at: At, dx: float, dy: float) -> At:
-        """Return where a hop of a centimetre or less ends (see Hop); RobotModel.slide says whether it slides."""
+        """Return the end of a hop of at most a centimetre (see Hop); RobotModel.slide says whether it slides."""
 
     @abstractmethod
     def _image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
