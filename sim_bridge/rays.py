@@ -55,8 +55,8 @@ class RayScene:
         """Return the first hit of each ray (n, 3) float32: primID (n,) int32, -1 = none, u, v, tfar, Ng (n, 3).
 
         tfar is a multiple of the direction, or embree.FAR if nothing is hit: then u, v and Ng are undefined. coherent:
-        whether neighbouring rays have almost the same direction, like those of a camera. That is faster, but neighbouring
-        rays may then decide which of two coinciding triangles a ray hits.
+        whether neighbouring rays have almost the same direction, like a camera's. That is faster, but neighbouring rays
+        may then decide which of two coinciding triangles a ray hits.
         """
         count = len(origins)
         face, (u, v, far) = np.empty(count, np.int32), (np.empty(count, np.float32) for _ in range(3))

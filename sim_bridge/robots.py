@@ -13,9 +13,9 @@ _BODY = RobotModel(radius_m=0.1, height_m=1.5)  # Habitat's default agent, for w
 _CLIMBS = replace(_BODY, stairs=True)  # stairs are part of Habitat's navmesh, and recorded paths use them
 
 # openeqa: the camera of OpenEQA's histories (supplement B.1). express: EXPRESS-Bench, 3.2. hm-eqa: Ren et al., RSS
-# # 2024; the paper does not state its steps between stops, and its episodes stay on the start floor. exploraqa: VLN-CE,
-# # whose camera is 1.25 m high. embodied-eval: moves between the nodes of a graph; its body is the one that the tasks of
-# # the built-in houses are generated for.
+# 2024; the paper does not state its steps between stops, and its episodes stay on the start floor. exploraqa: VLN-CE,
+# whose camera is 1.25 m high. embodied-eval: moves between the nodes of a graph; its body is the one that tasks of
+# the built-in houses are generated for.
 ROBOTS: dict[str, RobotModel] = {
     DEFAULT: RobotModel(),
     CLIMBER: RobotModel(stairs=True),

@@ -263,7 +263,7 @@ class GridWorld:
         return self._walk(storey, low, foot) + math.dist(foot, head) + above
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: return the shortest path on one storey, in steps of at most two cells."""
+        """Privileged, scorer and generator only: points of the shortest path on one storey, at most two cells apart."""
         storey, top = (round(height_of(end) / RISE_M) for end in (a, b))
         found = self._field(storey, a, b) if storey == top else None
         if found is None:

@@ -1,1 +1,1 @@
-"""habitat_sim behind the simulator protocol, in a process of its own."""
+"""habitat_sim as a Simulator, in a process of its own."""

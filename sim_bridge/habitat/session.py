@@ -1,4 +1,4 @@
-"""The worker's process as the simulator uses it: its device and environment, its start, calls with deadlines."""
+"""The client's side of the worker process: its device and environment, its start, calls with deadlines."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from sim_bridge.habitat import wire
 from sim_bridge.scans import HABITAT_VARIABLE
 
 PYTHON, GPU, WORKER = HABITAT_VARIABLE, "EQA_HABITAT_GPU", "EQA_WORKER"
-CPU = -1  # habitat_sim's number for "any EGL device": Mesa's software renderer where there is no other
+CPU = -1  # habitat_sim's number for "any EGL device": Mesa's software renderer if there is no other
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('habitat_sim') is None)"
-_LOOK_DEADLINE_S = 60.0  # to start a Python, on a disk that is cold
+_LOOK_DEADLINE_S = 60.0  # to start a Python interpreter from a cold disk
 _MESA = Path("/usr/share/glvnd/egl_vendor.d/50_mesa.json")
-# Another Python must see neither our packages nor our libraries (the ROS wheels put theirs in front), nor keys.
+# Another Python must see neither our packages nor our libraries (the ROS wheels prepend theirs), nor API keys.
 _OURS = ("PYTHON", "LD_", "_ROS", "ROS_", "AMENT_", "COLCON_", "RMW_", "VIRTUAL_ENV", "__PYVENV", "EQA_VLM", "OPENAI_")
 
 
 class Device(NamedTuple):
-    """gpu: the number of a CUDA device, CPU for none. chosen: a person has said so, so nothing else will do."""
+    """gpu: index of a CUDA device, or CPU. chosen: whether the user selected it, which forbids a fallback."""
 
     gpu: int
     chosen: bool
 
 
 def device_for(worker: int | None = None) -> Device:
-    """Return what worker number `worker` (None: EQA_WORKER) of several draws on, by EQA_HABITAT_GPU.
+    """Return the device on which worker number `worker` (None: EQA_WORKER) renders, by EQA_HABITAT_GPU.
 
-    "auto": the GPUs that are there in turn, else the CPU; "cpu"; or one or several numbers ("0,1"), in turn.
-    Raises ConfigError for anything else.
+    "auto": the available GPUs in turn, else the CPU; "cpu"; or one or several indices ("0,1"), in turn.
+    Raises ConfigError for any other value.
     """
     text = os.environ.get(GPU, "auto").strip().lower() or "auto"
     turn = worker if worker is not None else int(os.environ.get(WORKER, "0"))
@@ -56,8 +56,8 @@ def device_for(worker: int | None = None) -> Device:
 
 
 def gpus() -> list[int]:
-    """Return the numbers of NVIDIA's GPUs that this process may use. habitat_sim itself must not be asked: a number
-    that is not there ends its process."""
+    """Return the indices of the NVIDIA GPUs that this process may use. habitat_sim cannot report them: an invalid index
+    ends its process."""
     if not Path("/proc/driver/nvidia/version").exists():
         return []
     there = sorted(int(path.name[6:]) for path in Path("/dev").glob("nvidia*") if path.name[6:].isdecimal())
@@ -69,9 +69,9 @@ def gpus() -> list[int]:
 
 
 def environment(gpu: int, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a worker: ours without what belongs to our own Python.
+    """Return the environment of a worker: ours without the variables of our own Python.
 
-    Drawing on the CPU shares the processors with the other workers of a run, where there are any.
+    On the CPU, renderers share the processors with the other workers of a run, if there are any.
     """
     clean = {name: value for name, value in base.items() if not name.startswith(_OURS)}
     clean.setdefault("HABITAT_SIM_LOG", "error")
@@ -85,7 +85,7 @@ def environment(gpu: int, base: Mapping[str, str] = os.environ) -> dict[str, str
 
 
 def python_with_habitat() -> str:
-    """Return the Python that has habitat_sim: EQA_HABITAT_PYTHON, else our own. Raises SimulatorError."""
+    """Return the Python interpreter that has habitat_sim: EQA_HABITAT_PYTHON, else our own. Raises SimulatorError."""
     named = os.environ.get(PYTHON, "")
     if named:
         found = shutil.which(os.path.expanduser(named))
@@ -100,7 +100,7 @@ def python_with_habitat() -> str:
 
 
 def check_python() -> None:
-    """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
+    """Raise SimulatorError unless Habitat's Python starts and has habitat_sim, which is not imported."""
     python = python_with_habitat()
     how = (f"name one that has it: --habitat-python or {PYTHON} (docs/habitat.md), or open scans without Habitat: "
            "--simulator mesh")
@@ -116,7 +116,7 @@ def check_python() -> None:
 
 
 def remedy(said: str) -> str:
-    """Return what to do about a failure, by what the worker and its log say of it; "" where that is not known."""
+    """Return the remedy for a failure, by the messages of the worker and its log; "" if none is known."""
     known: Sequence[tuple[tuple[str, ...], str]] = (
         (("No module named 'habitat_sim'",), f"that Python has no habitat_sim: name one that has with --habitat-python "
                                              f"or {PYTHON} (docs/habitat.md)"),
@@ -130,10 +130,10 @@ def remedy(said: str) -> str:
 
 
 SCRIPT = Path(__file__).with_name("worker.py")
-FLAT = Path(__file__).with_name("flat")  # as working directory: its settings turn image-based lighting off
+FLAT = Path(__file__).with_name("flat")  # working directory whose settings turn image-based lighting off
 HELLO_S, OPEN_S, CALL_S = 180.0, 600.0, 60.0  # deadlines; the first import and large scenes on slow disks take long
 _LOG_BYTES = 1 << 24
-_TAIL = 8  # lines of the worker's log that an error shows
+_TAIL = 8  # lines of the worker's log in an error message
 _NOISE = re.compile(r"\s|Using |Renderer: |OpenGL version: |.*(named `none` not found|format of none|SSD Load Failure)")
 
 Reply = dict[str, Any]
@@ -141,30 +141,30 @@ log = logging.getLogger(__name__)
 
 
 class WorkerLost(SimulatorError):
-    """The worker died, hangs, or talks nonsense; it is gone now."""
+    """The worker died, hung, or sent an invalid reply; it has been ended."""
 
 
 class HabitatWorker(Protocol):
-    """One worker."""
+    """The interface of a worker."""
 
     def call(self, op: str, seconds: float, **fields: Any) -> Reply:
-        """Ask. Raises WorkerLost, or SimulatorError for what the worker refuses."""
+        """Send a request and return the reply. Raises WorkerLost, or SimulatorError if the worker refuses it."""
 
     def views(self, width: int, height: int) -> wire.SharedImages:
-        """Return the images as the last `look` left them; the next one changes them."""
+        """Return views of the images of the last `look`; the next one overwrites them."""
 
     def close(self) -> None:
-        """End it; a second call does nothing."""
+        """End the worker; a second call does nothing."""
 
 
 class WorkerProcess:
-    """One worker process. It ends with this object, and with the process that has this object, however that ends."""
+    """One worker process. It ends with this object, and with the process that owns this object, even after a crash."""
 
     def __init__(self, gpu: int = CPU, flat: bool = True, command: Sequence[str] = ()) -> None:
-        """command: another program than the worker (tests, measurements). Raises SimulatorError, WorkerLost."""
+        """command: program to run instead of the worker (tests, measurements). Raises SimulatorError, WorkerLost."""
         self._id, self._mark = 0, 0
         command = command or (python_with_habitat(), str(SCRIPT))
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - has no name, and lives as long as the worker
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - unnamed file that lives as long as the worker
         self._images = wire.Images(os.memfd_create("eqa_habitat"))
         ours, theirs = socket.socketpair()
         life, self._life = os.pipe()
@@ -184,17 +184,17 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Return the number of the process."""
+        """Return the process id."""
         return self._process.pid
 
     @property
     def renderer(self) -> str:
-        """Return what draws, as OpenGL names it; "" before a scene is open."""
+        """Return OpenGL's name of the renderer; "" before a scene is open."""
         found = re.search(r"^Renderer: (.*)$", self._said(0), re.MULTILINE)
         return found[1] if found else ""
 
     def call(self, op: str, seconds: float, **fields: Any) -> Reply:
-        """Ask. Raises WorkerLost, or SimulatorError for what the worker refuses."""
+        """Send a request and return the reply. Raises WorkerLost, or SimulatorError if the worker refuses it."""
         self._id += 1
         self._mark = self._said_bytes()
         try:
@@ -214,11 +214,11 @@ class WorkerProcess:
         return reply.get("ok", {})
 
     def views(self, width: int, height: int) -> wire.SharedImages:
-        """Return the images as the last `look` left them; the next one changes them."""
+        """Return views of the images of the last `look`; the next one overwrites them."""
         return self._images.views(width, height)
 
     def close(self) -> None:
-        """End the worker; a second call does nothing. It has nothing to put in order, so it is not asked."""
+        """Kill the worker, which has nothing to clean up; a second call does nothing."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -260,30 +260,30 @@ class WorkerProcess:
         return os.fstat(self._log.fileno()).st_size if not self._log.closed else 0
 
     def _said(self, start: int) -> str:
-        """Return the worker's log from a byte on."""
+        """Return the worker's log from a byte offset on."""
         return os.pread(self._log.fileno(), _LOG_BYTES, start).decode(errors="replace") if self._said_bytes() else ""
 
 
 def _with_log(what: str, said: str) -> str:
-    """Return the message with a remedy, where one is known, and the last lines of the worker's log."""
+    """Return the message with a remedy, if one is known, and the last lines of the worker's log."""
     lines = [line for line in said.splitlines() if line and not _NOISE.match(line)]
     hint, tail = remedy("\n".join([what, *lines])), "\n".join(lines[-_TAIL:])
     return what + (f"; {hint}" if hint else "") + (f"; its log ends with:\n{tail}" if tail else "")
 
 
 class WorkerSession:
-    """A worker for one scene after another. One that is lost ends its episode; the next `open` starts another.
+    """A worker for a sequence of scenes. Losing it ends the episode; the next `open` starts another worker.
 
-    start: opens a worker on a GPU, with flat colours or with lights.
+    start: function (GPU index, flat colours) that starts a worker.
     """
 
     def __init__(self, start: Callable[[int, bool], HabitatWorker]) -> None:
         self._start = start
         self._worker: HabitatWorker | None = None
-        self._kind: tuple[int, bool] | None = None  # GPU and lights of the worker
+        self._kind: tuple[int, bool] | None = None  # GPU index of the worker, and whether it shows flat colours
 
     def open(self, flat: bool, **request: Any) -> Reply:
-        """Open a scene for a new episode, with a new worker where the last one is gone. Raises SimulatorError."""
+        """Open a scene for a new episode, with a new worker if the last one is gone. Raises SimulatorError."""
         kind = (request["scene"]["gpu"], flat)
         if kind != self._kind:
             self.close()
@@ -299,7 +299,7 @@ class WorkerSession:
             raise
 
     def ask(self, op: str, **fields: Any) -> Reply:
-        """Ask about the open scene. Raises SimulatorError, WorkerLost where the episode cannot go on."""
+        """Send a request about the open scene. Raises SimulatorError, or WorkerLost if the episode cannot continue."""
         if self._worker is None:
             raise SimulatorError("the Habitat worker is gone: call reset for a new one")
         try:
@@ -309,7 +309,7 @@ class WorkerSession:
             raise
 
     def views(self, width: int, height: int) -> wire.SharedImages:
-        """Return the images as the last `look` left them."""
+        """Return views of the images of the last `look`."""
         assert self._worker is not None
         return self._worker.views(width, height)
 

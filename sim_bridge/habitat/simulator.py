@@ -1,6 +1,6 @@
 """Scanned scenes in habitat_sim as a Simulator: scenes "habitat:<place>". habitat_sim runs in a process of its own.
 
-Positions in Habitat are (x, y, z), y up, metres. Its navigation mesh is privileged: only movement and scorer use it.
+Positions in Habitat are (x, y, z), y up, metres. Its navigation mesh is privileged: only motion and scorer use it.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from sim_bridge.scans import SceneFiles, fault_of, find_scan
 from sim_bridge.simulator import DriveResult, EpisodeSetup, Step, arc, height_of, turned
 
 Position = tuple[float, float, float]
-ON_M = 0.05  # metres off the mesh, on the floor plan, at which a start still stands on it: one of its cells
-NEAR_M = 0.25  # the same for the ends of a path: another robot's free space ends so much earlier or later
-STOREY_M = 1.0  # heights that differ by more lie on different floors
-_SEARCH_M = 0.5  # distance between the heights at which a place is looked for
-_SMALL_M2, _SMALL_SHARE = 1.0, 0.05  # an island of the mesh that is smaller is the top of furniture
+ON_M = 0.05  # maximum distance of a start from the mesh on the floor plan, metres: one of its cells
+NEAR_M = 0.25  # the same for the ends of a path: the free space of another robot may differ by this much
+STOREY_M = 1.0  # heights that differ by more belong to different floors
+_SEARCH_M = 0.5  # distance between the heights at which a point of the mesh is searched
+_SMALL_M2, _SMALL_SHARE = 1.0, 0.05  # smaller islands of the mesh are tops of furniture
 
 
 class HabitatNavMesh:
-    """The mesh as the worker has it open. islands: areas in square metres; bounds: two corners of the mesh."""
+    """The mesh that the worker has open. islands: areas in square metres; bounds: two corners of the mesh."""
 
     def __init__(self, session: WorkerSession, islands: Sequence[float], bounds: Sequence[Sequence[float]]) -> None:
         self._session, self._bounds = session, bounds
@@ -63,24 +63,24 @@ class HabitatNavMesh:
         self._largest = islands.index(max(islands))
 
     def start_at(self, x: float, y: float, z: float) -> Position | None:
-        """Return the point of the floor at x, z whose height is nearest to y, None where the robot cannot stand."""
+        """Return the point of the floor at x, z whose height is nearest to y, None if the robot cannot stand there."""
         return self._stand(x, y, z, ON_M, self._large)
 
     def nearest(self, x: float, y: float, z: float) -> Position:
-        """Return the point of a floor that is nearest to a position."""
+        """Return the point of any floor nearest to a position."""
         found = [p for i in self._large for p in [self._snap([(x, y, z)], i)[0]] if p is not None]
         return min(found, key=lambda p: math.dist(p, (x, y, z))) if found else self.drawn(0)
 
     def drawn(self, seed: int) -> Position:
-        """Return a point of the largest floor, the same for the same seed."""
+        """Return a random point of the largest floor, the same for the same seed."""
         return _position(self._session.ask("draw", seed=seed, island=self._largest)["point"])
 
     def shortest(self, a: Position, b: Position) -> tuple[float, list[Position]]:
-        """Return the length of the shortest path between two places, metres, and its corners; (inf, []) for none.
+        """Return the length of the shortest path between two points, metres, and its corners; (inf, []) if none.
 
-        An end that lies a little off the mesh counts with the straight line to it.
+        If an end lies a little off the mesh, the straight line to it is added.
         """
-        if a > b:  # the same path back has the same length, to the bit
+        if a > b:  # the reverse path has exactly the same length
             metres, corners = self.shortest(b, a)
             return metres, corners[::-1]
         ends = [self._stand(*p, NEAR_M, None) for p in (a, b)]
@@ -94,7 +94,7 @@ class HabitatNavMesh:
         return found["metres"] + off, [a, *corners[1:-1], b]
 
     def _stand(self, x: float, y: float, z: float, within_m: float, islands: Sequence[int] | None) -> Position | None:
-        """Return the point of the mesh within so much of x, z whose height is nearest to y."""
+        """Return the point of the mesh within `within_m` of x, z whose height is nearest to y."""
         low, high = self._bounds[0][1], self._bounds[1][1]
         steps = range(math.floor((high - low) / _SEARCH_M) + 2)
         heights = [(x, h, z) for h in (y, *(low + i * _SEARCH_M for i in steps))]
@@ -121,7 +121,7 @@ PREFIX = "habitat:"
 
 
 def scan_of(scene: str, folder: Path | None) -> SceneFiles:
-    """Return the files of a scene. Raises UnknownScene, and SimulatorError for a file that is cut off."""
+    """Return the files of a scene. Raises UnknownScene, and SimulatorError for a truncated file."""
     if not scene.startswith(PREFIX) or scene == PREFIX:
         raise UnknownScene(f"unknown scene {scene!r}: Habitat's are {PREFIX}DATASET/ID and {PREFIX}FILE")
     scan = find_scan(scene[len(PREFIX):], folder)
@@ -132,7 +132,7 @@ def scan_of(scene: str, folder: Path | None) -> SceneFiles:
 
 
 def files_of(scan: SceneFiles) -> dict[str, Any]:
-    """Return the files as the worker wants them. up: None where a config says it that Habitat reads too."""
+    """Return the files as fields of the worker's request. up: None if a config that Habitat reads sets it."""
     file = scan.instance or scan.basis_glb or scan.glb
     assert file is not None
     described = scan.dataset_config is not None
@@ -144,7 +144,7 @@ def files_of(scan: SceneFiles) -> dict[str, Any]:
 
 
 def missing_labels(scan: SceneFiles) -> str:
-    """Return why a scene has no labels although its data set has some, "" where none are promised."""
+    """Return why a scene has no labels although its data set has some, "" if none are expected."""
     if scan.labelled and scan.dataset_config is None:
         return "the data set's scene_dataset_config.json, which says where they are, is missing"
     if scan.labelled:
@@ -156,7 +156,7 @@ def missing_labels(scan: SceneFiles) -> str:
 
 
 def camera_of(camera: CameraModel) -> dict[str, Any]:
-    """Return a camera as the worker wants it."""
+    """Return a camera as fields of the worker's request."""
     return {"width": camera.width, "height": camera.height, "hfov_deg": float(camera.hfov_deg), "color": camera.color}
 
 
@@ -165,10 +165,10 @@ def body_of(robot: RobotModel) -> dict[str, float]:
             "slope_deg": float(robot.slope_deg)}
 
 
-_GREY = 128  # what an image that is not wanted shows
-_LEVEL_M = 0.005  # as long as the mesh keeps its height so far, the floor below is where it was
-_FLOOR_M = 0.35  # the floor that is seen lies no further from the mesh, or it is a hole or something else
-_PIECE_M, _PIECE_RAD = 0.05, 0.1  # velocities are followed in pieces no longer than this
+_GREY = 128  # grey level of the image of a camera without colour
+_LEVEL_M = 0.005  # while the mesh height changes by less, the floor below is not probed again
+_FLOOR_M = 0.35  # a surface farther from the mesh than this is not the floor (a hole, for example)
+_PIECE_M, _PIECE_RAD = 0.05, 0.1  # maximum length and turn of one piece of motion
 log = logging.getLogger(__name__)
 
 
@@ -178,7 +178,7 @@ class HabitatSimulator:
     traits = SimulatorTraits(scans=True)
 
     def __init__(self, folder: Path | None = None, start: Callable[[int, bool], HabitatWorker] = WorkerProcess) -> None:
-        """folder: of the scans, None = EQA_SCENES. start: opens a worker on a GPU, with flat colours or lights."""
+        """folder: folder of scans, None = EQA_SCENES. start: starts a worker (GPU index, flat colours)."""
         self._folder = folder
         self._session = WorkerSession(start)
         self._device: Device | None = None
@@ -190,14 +190,14 @@ class HabitatSimulator:
 
     @staticmethod
     def check_scene(scene: str) -> None:
-        """Raise SimulatorError unless Habitat's Python starts and has habitat_sim; nothing of it is loaded."""
+        """Raise SimulatorError unless Habitat's Python starts and has habitat_sim, which is not imported."""
         check_python()
 
     def reset(self, episode: EpisodeSetup) -> Step:
         """Open the scene and place the robot.
 
-        Raises UnknownScene, SimulatorError for a scene that cannot be opened or has no floor, and BadPose, naming the
-        nearest free pose, for a start off the floor.
+        Raises UnknownScene, SimulatorError if the scene cannot be opened or has no floor, and BadPose, which names
+        the nearest free pose, for a start off the floor.
         """
         self._step = None
         self._robot = episode.robot
@@ -228,9 +228,9 @@ class HabitatSimulator:
         return self._step
 
     def drive(self, forward_m_s: float, turn_rad_s: float, seconds: float) -> DriveResult:
-        """Keep these velocities for so long, along an arc in pieces; nothing is rendered.
+        """Keep these velocities for `seconds`, along an arc in pieces; nothing is rendered.
 
-        Raises SimulatorError before a reset, and for what is not finite or would turn time back.
+        Raises SimulatorError before a reset, and if an input is not finite or seconds are negative.
         """
         step = self._now()
         metres, turn = arc(forward_m_s, turn_rad_s, seconds)
@@ -243,24 +243,24 @@ class HabitatSimulator:
         return DriveResult(self._stamp_ns, self._base(), collided, self._step.metres)
 
     def view(self, map_from_base: Transform) -> Frame:
-        """Return what the camera would see if the base were there; the robot stays. Raises SimulatorError, BadPose."""
+        """Return what the camera would see from this base pose; the robot stays. Raises SimulatorError, BadPose."""
         self._now()
         self._stamp_ns += self._tick_ns()
         return self._seen(map_from_base, 0.0)
 
     def labels(self) -> Mapping[int, Label]:
-        """Privileged: what the ids in Frame.labels are; empty where the scene has none."""
+        """Privileged: return what the ids in Frame.labels mean; empty if the scene has none."""
         return self._labels or {}
 
     def geodesic(self, a: Point, b: Point) -> float:
-        """Privileged, scorer only: shortest drivable distance in metres, also over stairs; inf when there is none.
+        """Privileged, scorer only: return the shortest drivable distance, also over stairs, metres; inf if none.
 
-        A point without a height lies on the floor of the start.
+        A point without a height is taken to lie on the floor of the start.
         """
         return self._path(a, b)[0]
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: corners of the shortest path on one floor; none: empty."""
+        """Privileged, scorer and generator only: return the corners of the shortest path on one floor, if any."""
         metres, corners = self._path(a, b)
         if not math.isfinite(metres) or max(p[1] for p in corners) - min(p[1] for p in corners) > STOREY_M:
             return []
@@ -277,7 +277,7 @@ class HabitatSimulator:
         return self._step
 
     def _open(self, scan: SceneFiles, episode: EpisodeSetup) -> Reply:
-        """Open a scene in the worker, on the CPU where a GPU was only found and does not work."""
+        """Open a scene in the worker; fall back to the CPU if an automatically chosen GPU does not work."""
         self._device = self._device or device_for()
         try:
             opened = self._opened(scan, episode, self._device.gpu)
@@ -306,7 +306,7 @@ class HabitatSimulator:
                                  ) from error
 
     def _no_floor(self, scan: SceneFiles, episode: EpisodeSetup) -> SimulatorError | BadPose:
-        """Return whether the scene has no floor at all, or none for this robot."""
+        """Return the error for a scene that has no floor at all, or none for this robot."""
         robot, tiny = episode.robot, {"radius_m": 0.05, "height_m": 0.2, "climb_m": 0.2, "slope_deg": 45.0}
         assert self._device is not None
         if self._opened(scan, episode, self._device.gpu, tiny)["islands"]:
@@ -316,7 +316,7 @@ class HabitatSimulator:
                               "level, large enough and open above. Does its up axis point up?")
 
     def _start(self, ground: HabitatNavMesh, episode: EpisodeSetup) -> tuple[Position, float]:
-        """Return where the robot starts: a point of the mesh with the x, z that were asked for, and a heading."""
+        """Return the start: a point of the mesh at the requested x, z, and a heading."""
         if episode.start is None:
             heading = np.random.default_rng(episode.seed).uniform(-math.pi, math.pi)
             return ground.drawn(episode.seed), float(heading)
@@ -339,12 +339,12 @@ class HabitatSimulator:
         return self._ground.shortest(ends[0], ends[1])
 
     def _ahead(self, metres: float, yaw: float) -> tuple[float, float]:
-        """Return a move in Habitat's x and z."""
+        """Return a straight move along a heading as Habitat's dx, dz."""
         x, _, z = position_to_habitat((metres * math.cos(yaw), metres * math.sin(yaw), 0.0))
         return x, z
 
     def _walk(self, moves: list[tuple[float, float]]) -> tuple[float, bool]:
-        """Move along the mesh; return metres driven and whether something was in the way."""
+        """Move along the mesh; return metres driven and whether the robot collided."""
         done = self._session.ask("walk", position=self._nav, moves=moves, slide=self._robot.slide)
         x, y, z = done["position"]
         self._nav = (x, y, z)
@@ -352,7 +352,7 @@ class HabitatSimulator:
         return done["metres"], done["collided"]
 
     def _settle(self) -> None:
-        """Put the base on the floor that is seen below it: the mesh lies up to a cell of its own height above."""
+        """Put the base on the rendered floor below it: the mesh lies above that by up to the height of one cell."""
         if abs(self._nav[1] - self._probed) <= _LEVEL_M:
             return
         seen = self._session.ask("floor", position=self._nav)["height"]
@@ -371,7 +371,7 @@ class HabitatSimulator:
         return self._seen(self._base(), self._look_deg)
 
     def _seen(self, base: Transform, look_deg: float) -> Frame:
-        """Return what the camera sees from a base in the map, turned up by look_deg."""
+        """Return what the camera sees from a base pose in the map, tilted up by look_deg."""
         camera = self._robot.camera
         mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg - look_deg))
         position, rotation = camera_to_habitat(compose(base, mount))
@@ -382,7 +382,7 @@ class HabitatSimulator:
 
 
 def kept(seen: SharedImages, camera: CameraModel, labelled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return copies of images that the next look would change: colours, depth up to the camera's range, labels."""
+    """Return copies of images that the next look overwrites: colours, depth up to the camera's range, labels."""
     rgb = seen.rgb.copy() if camera.color else np.full(seen.rgb.shape, _GREY, np.uint8)
     depth_m = seen.depth_m * (seen.depth_m <= camera.max_range_m)
     labels = seen.labels.copy() if labelled else None

@@ -1,9 +1,9 @@
 """The protocol between the Habitat client and its worker: JSON over a local socket, images in shared memory.
 
-Imported by both sides, and so by a Python in which this project is not installed: only the standard library and numpy,
-and nothing newer than Python 3.9. A message is its length (4 bytes, big endian) and JSON. A request names its `op` and
-has a number that its reply repeats; a reply has `ok`, or `error` (the kind of failure) and `message`. The first request
-is `hello`. Nothing that is shared has a name: it is gone with the last process that has it open.
+Both sides import this file, one of them in a Python without this project, so it uses only the standard library, numpy
+and Python 3.9. A message is its length (4 bytes, big endian) and JSON. A request names its `op` and has an `id` that
+its reply repeats; a reply has `ok`, or `error` (the kind of failure) and `message`. The first request is `hello`.
+Shared resources have no names: they disappear with the last process that has them open.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 PROTOCOL = 1
-LIMIT = 64 << 20  # bytes of a message: more is no message of ours
+LIMIT = 64 << 20  # maximum bytes of a message; longer ones are invalid
 _LENGTH = struct.Struct(">I")
 
 Message = dict[str, Any]
 
 
 class ConnectionClosed(Exception):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
 class WireTimeout(Exception):
-    """Nothing came before the deadline."""
+    """No message arrived before the deadline."""
 
 
 class WorkerFailure(Exception):
-    """The worker says what is wrong: `kind` for programs, the text for people."""
+    """A failure that the worker reports: `kind` for programs, the text for people."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -58,14 +58,14 @@ class SharedImages(NamedTuple):
 
 
 class Images:
-    """Memory without a name, as large as the images that are exchanged; each side maps it."""
+    """Anonymous shared memory for the exchanged images; each side maps it."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._map: mmap.mmap | None = None
 
     def views(self, width: int, height: int) -> SharedImages:
-        """Return the images of this size as they are now in memory, which grows where it is too small."""
+        """Return views of the images of this size in memory, which grows if it is too small."""
         pixels = width * height
         size = 9 * pixels
         if self._map is None or len(self._map) < size:
@@ -78,7 +78,7 @@ class Images:
         return SharedImages(rgb, depth, labels)
 
     def close(self) -> None:
-        """Release the memory; images that are still in use keep it."""
+        """Release the memory; views that are still in use keep it mapped."""
         os.close(self.descriptor)
         with contextlib.suppress(BufferError):
             if self._map is not None:
@@ -86,13 +86,13 @@ class Images:
 
 
 def show(views: SharedImages, seen: dict[str, np.ndarray], ids: np.ndarray) -> None:
-    """Write habitat_sim's observations, those that are there, into shared memory: RGBA as RGB, labels by `ids`.
+    """Write habitat_sim's available observations into shared memory: RGBA as RGB, labels mapped by `ids`.
 
-    ids: (n,) uint16, what stands for each of Habitat's label ids, the last also for all above.
+    ids: (n,) uint16, our label id for each of Habitat's label ids; the last one also for all higher ids.
     """
     views.depth_m[:] = seen["depth"]
     if "rgb" in seen:
-        for channel in range(3):  # a third of the time that all three at once take
+        for channel in range(3):  # takes a third of the time of copying all three at once
             views.rgb[:, :, channel] = seen["rgb"][:, :, channel]
     if "labels" in seen:
         np.take(ids, seen["labels"], mode="clip", out=views.labels)
@@ -105,7 +105,7 @@ class WorkerSocket:
         self._end = end
 
     def send(self, message: Message, seconds: float | None = None) -> None:
-        """Send one message, within so long. NaN and infinity are refused with ValueError: JSON has none."""
+        """Send one message within `seconds`. Raises ValueError for NaN and infinity, which JSON does not have."""
         data = json.dumps(message, allow_nan=False, separators=(",", ":")).encode()
         try:
             self._end.settimeout(seconds)
@@ -116,7 +116,7 @@ class WorkerSocket:
             raise ConnectionClosed(str(error)) from error
 
     def receive(self, seconds: float | None = None) -> Message:
-        """Wait for one message, at most so long. Raises ValueError for what is no message."""
+        """Wait for one message, at most `seconds`. Raises ValueError if it is not a valid message."""
         end = None if seconds is None else time.monotonic() + seconds
         (length,) = _LENGTH.unpack(self._read(_LENGTH.size, end))
         if length > LIMIT:
@@ -148,7 +148,7 @@ class WorkerSocket:
 
 
 def serve(connection: WorkerSocket, answer: Callable[[str, Message], Message]) -> None:
-    """Answer requests until the other side is gone. `answer` raises WorkerFailure for what it cannot do."""
+    """Answer requests until the connection closes. `answer` raises WorkerFailure for requests that it cannot do."""
     while True:
         try:
             request = connection.receive()
@@ -157,7 +157,7 @@ def serve(connection: WorkerSocket, answer: Callable[[str, Message], Message]) -
                 reply["ok"] = answer(str(request.pop("op", "")), request)
             except WorkerFailure as error:
                 reply.update(error=error.kind, message=str(error))
-            except Exception as error:  # a fault of the simulator or of the worker: the client names it
+            except Exception as error:  # a fault of the simulator or the worker: the client reports it
                 reply.update(error=type(error).__name__, message=str(error))
             connection.send(reply)
         except ConnectionClosed:
@@ -165,18 +165,18 @@ def serve(connection: WorkerSocket, answer: Callable[[str, Message], Message]) -
 
 
 def end_with(life: int) -> None:
-    """End this process at once when the writing end of the pipe `life` is closed, whatever it is doing then.
+    """End this process as soon as the writing end of the pipe `life` is closed, whatever it is doing.
 
-    The kernel sends a signal that ends the process: a thread could not, while a call into the simulator holds
-    Python's lock.
+    The kernel sends a signal that ends the process; a thread could not do so while a call into the simulator
+    holds the GIL.
     """
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
-    if select.select([life], [], [], 0)[0]:  # it was closed before the signal was asked for
+    if select.select([life], [], [], 0)[0]:  # it was closed before the signal was requested
         os._exit(1)
 
 
 def inherited(descriptor: int) -> WorkerSocket:
-    """Return the worker's end of the socket, inherited under this number."""
+    """Return the worker's end of the socket, inherited as this file descriptor."""
     return WorkerSocket(socket.socket(fileno=descriptor))

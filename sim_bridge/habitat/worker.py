@@ -1,8 +1,8 @@
-"""The process that holds habitat_sim, in any Python from 3.9 that has it; this project is not there.
+"""The process that runs habitat_sim, in any Python from 3.9 that has it; this project need not be installed there.
 
-It keeps a scene and its navigation mesh and nothing of the robot: every request says where the robot is, so that a new
-worker can go on where one was lost. Axes, positions (x, y, z) and rotations (x, y, z, w) are Habitat's: y up, -z
-forward. Requests and replies are those of `Worker.answers`; images go into the memory that both sides share.
+It holds a scene and its navigation mesh but no state of the robot: every request contains the robot's pose, so that a
+new worker can replace a lost one. Axes, positions (x, y, z) and rotations (x, y, z, w) are Habitat's: y up, -z
+forward. `Worker.answers` lists the requests; images are written to shared memory.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-CELL_M, CELL_HEIGHT_M = 0.05, 0.05  # of the navigation mesh: Habitat's own 0.2 puts it up to 0.2 m above the floor
-PROBE_M = 0.4  # the floor is looked at from so far above the navigation mesh
-KEPT_MESHES = 8  # navigation meshes of scenes and robots that were here before
+CELL_M, CELL_HEIGHT_M = 0.05, 0.05  # of the navigation mesh: Habitat's default 0.2 puts it up to 0.2 m above the floor
+PROBE_M = 0.4  # height above the navigation mesh from which the floor is probed
+KEPT_MESHES = 8  # cached navigation meshes of earlier scenes and robots
 
 if __name__ == "__main__":
     sys.path[:] = [p for p in sys.path if os.path.realpath(p) != os.path.dirname(os.path.realpath(__file__))]
 
 
 def _beside(name: str) -> Any:
-    """Return a module of this file's folder, which is not on the path: its names would hide those of other packages."""
+    """Import a module of this file's folder, which is not on sys.path: its names would shadow other packages."""
     spec = util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.realpath(__file__)), name + ".py"))
     module = util.module_from_spec(spec)  # type: ignore[arg-type]
     sys.modules[name] = module
@@ -42,7 +42,7 @@ else:
 
 
 def _composed(scene: dict[str, Any]) -> bool:
-    """Return whether a scene is put together of objects."""
+    """Return whether a scene is composed of objects."""
     return str(scene.get("file", "")).endswith(".scene_instance.json")
 
 
@@ -55,19 +55,19 @@ def _floats(values: Any) -> list[float]:
 
 
 class Worker:
-    """One scene at a time. habitat_sim is imported by the first request."""
+    """Serves one scene at a time. The first request imports habitat_sim."""
 
     def __init__(self, images: Any) -> None:
         self._images = images
         self._habitat: Any = None
         self._sim: Any = None
-        self._scene: dict[str, Any] = {}  # as it is open
-        self._config: dict[str, Any] = {}  # scene and cameras
+        self._scene: dict[str, Any] = {}  # the request of the open scene
+        self._config: dict[str, Any] = {}  # its scene and camera
         self._meshes: dict[str, Any] = {}
         self._finder: Any = None
         self._camera: dict[str, Any] = {}
         self._labels: list[Any] | None = None
-        self._ids = np.zeros(1, np.uint16)  # what stands for each of Habitat's label ids
+        self._ids = np.zeros(1, np.uint16)  # our label id for each of Habitat's
         self.answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "hello": self.hello, "open": self.open, "snap": self.snap, "draw": self.draw, "walk": self.walk,
             "path": self.path, "floor": self.floor, "look": self.look}
@@ -81,13 +81,13 @@ class Worker:
         return self.answers[op](request)
 
     def hello(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Say who answers, once habitat_sim is imported; a client of another protocol gets nothing else."""
+        """Import habitat_sim and return the versions; for a client of another protocol, return only ours."""
         mine = {"protocol": wire.PROTOCOL, "python": platform.python_version(), "pid": os.getpid()}
         if request["protocol"] != wire.PROTOCOL:
             return mine
         try:
             import habitat_sim
-        except Exception as error:  # a missing library of the system is an ImportError as well
+        except Exception as error:  # a missing system library is also an ImportError
             raise wire.WorkerFailure("Import", f"{type(error).__name__}: {error}") from error
         self._habitat = habitat_sim
         return dict(mine, habitat_sim=habitat_sim.__version__)
@@ -98,11 +98,11 @@ class Worker:
         scene: {file, dataset (config or null), up ("y", "z" or null for Habitat's own guess), navmesh (file or null),
         labelled, gpu (-1: none)}; camera: {width, height, hfov_deg, color}; body: {radius_m, height_m, climb_m,
         slope_deg}. Returns {labels: [id, category, region] or null, navmesh: "loaded" | "computed", note, bounds,
-        islands: areas in m2}; no islands where the robot stands nowhere.
+        islands: areas in m2}; islands is empty if the robot can stand nowhere.
         """
         scene, camera = request["scene"], request["camera"]
         kin = _composed(scene) and _composed(self._scene) and scene["gpu"] == self._scene["gpu"]
-        textured = camera["color"] and not self._camera.get("color", True)  # a simulator without textures stays so
+        textured = camera["color"] and not self._camera.get("color", True)  # an open simulator cannot add textures
         if (scene != self._scene and not kin) or textured:
             self._close()
         wanted = {"scene": scene, "camera": camera}
@@ -117,7 +117,7 @@ class Worker:
                 "bounds": [_floats(corner) for corner in finder.get_bounds()] if islands else None}
 
     def snap(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return for each of `points` the nearest of the mesh (of one `island`, -1 = any) with its island, or null."""
+        """Return for each of `points` the nearest mesh point (of one `island`, -1 = any) and its island, or null."""
         island = request["island"]
         found: list[Any] = []
         for point in request["points"]:
@@ -126,14 +126,14 @@ class Worker:
         return {"points": found}
 
     def draw(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a point of an island drawn with a `seed`."""
+        """Return a random point of an island, drawn with a `seed`."""
         self._finder.seed(request["seed"])
         return {"point": _floats(self._finder.get_random_navigable_point(island_index=request["island"]))}
 
     def walk(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Move a robot from `position` by each (dx, dz) of `moves`, along what is in the way if it `slide`s.
+        """Move a robot from `position` by each (dx, dz) of `moves`; with `slide` it slides along obstacles.
 
-        Returns where it is then, metres driven, and whether a move fell short.
+        Returns its final position, metres driven, and whether a move fell short.
         """
         step = self._finder.try_step if request["slide"] else self._finder.try_step_no_sliding
         at, metres, collided = _vector(request["position"]), 0.0, False
@@ -146,7 +146,7 @@ class Worker:
         return {"position": _floats(at), "metres": metres, "collided": bool(collided)}
 
     def path(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the shortest path between two points of the mesh: metres (null: none) and its corners."""
+        """Return the shortest path between two points of the mesh: metres (null if there is none) and corners."""
         path = self._habitat.ShortestPath()
         path.requested_start, path.requested_end = _vector(request["start"]), _vector(request["end"])
         if not self._finder.find_path(path) or not math.isfinite(path.geodesic_distance):
@@ -154,7 +154,7 @@ class Worker:
         return {"metres": float(path.geodesic_distance), "points": [_floats(p) for p in path.points]}
 
     def floor(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the height of what is seen straight below a `position` of the mesh, null for nothing."""
+        """Return the height of the rendered surface straight below a `position` of the mesh, null if there is none."""
         x, y, z = request["position"]
         self._place(1, [x, y + PROBE_M, z], [0.0, 0.0, 0.0, 1.0])
         depth = self._sim.get_sensor_observations(1)["floor"]
@@ -162,7 +162,7 @@ class Worker:
         return {"height": y + PROBE_M - float(np.median(seen)) if seen.size else None}
 
     def look(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Put what a camera at `position` with `rotation` sees into the shared memory."""
+        """Render a camera at `position` with `rotation` into the shared memory."""
         self._place(0, request["position"], request["rotation"])
         seen = self._sim.get_sensor_observations(0)
         wire.show(self._images.views(self._camera["width"], self._camera["height"]), seen, self._ids)
@@ -173,9 +173,9 @@ class Worker:
         self._sim.get_agent(agent).set_state(state, True)
 
     def _close(self) -> None:
-        """Let go of a scene, with all its textures: Habitat keeps them as long as a simulator lives.
+        """Release a scene and its textures, which Habitat keeps as long as a simulator lives.
 
-        Composed scenes share objects and lights, whose maps take long to make, so they follow each other in one.
+        Composed scenes reuse one simulator, because they share objects and lights whose maps take long to make.
         """
         if self._sim is not None:
             self._sim.close()
@@ -195,14 +195,14 @@ class Worker:
             self._stage(config.metadata_mediator, scene)
             self._sim = h.Simulator(config)
         else:
-            # It passes over a configuration that is equal to its own, and to Habitat two sensors are that differ in
-            # size and field of view alone: with no sensors its own is equal to none.
+            # Habitat ignores a configuration equal to its own, and treats sensors that differ only in size and field
+            # of view as equal: a configuration without sensors is never equal.
             self._sim.config.agents = []
             self._sim.reconfigure(config)
         self._labels = self._known_labels() if scene["labelled"] else None
 
     def _stage(self, mediator: Any, scene: dict[str, Any]) -> None:
-        """Return how a single file lies and that its colours are shown as they are, where no data set says it."""
+        """Register a single file's orientation and flat shading if no data set config does."""
         if scene["up"] is None:
             return
         manager = mediator.stage_template_manager
@@ -236,9 +236,9 @@ class Worker:
         return agent
 
     def _known_labels(self) -> list[Any] | None:
-        """Return what the ids of the labels are, one higher than Habitat's where it uses 0, which is nothing here.
+        """Return the labels by id: Habitat's ids, plus one if it uses 0, which means "nothing" here.
 
-        What has no category is nothing as well. Scenes that are composed of objects show categories, not instances.
+        Objects without a category are "nothing" too. Scenes composed of objects have ids of categories, not instances.
         """
         scene, found = self._sim.semantic_scene, []
         for item in scene.objects if scene is not None else []:
@@ -259,7 +259,7 @@ class Worker:
         return [[entry[0] + shift, entry[1], entry[2]] for entry in named] or None
 
     def _navigate(self, scene: dict[str, Any], body: dict[str, float]) -> tuple[str, str]:
-        """Take the mesh that was baked for such a robot, or bake one. Returns which it was, and what was odd."""
+        """Load the mesh baked for such a robot, or compute one. Returns "loaded" or "computed", and a warning."""
         key, note = repr((scene["file"], scene["navmesh"], sorted(body.items()))), ""
         if key in self._meshes:
             source, self._finder = self._meshes[key] = self._meshes.pop(key)  # newest last
@@ -290,12 +290,12 @@ class Worker:
 
 
 def main() -> None:
-    """Serve the socket, life line and image memory whose descriptors are the arguments."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+    """Serve the socket, life pipe and image memory whose descriptors are the arguments."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it, and ends this process
     end, life, memory = (int(text) for text in sys.argv[1:4])
     wire.end_with(life)
     wire.serve(wire.inherited(end), Worker(wire.Images(memory)).answer)
-    os._exit(0)  # without taking the renderer down, which can crash
+    os._exit(0)  # skips the renderer's shutdown, which can crash
 
 
 if __name__ == "__main__":

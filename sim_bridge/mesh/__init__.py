@@ -1,1 +1,1 @@
-"""Scans and models as worlds: textured triangles, rendered and driven through on the CPU."""
+"""Scans and models as worlds: textured triangles; rendering and motion run on the CPU."""

@@ -1,7 +1,7 @@
-"""Keeps what a large scan takes long to compute: triangles with their looks, and the floors of robots.
+"""Caches what takes long to compute for a large scan: triangles with their appearance, and the floors of robots.
 
-The files lie in the folder `.baked` beside the scan, or in the user's cache where that cannot be written. Each holds
-the SHA-256 of everything it was made from, this package's own sources among them; another digest, and it is made anew.
+The files lie in the folder `.baked` beside the scan, or in the user's cache if that is not writable. Each holds the
+SHA-256 of everything it was made from, including this package's sources; if the digest differs, it is made again.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from sim_bridge.mesh.load import TriangleScene, load_mesh, map_from_file
 from sim_bridge.mesh.model import Pyramids, shown_as_stored
 from sim_bridge.scans import SceneFiles
 
-MIN_FACES = 100_000  # a smaller scan opens as fast without
-MAX_BYTES = 1 << 31  # of one file: beyond, the disk would fill and reading take as long as computing
+MIN_FACES = 100_000  # a smaller scan opens as fast without a cache
+MAX_BYTES = 1 << 31  # of one file: larger ones would fill the disk and take as long to read as to compute
 FOLDER = ".baked"
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 log = logging.getLogger(__name__)
 
 
 class BakedScan:
-    """A scan, opened from what was kept of it where that is there and matches."""
+    """A scan, opened from its cache if that exists and matches."""
 
     def __init__(self, scan: SceneFiles) -> None:
         """Raises what load_mesh raises."""
@@ -67,7 +67,7 @@ class BakedScan:
         return floor
 
     def _paths(self, name: str) -> list[Path]:
-        """Return where a file of this scan may lie: beside it, or in the user's cache."""
+        """Return the possible paths of a cache file: beside the scan, or in the user's cache."""
         assert self._glb is not None
         own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa" / "baked"
         place = hashlib.sha256(str(self._glb.resolve()).encode()).hexdigest()[:16]
@@ -75,7 +75,7 @@ class BakedScan:
                 own / f"{place}-{self._glb.name}.{name}.npz"]
 
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
-        """Return the arrays of a file that matches; None where there is none. One that is damaged is said to be."""
+        """Return the arrays of a matching file, None if there is none. Logs damaged files."""
         for path in self._paths(name) if self._digest else []:
             try:
                 with zipfile.ZipFile(path) as file:
@@ -88,14 +88,14 @@ class BakedScan:
         return None
 
     def _write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep arrays in the first folder that can be written, whole or not at all; where none can, say so."""
+        """Write arrays atomically to the first writable folder; log it if there is none."""
         if not (self._digest and self._large) or sum(array.nbytes for array in arrays.values()) > MAX_BYTES:
             return
         failed: list[str] = []
         for path in self._paths(name):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                part = path.with_name(f".part-{os.getpid()}-{secrets.token_hex(4)}")  # others may read it, by the umask
+                part = path.with_name(f".part-{os.getpid()}-{secrets.token_hex(4)}")  # mode from the umask
                 try:
                     self._fill(part, arrays)
                     part.replace(path)
@@ -118,16 +118,16 @@ class BakedScan:
 
 
 def _array(file: zipfile.ZipFile, key: str) -> np.ndarray:
-    """Return an array of an archive; its checksum is compared when its last byte is read."""
+    """Return an array of an archive; reading its last byte verifies the checksum."""
     with file.open(key) as member:
         array: np.ndarray = np.lib.format.read_array(member, allow_pickle=False)
         return array
 
 
 def _digest_of(scan: SceneFiles) -> str:
-    """Return the digest of all that a scan is read from, "" for one that is not kept.
+    """Return the digest of everything that a scan is read from, "" for a scan that is not cached.
 
-    Only a GLB that refers to no other file is. The configs beside it count by the axes that they give.
+    Only a GLB that refers to no other file is cached. Of the configs beside it, only their axes count.
     """
     if scan.glb is None or scan.glb.suffix != ".glb":
         return ""
@@ -138,27 +138,27 @@ def _digest_of(scan: SceneFiles) -> str:
             if path.suffix == ".glb" and not _alone(content):
                 return ""
             digest.update(path.name.encode() + hashlib.sha256(content).digest())
-    except OSError:  # load_mesh says which
+    except OSError:  # load_mesh reports which
         return ""
     digest.update(map_from_file(scan).tobytes() + bytes([shown_as_stored()]))
     return digest.hexdigest()
 
 
 def _files_of(scan: SceneFiles) -> list[Path]:
-    """Return the files that the triangles and labels of a scan come from."""
+    """Return the files that contain the triangles and labels of a scan."""
     files = [path for path in (scan.glb, scan.semantic_glb, scan.semantic_txt) if path is not None]
     more = scan.semantic_txt.with_suffix(".json") if scan.semantic_txt is not None else None
     return [*files, more] if more is not None and more.is_file() else files
 
 
 def _alone(glb: bytes) -> bool:
-    """Return whether a GLB refers to no other file, by its JSON."""
+    """Return whether the JSON of a GLB refers to no other file."""
     return len(glb) >= 20 and b'"uri"' not in glb[20:20 + struct.unpack_from("<I", glb, 12)[0]]
 
 
 @cache
 def _sources() -> bytes:
-    """Return the digest of the code that computes."""
+    """Return the digest of the code that computes the cached data."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
@@ -166,7 +166,7 @@ def _sources() -> bytes:
 
 
 def _arrays_of(scene: TriangleScene) -> dict[str, np.ndarray]:
-    """Return a scene as arrays alone."""
+    """Return a scene as named arrays."""
     arrays = {field.name: getattr(scene, field.name) for field in fields(scene)}
     labels, textures = arrays.pop("labels"), arrays.pop("textures")
     text = json.dumps([[number, label._asdict()] for number, label in labels.items()])
@@ -174,7 +174,7 @@ def _arrays_of(scene: TriangleScene) -> dict[str, np.ndarray]:
 
 
 def _scene_of(arrays: dict[str, np.ndarray]) -> TriangleScene:
-    """Return the scene that _arrays_of took apart."""
+    """Return the scene of such arrays; the inverse of _arrays_of."""
     labels = {number: Label(**values) for number, values in json.loads(arrays.pop("labels").tobytes())}
     textures = Pyramids(*(arrays.pop(key) for key in Pyramids._fields))
     values: dict[str, Any] = dict(arrays)

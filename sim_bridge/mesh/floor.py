@@ -18,30 +18,30 @@ from sim_bridge.mesh.ground import NONE, WALL_M, CompactHeightfield
 from sim_bridge.mesh.heightfield import CELL_M, heightfield
 from sim_bridge.walker import At
 
-MIN_AREA_M2 = 1.0  # smaller joined areas for the robot's middle are dropped: Recast's region_min_size, 20 cells
-STOREY_M = 1.0  # what is nearer to a floor than this lies on it; no two storeys are nearer to each other
-ON_M = 0.05  # metres beside its free area, on the plan, at which the robot still stands on a floor: as with Habitat
-_LARGE_SHARE = 0.05  # of the largest joined area: a smaller one is the top of furniture, where no episode begins
-_LEVEL_M = 0.1  # heights are counted in steps of this
-_SURE_M = 0.01  # a pose that is recommended has so much more room than needed, for it is printed in centimetres
-_LARGE_LEVEL = 0.25  # a floor is large that has so much of the area of the largest
+MIN_AREA_M2 = 1.0  # smaller connected areas for the robot's centre are dropped: Recast's region_min_size, 20 cells
+STOREY_M = 1.0  # points nearer to a floor than this lie on it; storeys are at least this far apart
+ON_M = 0.05  # the robot still stands on a floor if it is this near to the free area on the plan, metres: as in Habitat
+_LARGE_SHARE = 0.05  # of the largest connected area: a smaller one is the top of furniture, where no episode begins
+_LEVEL_M = 0.1  # bin size of the histogram of heights
+_SURE_M = 0.01  # extra clearance of a recommended pose, because it is printed in centimetres
+_LARGE_LEVEL = 0.25  # minimum share of the largest floor's area for a large floor
 
 
 class Level(NamedTuple):
-    """A floor that was found: its height, and the area for the middle of the robot on it; metres."""
+    """A detected floor: its height (m), and its area for the robot's centre (m2)."""
 
     height_m: float
     area_m2: float
 
 
 class MeshFloor:
-    """The places of a mesh for one robot."""
+    """The walkable places of a mesh for one robot."""
 
     def __init__(self, vertices: np.ndarray, faces: np.ndarray, robot: RobotModel,
                  computed: tuple[CompactHeightfield, np.ndarray] | None = None) -> None:
-        """vertices (n, 3) metres, map axes; faces (m, 3); computed: ground and area of a floor that was made of these.
+        """vertices (n, 3) metres, map axes; faces (m, 3); computed: cached ground and areas of the same mesh.
 
-        Raises NoFloor where nothing can be stood on, and what sim_bridge.mesh.heightfield raises.
+        Raises NoFloor if the robot can stand nowhere, and what sim_bridge.mesh.heightfield raises.
         """
         self.radius_m = robot.radius_m
         self.ground, self.area = computed or self._computed(vertices, faces, robot)
@@ -54,7 +54,7 @@ class MeshFloor:
 
     @staticmethod
     def _computed(vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> tuple[CompactHeightfield, np.ndarray]:
-        """Return the ground without small areas, and (n,) int32: the joined area of each of its places, 0 = none."""
+        """Return the ground without small areas, and (n,) int32: the connected area of each place, 0 = none."""
         ground = cells.ground_of(heightfield(vertices, faces, robot), robot.climb_m, robot.height_m)
         if not len(ground.z):
             raise NoFloor(f"nothing in the scene can be stood on by a robot {robot.height_m:g} m high: what faces up "
@@ -68,7 +68,7 @@ class MeshFloor:
         return ground, area
 
     def _levels(self) -> list[Level]:
-        """Return the floors from below: heights around which much lies, at least STOREY_M apart."""
+        """Return the floors in ascending order: heights with much area, at least STOREY_M apart."""
         z = self.ground.z[self.area > 0]
         levels: list[Level] = []
         if not len(z):
@@ -84,7 +84,7 @@ class MeshFloor:
         return sorted(levels)
 
     def place(self, x: float, y: float, z: float) -> int:
-        """Return the place where the robot's middle can be at a point, on the floor nearest to height z; -1 = none."""
+        """Return the place for the robot's centre at a point, on the floor nearest to height z; -1 = none."""
         if not all(map(math.isfinite, (x, y, z))):
             return NONE
         return int(cells.place_at(self.ground, x, y, z, STOREY_M, self.radius_m))
@@ -94,21 +94,21 @@ class MeshFloor:
         return self.place(x, y, z) != NONE
 
     def height(self, x: float, y: float, z: float) -> float:
-        """Return the height of the floor nearest to z at a free point, metres; nan where it is not free."""
+        """Return the height of the floor nearest to z at a free point, metres; nan if the point is not free."""
         place = self.place(x, y, z)
         return math.nan if place == NONE else float(cells.height(self.ground, place, x, y))
 
     def stand(self, x: float, y: float, z: float) -> float | None:
-        """Return how high the floor is where an episode begins at a point, metres; None where it cannot.
+        """Return the height of the floor for an episode that begins at a point, metres; None if it cannot begin there.
 
-        Of the floors that are free within ON_M of the point, on areas that are not the tops of furniture, it is the one
-        whose height is nearest to z, however far that is: Habitat's rule.
+        Of the floors that are free within ON_M of the point, except tops of furniture, this is the one whose height is
+        nearest to z, however far: Habitat's rule.
         """
         place, px, py = cells.foot(self.ground, self._begins, x, y, z, math.inf, self.radius_m, ON_M)
         return None if place == NONE else float(cells.height(self.ground, place, px, py))
 
     def hop(self, at: At, dx: float, dy: float, slide: bool) -> At:
-        """Return where a small step ends (see sim_bridge.walker.Hop), from a point at most ON_M off what is free."""
+        """Return where a small step ends (see sim_bridge.walker.Hop), from a point at most ON_M off the free area."""
         place, x, y = cells.foot(self.ground, self._anywhere, *at, STOREY_M, self.radius_m, ON_M)
         if place == NONE:
             return at
@@ -116,7 +116,7 @@ class MeshFloor:
         return (x, y, float(cells.height(self.ground, place, x, y))) if (x, y) != at[:2] else at
 
     def nearest_free(self, x: float, y: float, z: float) -> At | None:
-        """Return the nearest cell middle of the largest area of the floor nearest to z; None when there is no floor."""
+        """Return the nearest cell centre of the largest area of the floor nearest to z; None if there is no floor."""
         if not self.levels:
             return None
         on = self._on(min(self.levels, key=lambda level: abs(level.height_m - z)))
@@ -124,7 +124,7 @@ class MeshFloor:
         return _at(points[int(np.argmin((points[:, 0] - x) ** 2 + (points[:, 1] - y) ** 2))])
 
     def start(self, seed: int) -> At | None:
-        """Return a point of the largest area of the lowest large floor, by chance; None when there is no floor."""
+        """Return a random point of the largest area of the lowest large floor; None if there is no floor."""
         if not self.levels:
             return None
         largest = max(level.area_m2 for level in self.levels)
@@ -132,14 +132,14 @@ class MeshFloor:
         return _at(self.middles(on[[int(np.random.default_rng(seed).integers(len(on)))]])[0])
 
     def _on(self, level: Level) -> np.ndarray:
-        """Return the places of the largest area on a floor, those with room to spare where there are any."""
+        """Return the places of the largest area on a floor, only those with extra clearance if there are any."""
         on = np.nonzero((self.area > 0) & (np.abs(self.ground.z - level.height_m) <= 2 * _LEVEL_M))[0]
         on = on[self.area[on] == np.bincount(self.area[on]).argmax()]
         roomy = on[self.ground.clear[on] >= self.radius_m + _SURE_M]
         return roomy if len(roomy) else on
 
     def middles(self, places: np.ndarray | list[int]) -> np.ndarray:
-        """Return (n, 3) metres: the middles of places."""
+        """Return (n, 3) metres: the centres of places."""
         row, column = np.divmod(self.ground.column[places], self.ground.columns)
         return np.stack([self.ground.x0 + (column + 0.5) * CELL_M, self.ground.y0 + (row + 0.5) * CELL_M,
                          self.ground.z[places]], axis=1)
@@ -150,8 +150,8 @@ def _at(point: np.ndarray) -> At:
     return x, y, z
 
 
-SNAP_M = 0.30  # an end may lie this far inside something (a person names the sofa, not the floor before it)
-SLACK_M = 0.005  # paths may come this much closer than the radius: the cells are no finer
+SNAP_M = 0.30  # an end may lie this far inside an obstacle (people name the sofa, not the floor before it)
+SLACK_M = 0.005  # paths may pass this much closer than the radius, because of the cell size
 _KEPT_PATHS = 256  # the most recent shortest paths are cached
 _HOPS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1),
          (2, 1), (1, 2), (-1, 2), (-2, 1), (-2, -1), (-1, -2), (1, -2), (2, -1))
@@ -165,18 +165,18 @@ class MeshPaths:
         self._nodes = lru_cache(maxsize=_KEPT_PATHS)(self._search)
 
     def geodesic(self, a: At, b: At) -> float:
-        """Return the length of the shortest path in metres, inf when there is none."""
+        """Return the length of the shortest path in metres, inf if there is none."""
         path = self.shortest(a, b)
         return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 
     def shortest(self, a: At, b: At) -> list[At]:
-        """Return the corners of the shortest path, both ends included; empty when there is none.
+        """Return the corners of the shortest path, both ends included; empty if there is none.
 
-        Ends lie on the floor nearest to their height, at most STOREY_M from it, and up to SNAP_M inside something.
+        Ends belong to the floor nearest to their height, within STOREY_M, and may lie SNAP_M inside an obstacle.
         """
         if not all(map(math.isfinite, (*a, *b))):
             return []
-        if a > b:  # one direction is computed, so that there and back are equally long
+        if a > b:  # only one direction is computed, so that both are equally long
             return self.shortest(b, a)[::-1]
         nodes = self._common_area(self._near(a), self._near(b))
         if nodes is None:
@@ -184,7 +184,7 @@ class MeshPaths:
         chain = self._nodes(*nodes)
         points = np.concatenate([[a], self._floor.middles(chain), [b]])
         places = np.array([self._place(a), *chain, self._place(b)], np.int64)
-        for end, inner in ((0, 1), (-1, -2)):  # a path lies on the floor, even where its end was given above it
+        for end, inner in ((0, 1), (-1, -2)):  # the path lies on the floor, even if an end was given above it
             points[end, 2] = (points[inner, 2] if places[end] == NONE
                               else cells.height(self._floor.ground, places[end], points[end, 0], points[end, 1]))
         kept = _pulled(self._floor.ground, points, places, self._floor.radius_m - SLACK_M)
@@ -194,7 +194,7 @@ class MeshPaths:
         return int(cells.place_at(self._floor.ground, *end, STOREY_M, self._floor.radius_m))
 
     def _near(self, end: At) -> dict[int, tuple[float, int]]:
-        """Return, by joined area, the distance and the place of its node that is nearest to an end."""
+        """Return, by connected area, the distance and the place of the node nearest to an end."""
         nearest: dict[int, tuple[float, int]] = {}
         for place, metres in zip(*_around(self._floor.ground, self._floor.area, *end)):
             area = int(self._floor.area[place])
@@ -203,7 +203,7 @@ class MeshPaths:
 
     @staticmethod
     def _common_area(a: dict[int, tuple[float, int]], b: dict[int, tuple[float, int]]) -> tuple[int, int] | None:
-        """Return the nodes of both ends in the area that is nearest to both; None when they share none."""
+        """Return the nodes of both ends in the area that is nearest to both; None if they share none."""
         shared = sorted(area for area in a if area in b)
         if not shared:
             return None
@@ -217,7 +217,7 @@ class MeshPaths:
 @njit(nogil=True)
 def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z: float) -> tuple[np.ndarray,
                                                                                                  np.ndarray]:
-    """Return the nodes within SNAP_M of a point and STOREY_M of its height, and how far they are, metres."""
+    """Return the nodes within SNAP_M of a point and STOREY_M of its height, and their distances, metres."""
     reach = math.ceil(SNAP_M / CELL_M)
     places, metres = [0][:0], [0.0][:0]
     for i in range(-reach, reach + 1):
@@ -237,7 +237,7 @@ def _around(ground: CompactHeightfield, area: np.ndarray, x: float, y: float, z:
 
 @njit(nogil=True)
 def _a_star(ground: CompactHeightfield, area: np.ndarray, source: int, target: int, radius: float) -> np.ndarray:
-    """Return the nodes of the shortest path over 16 hops, both ends included; the ends lie in one area."""
+    """Return the nodes of the shortest path on a 16-connected grid, both ends included, within one area."""
     before = np.full(len(area), NONE, np.int32)
     metres = np.full(len(area), np.inf, np.float32)
     metres[source] = 0.0
@@ -267,7 +267,7 @@ def _a_star(ground: CompactHeightfield, area: np.ndarray, source: int, target: i
 
 @njit(nogil=True)
 def _apart(ground: CompactHeightfield, a: int, b: int) -> float:
-    """Return the straight distance between the middles of two places, metres."""
+    """Return the straight distance between the centres of two places, metres."""
     dx = CELL_M * (ground.column[a] % ground.columns - ground.column[b] % ground.columns)
     dy = CELL_M * (ground.column[a] // ground.columns - ground.column[b] // ground.columns)
     rise = float(ground.z[a] - ground.z[b])
@@ -276,7 +276,7 @@ def _apart(ground: CompactHeightfield, a: int, b: int) -> float:
 
 @njit(nogil=True)
 def _over(ground: CompactHeightfield, area: np.ndarray, at: int, dx: int, dy: int, radius: float) -> int:
-    """Return the node that a hop leads to, -1 where there is none, or too little room half-way."""
+    """Return the node that a hop leads to, -1 if there is none or too little clearance half-way."""
     if abs(dx) < 2 and abs(dy) < 2:
         there = cells.step(ground, at, dx, dy)
         return there if there != NONE and area[there] else NONE
@@ -291,7 +291,7 @@ def _over(ground: CompactHeightfield, area: np.ndarray, at: int, dx: int, dy: in
 
 @njit(nogil=True)
 def _pulled(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, radius: float) -> np.ndarray:
-    """Return the numbers of the points that remain when straight drives skip the others."""
+    """Return the indices of the path's points that remain after shortcuts by straight drives."""
     kept, at, last = [0], 0, len(points) - 1
     while at < last:
         far = last
@@ -304,7 +304,7 @@ def _pulled(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, 
 
 @njit(nogil=True)
 def _sees(ground: CompactHeightfield, points: np.ndarray, places: np.ndarray, at: int, to: int, radius: float) -> bool:
-    """Return whether the robot drives straight from one point of a path to another, and ends on its storey."""
+    """Return whether the robot can drive straight from one point of a path to another, and ends on its storey."""
     if places[at] == NONE or places[to] == NONE:
         return False
     return cells.straight(ground, places[at], points[at, 0], points[at, 1], points[to, 0], points[to, 1],

@@ -1,7 +1,7 @@
 """Reads GLB and glTF 2.0 files directly; errors name unsupported features.
 
-Read here and not by trimesh because labels are stored in linear vertex colours, of which trimesh keeps 8 bits, and
-because trimesh drops textures that it cannot decode.
+This module replaces trimesh's reader because labels are stored in linear vertex colours, which trimesh cuts to 8 bits,
+and because trimesh drops textures that it cannot decode.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _READ = {"KHR_materials_unlit", "KHR_mesh_quantization", "KHR_texture_transform"
 def read_glb(path: Path) -> MeshFile:
     """Return a GLB's or glTF's triangles with the transforms of the scene graph applied.
 
-    The instances of a mesh share all but their corners.
-    Raises UnknownScene when it or a file that it needs cannot be read, SimulatorError when it is damaged, needs what is
-    not read here or files outside its folder.
+    The instances of a mesh share all arrays except their corners.
+    Raises UnknownScene if it or a file that it needs cannot be read, SimulatorError if it is damaged, needs
+    unsupported features or refers to files outside its folder.
     """
     data = read_bytes(path)
     try:
         chunks = _chunks(path, data) if path.suffix.lower() == ".glb" else (json.loads(data), memoryview(b""))
-        with np.errstate(all="ignore"):  # what is not a number is named where all parts are joined
+        with np.errstate(all="ignore"):  # values that are not numbers are reported when all parts are joined
             return _Gltf(path, *chunks).model()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
             struct.error) as error:
@@ -76,7 +76,7 @@ def _chunks(path: Path, data: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 class _Shape(NamedTuple):
-    """A primitive as its mesh has it: what a `Submesh` has, without a place."""
+    """A primitive in the frame of its mesh: a `Submesh` before its node's transform."""
 
     points: np.ndarray
     faces: np.ndarray
@@ -86,9 +86,9 @@ class _Shape(NamedTuple):
 
 
 def _at(shape: _Shape, place: np.ndarray, name: str) -> Submesh:
-    """Return a primitive at a place; all but its corners is shared with its other places."""
+    """Return a primitive transformed by `place` (4, 4); its instances share all arrays except the corners."""
     vertices = shape.points @ place[:3, :3].T + place[:3, 3]
-    mirrored = np.linalg.det(place[:3, :3]) < 0  # the front is where it was
+    mirrored = np.linalg.det(place[:3, :3]) < 0  # a mirrored face keeps its front
     return Submesh(vertices, shape.faces[:, ::-1] if mirrored else shape.faces, shape.uv, shape.colour, shape.material,
                    name)
 
@@ -105,7 +105,7 @@ class _Gltf:
                                  "compression (e.g. `gltf-transform copy in.glb out.glb`)")
 
     def model(self) -> MeshFile:
-        """Return all of it. Raises what read_glb names, before it is named."""
+        """Return the whole file. Raises the errors that read_glb converts."""
         parts = []
         for node, place in self._placed():
             number = int(node["mesh"])
@@ -132,7 +132,7 @@ class _Gltf:
             waiting += [(i, place) for i in reversed(node.get("children", []))]
 
     def _shape(self, mesh: int, number: int) -> _Shape | None:
-        """Return the triangles of a primitive where its mesh has them; None for points and lines."""
+        """Return the triangles of a primitive in the frame of its mesh; None for points and lines."""
         if (mesh, number) not in self._shapes:
             self._shapes[mesh, number] = self._read(self._doc["meshes"][mesh]["primitives"][number])
         return self._shapes[mesh, number]
@@ -155,7 +155,7 @@ class _Gltf:
         return _Shape(points, faces, uv, colour, material if uv is not None else material._replace(image=-1))
 
     def _material(self, number: int | None) -> tuple[Material, dict[str, Any]]:
-        """Return a material and its reference to the texture with the extension KHR_texture_transform laid over it."""
+        """Return a material and its texture reference, overridden by the extension KHR_texture_transform."""
         if number is None:
             return Material(), {}
         surface = self._doc["materials"][number].get("pbrMetallicRoughness", {})
@@ -175,7 +175,7 @@ class _Gltf:
                 {**reference, **reference.get("extensions", {}).get("KHR_texture_transform", {})})
 
     def _image(self, number: int, image: dict[str, Any]) -> Decode:
-        """Return what decodes an image."""
+        """Return the function that decodes an image."""
         what = f"{self._path}: texture {image.get('name', number)!r}"
         data = self._view(image["bufferView"])[0] if "bufferView" in image else self._file(image["uri"])
         return partial(decoded, data, what)
@@ -190,14 +190,14 @@ class _Gltf:
         return data[start:start + length], int(view.get("byteStride", 0))
 
     def _buffer(self, number: int) -> memoryview:
-        """Return a buffer: the binary chunk of a GLB, or what its address says."""
+        """Return a buffer: the binary chunk of a GLB, or the content of its URI."""
         if number not in self._buffers:
             buffer = self._doc["buffers"][number]
             self._buffers[number] = memoryview(self._file(buffer["uri"])) if "uri" in buffer else self._binary
         return self._buffers[number]
 
     def _file(self, uri: str) -> bytes:
-        """Return what an address in the file means: data in place, or a file of the same folder."""
+        """Return the content of a URI: inline data, or a file of the same folder."""
         if uri not in self._files:
             self._files[uri] = self._bytes_of(uri)
         return self._files[uri]

@@ -10,23 +10,23 @@ import numpy as np
 from eqa_nodes.core.kernels import njit
 from sim_bridge.mesh.heightfield import CELL_M, Heightfield, ceilings
 
-WALL_M = -CELL_M / 2  # the clearance in the middle of a cell that cannot be stood on
+WALL_M = -CELL_M / 2  # the clearance at the centre of a cell that is not walkable
 NONE = -1
 _SIDES = ((1, 0), (0, 1), (-1, 0), (0, -1))  # in the order of CompactHeightfield.links
 _AROUND = ((1.0, 0.0), (0.7071, 0.7071), (0.0, 1.0), (-0.7071, 0.7071), (-1.0, 0.0), (-0.7071, -0.7071), (0.0, -1.0),
            (0.7071, -0.7071))
-_OTHER_FLOOR_M = 0.3  # places beside each other whose heights differ by more lie on different floors
+_OTHER_FLOOR_M = 0.3  # neighbouring places whose heights differ by more belong to different floors
 _EPS_M = 1e-3
-_ROUNDS = 32  # of spreading distances: floors that wind over themselves need several
+_ROUNDS = 32  # maximum rounds of distance propagation: floors that wind over themselves need several
 _FAR = 1_000_000
 
 
 class CompactHeightfield(NamedTuple):
-    """The places of a heightfield that can be stood on, column by column and from below.
+    """The walkable places of a heightfield, column by column in ascending order.
 
     x0, y0, rows, columns, start: as in Heightfield; column (n,) int32; z (n,) float32 metres; links (n, 4) int32: the
-    place beside it in +x, +y, -x, -y that is reached without a high step, -1 = none; clear (n,) float32: metres from
-    its middle to the nearest cell without such a place (to its border; WALL_M: not to be stood on after all).
+    neighbour in +x, +y, -x, -y that is reached without a high step, -1 = none; clear (n,) float32: metres from the
+    place's centre to the border of the nearest cell without such a place (WALL_M: not walkable after all).
     """
 
     x0: float
@@ -41,7 +41,7 @@ class CompactHeightfield(NamedTuple):
 
 
 def ground_of(field: Heightfield, climb_m: float, height_m: float) -> CompactHeightfield:
-    """Return the places of a filtered heightfield for a robot that climbs so much and is so high."""
+    """Return the places of a filtered heightfield for a robot with this climb and height, metres."""
     flat = np.nonzero(field.walkable)[0]
     start = np.concatenate([[0], np.cumsum(field.walkable)])[field.start]
     column = (np.searchsorted(field.start, flat, side="right") - 1).astype(np.int32)
@@ -72,7 +72,7 @@ def _links(rows: int, columns: int, start: np.ndarray, column: np.ndarray, z: np
 
 @njit(nogil=True)
 def step(ground: CompactHeightfield, at: int, dx: int, dy: int) -> int:
-    """Return the place one cell over (dx, dy: -1, 0, 1), also round a corner over either side; -1 = none."""
+    """Return the neighbouring place (dx, dy: -1, 0, 1); diagonals lead over either side; -1 = none."""
     if dx == 0 and dy == 0:
         return at
     if dy == 0:
@@ -88,12 +88,12 @@ def step(ground: CompactHeightfield, at: int, dx: int, dy: int) -> int:
 
 @njit(nogil=True)
 def _clearance(ground: CompactHeightfield) -> np.ndarray:
-    """Return (n,) float32 metres from the middle of each place to the nearest cell that is none (its border).
+    """Return (n,) float32 metres from the centre of each place to the border of the nearest cell without a place.
 
-    The nearest cells are handed on from place to place over the links, there and back, until nothing gets nearer.
+    The nearest cells are propagated over the links, in alternating directions, until no distance decreases.
     """
     n = len(ground.z)
-    away = np.full((n, 2), _FAR, np.int32)  # from each place to its nearest cell that is none, cells
+    away = np.full((n, 2), _FAR, np.int32)  # offset from each place to its nearest cell without a place, cells
     for at in range(n):
         for dy in range(-1, 2):
             for dx in range(-1, 2):
@@ -121,7 +121,7 @@ def _clearance(ground: CompactHeightfield) -> np.ndarray:
 
 @njit(nogil=True)
 def _squared(dx: int, dy: int) -> int:
-    """Return the squared distance from the middle of a cell to the border of another, in half cells."""
+    """Return the squared distance from the centre of a cell to the border of another, in half cells."""
     x, y = max(2 * abs(np.int64(dx)) - 1, 0), max(2 * abs(np.int64(dy)) - 1, 0)
     return x * x + y * y
 
@@ -133,7 +133,7 @@ def _nearer(dx: int, dy: int, known: np.ndarray) -> bool:
 
 @njit(nogil=True)
 def areas_of(ground: CompactHeightfield, standing: np.ndarray) -> np.ndarray:
-    """Return (n,) int32: the number of the joined area of each standing place, from 1 in order of place; 0 = none."""
+    """Return (n,) int32: the connected area of each standing place, numbered from 1 in order of place; 0 = none."""
     area = np.zeros(len(standing), np.int32)
     stack = np.empty(len(standing), np.int32)
     count = 0
@@ -156,10 +156,10 @@ def areas_of(ground: CompactHeightfield, standing: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True)
 def _corners(ground: CompactHeightfield, at: int, x: float, y: float) -> tuple[float, float]:
-    """Return clearance and height at a point in the cell of place `at`, bilinear between the middles of four cells."""
+    """Return clearance and height at a point in the cell of place `at`, bilinear between the centres of four cells."""
     column = ground.column[at] % ground.columns
     row = ground.column[at] // ground.columns
-    fx, fy = (x - ground.x0) / CELL_M - column - 0.5, (y - ground.y0) / CELL_M - row - 0.5  # from the middle
+    fx, fy = (x - ground.x0) / CELL_M - column - 0.5, (y - ground.y0) / CELL_M - row - 0.5  # from the centre
     sx, sy = (1 if fx >= 0 else -1), (1 if fy >= 0 else -1)
     fx, fy = min(abs(fx), 1.0), min(abs(fy), 1.0)
     clear = z = 0.0
@@ -173,7 +173,7 @@ def _corners(ground: CompactHeightfield, at: int, x: float, y: float) -> tuple[f
 
 @njit(nogil=True)
 def clearance(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
-    """Return the room around a point in the cell of place `at`, metres."""
+    """Return the clearance at a point in the cell of place `at`, metres."""
     return _corners(ground, at, x, y)[0]
 
 
@@ -193,7 +193,7 @@ def cell_of(ground: CompactHeightfield, x: float, y: float) -> int:
 
 @njit(nogil=True)
 def place_at(ground: CompactHeightfield, x: float, y: float, z: float, reach: float, radius: float) -> int:
-    """Return the place at a point whose height is nearest to z, at most `reach` away, with so much room; -1 = none."""
+    """Return the place at a point whose height is nearest to z, within `reach`, with clearance >= radius; -1 = none."""
     cell = cell_of(ground, x, y)
     best, nearest = NONE, reach
     if cell != NONE:
@@ -206,7 +206,7 @@ def place_at(ground: CompactHeightfield, x: float, y: float, z: float, reach: fl
 
 @njit(nogil=True)
 def widened(ground: CompactHeightfield, chosen: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: the chosen places and those beside them, round corners too."""
+    """Return (n,) bool: the chosen places and their neighbours, diagonal ones included."""
     out = np.zeros(len(chosen), np.bool_)
     for at in range(len(chosen)):
         for dy in range(-1, 2):
@@ -220,9 +220,9 @@ def widened(ground: CompactHeightfield, chosen: np.ndarray) -> np.ndarray:
 @njit(nogil=True)
 def foot(ground: CompactHeightfield, chosen: np.ndarray, x: float, y: float, z: float, reach: float, radius: float,
          within: float) -> tuple[int, float, float]:
-    """Return the place and point at most `within` from x, y with so much room, of chosen places; -1 = none.
+    """Return the chosen place and point within `within` of x, y with clearance >= radius; -1 = none.
 
-    It is on the floor whose height is nearest to z, at most `reach` away; on that floor as near to x, y as there is.
+    It lies on the floor whose height is nearest to z, within `reach`, and is that floor's nearest point to x, y.
     """
     best, nearest, best_x, best_y = NONE, reach, x, y
     for k in range(2 * len(_AROUND) + 1):
@@ -241,7 +241,7 @@ def foot(ground: CompactHeightfield, chosen: np.ndarray, x: float, y: float, z: 
 
 @njit(nogil=True)
 def follow(ground: CompactHeightfield, at: int, x: float, y: float) -> int:
-    """Return the place at a nearby point of the same floor, cell by cell from place `at`; -1 = none that way."""
+    """Return the place at a nearby point, followed cell by cell from place `at` over the same floor; -1 = none."""
     column, row = math.floor((x - ground.x0) / CELL_M), math.floor((y - ground.y0) / CELL_M)
     while at != NONE:
         dx, dy = column - ground.column[at] % ground.columns, row - ground.column[at] // ground.columns
@@ -253,7 +253,7 @@ def follow(ground: CompactHeightfield, at: int, x: float, y: float) -> int:
 
 @njit(nogil=True)
 def _room(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
-    """Return the clearance at a point near place `at`, WALL_M where no floor leads there."""
+    """Return the clearance at a point near place `at`, WALL_M if no floor leads there."""
     there = follow(ground, at, x, y)
     return WALL_M if there == NONE else clearance(ground, there, x, y)
 
@@ -261,7 +261,7 @@ def _room(ground: CompactHeightfield, at: int, x: float, y: float) -> float:
 @njit(nogil=True)
 def hop(ground: CompactHeightfield, at: int, x: float, y: float, dx: float, dy: float, radius: float, slide: bool
         ) -> tuple[int, float, float]:
-    """Return the place and point where a small step ends: as asked, without its part into the obstacle, or here."""
+    """Return the place and point where a small step ends: its target, a slide along the obstacle, or its start."""
     if _room(ground, at, x + dx, y + dy) >= radius:
         return follow(ground, at, x + dx, y + dy), x + dx, y + dy
     if not slide:
@@ -286,7 +286,7 @@ def hop(ground: CompactHeightfield, at: int, x: float, y: float, dx: float, dy: 
 
 @njit(nogil=True)
 def straight(ground: CompactHeightfield, at: int, x: float, y: float, to_x: float, to_y: float, radius: float) -> int:
-    """Return the place that is reached by driving straight to a point, -1 when something is in the way."""
+    """Return the place that is reached by driving straight to a point, -1 if an obstacle is in the way."""
     pieces = max(1, math.ceil(math.hypot(to_x - x, to_y - y) / CELL_M * 2))
     for k in range(pieces + 1):
         px, py = x + (to_x - x) * k / pieces, y + (to_y - y) * k / pieces

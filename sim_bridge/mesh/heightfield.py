@@ -1,8 +1,8 @@
-"""From triangles to walkable cells: a heightfield of solid spans and the free space above them.
+"""Converts triangles to walkable cells: a heightfield of solid spans and the free space above them.
 
 The steps are those of Recast (recastnavigation, which Habitat builds its navigation meshes with): conservative
 rasterisation of triangles into columns of solid spans, walkable by slope, low obstacles, ledges, clearance above.
-Heights stay metres, without cells: climb and clearance are compared exactly, and floors are as high as their triangles.
+Heights are metres, not quantised: climb and clearance are compared exactly, and floors are as high as their triangles.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from eqa_nodes.core.kernels import njit
 from eqa_nodes.core.types.robot import RobotModel
 
 CELL_M = 0.05  # Habitat's cell size
-TOUCH_M = 0.02  # solid spans with a smaller gap between them are one
+TOUCH_M = 0.02  # solid spans with a smaller gap between them are merged
 MAX_COLUMNS = 50_000_000  # 350 m x 350 m: more would fill memory
 MAX_SPANS = 100_000_000
-_EPS_M = 1e-3  # a step exactly as high as the robot climbs is climbed, whatever the rounding
+_EPS_M = 1e-3  # tolerance, so that rounding does not forbid a step exactly as high as the robot climbs
 _VOID = np.float32(np.inf)
 
 
 class Heightfield(NamedTuple):
-    """Columns of solid spans. Column row * columns + column has the spans start[i] to start[i + 1], from below.
+    """Columns of solid spans. Column i = row * columns + column has the spans start[i] to start[i + 1], ascending.
 
     x0, y0: corner of the map at row 0, column 0, metres; start (rows * columns + 1,) int64; low, high (n,) float32
-    metres; walkable (n,) bool: the top of the span can be stood on.
+    metres; walkable (n,) bool: whether a robot can stand on the top of the span.
     """
 
     x0: float
@@ -44,8 +44,8 @@ class Heightfield(NamedTuple):
 def heightfield(vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> Heightfield:
     """Return the spans of triangles: vertices (n, 3) metres in map axes, faces (m, 3).
 
-    walkable holds after all filters. Raises NoFloor for a mesh without anything flat that faces up, SimulatorError for
-    vertices that are not finite, for an extent that no building has, and for more spans than memory holds.
+    `walkable` is the result of all filters. Raises NoFloor if no flat triangle faces up, SimulatorError if vertices are
+    not finite, the extent is too large for a building, or the spans do not fit into memory.
     """
     corners = np.ascontiguousarray(vertices, np.float32)
     triangles = np.ascontiguousarray(faces, np.int32)
@@ -65,14 +65,14 @@ def heightfield(vertices: np.ndarray, faces: np.ndarray, robot: RobotModel) -> H
 
 
 def ceilings(field: Heightfield) -> np.ndarray:
-    """Return (n,) float32: the height of what is above each span, inf where nothing is."""
+    """Return (n,) float32: the height of the ceiling above each span, inf if there is none."""
     above = np.append(field.low[1:], _VOID)
     above[field.start[1:][field.start[1:] > field.start[:-1]] - 1] = _VOID
     return above
 
 
 def _grid(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, float, int, int]:
-    """Return x0, y0, rows, columns. Cells end at the largest x and y: there Habitat's grid begins."""
+    """Return x0, y0, rows, columns. Cells end at the largest x and y, where Habitat's grid begins."""
     if not len(faces):
         raise NoFloor("the scene has no triangles: 0 faces, nothing to stand on")
     of_faces = np.zeros(len(vertices), bool)
@@ -90,7 +90,7 @@ def _grid(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, float, int, i
 
 
 def _flat(vertices: np.ndarray, faces: np.ndarray, slope_deg: float) -> np.ndarray:
-    """Return (m,) bool: triangles that face up and are no steeper than the robot drives."""
+    """Return (m,) bool: triangles that face up and are not steeper than slope_deg."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     normal = np.cross(b - a, c - a)
     limit = math.cos(math.radians(slope_deg)) * np.linalg.norm(normal, axis=1)
@@ -106,13 +106,13 @@ def _flat(vertices: np.ndarray, faces: np.ndarray, slope_deg: float) -> np.ndarr
 @njit(nogil=True)
 def _cut(polygon: np.ndarray, count: int, axis: int, at: float, below: np.ndarray, above: np.ndarray
          ) -> tuple[int, int]:
-    """Cut a convex polygon (count rows of x, y, z) at a coordinate; fill both parts and return their sizes."""
+    """Cut a convex polygon (count rows of x, y, z) at a coordinate; fill below and above and return their sizes."""
     n_below = n_above = 0
     for i in range(count):
         j = i + 1 if i + 1 < count else 0
         here, there = polygon[i, axis] - at, polygon[j, axis] - at
         if here <= 0:
-            for k in range(3):  # spelt out: compiled code copies a slice slowly
+            for k in range(3):  # a loop, because compiled code copies slices slowly
                 below[n_below, k] = polygon[i, k]
             n_below += 1
         if here >= 0:
@@ -135,10 +135,10 @@ def _cut(polygon: np.ndarray, count: int, axis: int, at: float, below: np.ndarra
 @njit(nogil=True)
 def _insert(column: int, low: np.float32, high: np.float32, flat: bool, free: int, head: np.ndarray, after: np.ndarray,
             lows: np.ndarray, highs: np.ndarray, walkable: np.ndarray, climb: float) -> bool:
-    """Put a span into its column, one with those that it touches; return whether the place `free` was used for it.
+    """Add a span to its column, merged with those that it touches; return whether the slot `free` was used for it.
 
-    What is walkable is decided by the highest top. Tops within a climb of each other are walkable when either is: a
-    carpet on a floor, the edge of a low step.
+    The highest top decides whether the span is walkable. If two tops are within a climb of each other, either one
+    suffices: a carpet on a floor, the edge of a low step.
     """
     place, before, at = free, -1, head[column]
     while at >= 0 and highs[at] < low - TOUCH_M:
@@ -169,9 +169,9 @@ def _grown(array: np.ndarray) -> np.ndarray:
 def _rasterise(vertices: np.ndarray, faces: np.ndarray, flat: np.ndarray, x0: float, y0: float, rows: int,
                columns: int, climb: float
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Put each triangle into every cell that it touches; return linked lists of spans (head -1: an empty column).
+    """Rasterise each triangle into every cell that it touches; return linked lists of spans (head -1: empty column).
 
-    A head of no length says that there are more than MAX_SPANS.
+    An empty head array means that there are more than MAX_SPANS.
     """
     head = np.full(rows * columns, -1, np.int32)
     size = max(1024, len(faces))
@@ -244,7 +244,7 @@ def _flattened(head: np.ndarray, after: np.ndarray, low: np.ndarray, high: np.nd
 
 @njit(nogil=True)
 def _filter_low_obstacles(field: Heightfield, climb: float) -> None:
-    """Make walkable what lies within a climb over something walkable: a curb, the side of a step."""
+    """Make spans walkable if they lie within a climb above a walkable one: a curb, the side of a step."""
     for column in range(field.rows * field.columns):
         below = False
         for at in range(field.start[column], field.start[column + 1]):
@@ -256,7 +256,7 @@ def _filter_low_obstacles(field: Heightfield, climb: float) -> None:
 
 @njit(nogil=True)
 def _ledges(field: Heightfield, climb: float, height: float) -> np.ndarray:
-    """Return (n,) bool: walkable spans beside a drop, or whose neighbours make a slope that is too steep."""
+    """Return (n,) bool: walkable spans beside a drop, or whose neighbours form too steep a slope."""
     ledge = np.zeros(len(field.low), np.bool_)
     for row in range(field.rows):
         for column in range(field.columns):
@@ -278,7 +278,7 @@ def _is_ledge(field: Heightfield, row: int, column: int, floor: np.float32, roof
             return True
         first, last = field.start[r * field.columns + c], field.start[r * field.columns + c + 1]
         if min(roof, field.low[first] if first < last else _VOID) - floor > height:
-            return True  # nothing below: a fall without end
+            return True  # nothing below: a drop of any depth
         for other in range(first, last):
             there = field.high[other]
             above = field.low[other + 1] if other + 1 < last else _VOID

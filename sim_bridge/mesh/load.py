@@ -1,13 +1,13 @@
 """Loads scans and models as triangles in the map frame: GLB, glTF, OBJ, PLY and STL, with or without textures.
 
-Units are metres as in the file. Colours are those of a flat shading: texture times base colour times vertex colour,
-without lights, transparency or other maps (docs/scans.md says what is converted). Which way is up:
+Units are metres as in the file. Colours use flat shading: texture times base colour times vertex colour, without
+lights, transparency or other maps (see docs/scans.md). The up axis is the first of these that exists:
 
 1. "<name>.stage_config.json" beside the file, which Habitat reads too: its `up` and `front`.
 2. The default attributes of stages in the data set's "*.scene_dataset_config.json".
-3. A scan of a published data set: z up, y to the front, as HM3D, MP3D, Gibson and Replica are stored and Habitat takes
-   every GLB to be.
-4. A file by itself: y up, -z to the front, glTF's own rule, which exporters of OBJ and STL follow as well; PLY z up, as
+3. For a scan of a published data set: z up, y to the front, as HM3D, MP3D, Gibson and Replica are stored and as
+   Habitat reads every GLB.
+4. For a single file: y up, -z to the front, glTF's rule, which exporters of OBJ and STL follow as well; PLY: z up, as
    scanners write it.
 """
 
@@ -44,12 +44,12 @@ Y_UP = ((0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
 
 
 def stage_config_of(mesh: Path) -> Path:
-    """Return where a mesh's stage config lies, if there is one."""
+    """Return the path of a mesh's stage config, which may not exist."""
     return mesh.with_suffix(".stage_config.json")
 
 
 def write_stage_config(mesh: Path, up: tuple[float, ...], front: tuple[float, ...]) -> Path:
-    """Write which way is up in a mesh, for this project and for Habitat; return the file."""
+    """Write the axes of a mesh to its stage config, for this project and for Habitat; return the file."""
     path = stage_config_of(mesh)
     path.write_text(json.dumps({"render_asset": mesh.name, "up": list(up), "front": list(front)}))
     return path
@@ -58,7 +58,7 @@ def write_stage_config(mesh: Path, up: tuple[float, ...], front: tuple[float, ..
 def map_from_file(scan: SceneFiles) -> np.ndarray:
     """Return the rotation (3, 3) from the axes of a scan's file (also of its labels) to the map's: x front, z up.
 
-    Raises SimulatorError for a config that cannot be read, or whose vectors are not at right angles.
+    Raises SimulatorError if a config cannot be read, or its vectors are not orthogonal.
     """
     mesh, config = scan.glb or scan.basis_glb or Path(scan.place), scan.dataset_config
     alone = Path(scan.place).name == mesh.name and mesh.suffix.lower() != ".ply"
@@ -75,7 +75,7 @@ def map_from_file(scan: SceneFiles) -> np.ndarray:
         z, x = z / max(float(np.linalg.norm(z)), 1e-12), x / max(float(np.linalg.norm(x)), 1e-12)
     except (TypeError, ValueError, AttributeError) as error:
         raise SimulatorError(f"{source}: `up` and `front` are three numbers each ({error})") from error
-    if not (abs(float(z @ x)) < 1e-3 and z.any() and x.any()):  # also not a number
+    if not (abs(float(z @ x)) < 1e-3 and z.any() and x.any()):  # also true for NaN
         raise SimulatorError(f"{source}: `up` {z.tolist()} and `front` {x.tolist()} are not at right angles: write "
                              'e.g. "up": [0, 1, 0], "front": [0, 0, -1]')
     return np.stack([x, np.cross(z, x), z])
@@ -93,11 +93,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 READERS = {".glb": read_glb, ".gltf": read_glb, ".obj": read_soup, ".ply": read_soup, ".stl": read_soup}
-FARTHEST_M = 1e6  # beyond this float32 knows no centimetres, and most files are broken
+FARTHEST_M = 1e6  # beyond this float32 does not resolve centimetres, and most such files are broken
 
 
 def read_model(path: Path) -> MeshFile:
-    """Return what a file holds, by its suffix. Raises UnknownScene, SimulatorError."""
+    """Return the content of a file, read according to its suffix. Raises UnknownScene, SimulatorError."""
     if path.suffix.lower() not in READERS:
         raise UnknownScene(f"{path}: a scan is one of {', '.join(sorted(READERS))}")
     return READERS[path.suffix.lower()](path)
@@ -110,10 +110,10 @@ def joined(model: MeshFile, path: Path, map_from_file: np.ndarray) -> tuple[np.n
     ends = np.cumsum([(len(part.vertices), len(part.faces)) for part in model.parts], axis=0)
     vertices, faces = np.empty((ends[-1, 0], 3), np.float32), np.empty((ends[-1, 1], 3), np.int32)
     wrong = 0
-    for part, (corner, face) in zip(model.parts, ends.tolist(), strict=True):  # each is in memory once more, not all
+    for part, (corner, face) in zip(model.parts, ends.tolist(), strict=True):  # one copy at a time saves memory
         _check(part, path)
         first = corner - len(part.vertices)
-        wrong += int((~(np.abs(part.vertices) < FARTHEST_M)).any(axis=1).sum())  # also not a number
+        wrong += int((~(np.abs(part.vertices) < FARTHEST_M)).any(axis=1).sum())  # also NaN
         with np.errstate(invalid="ignore", over="ignore"):  # counted above
             vertices[first:corner] = part.vertices @ map_from_file.T
         np.add(part.faces, first, out=faces[face - len(part.faces):face], casting="same_kind")
@@ -123,7 +123,7 @@ def joined(model: MeshFile, path: Path, map_from_file: np.ndarray) -> tuple[np.n
 
 
 def _check(part: Submesh, path: Path) -> None:
-    """Raise SimulatorError unless a part's arrays fit each other."""
+    """Raise SimulatorError unless the shapes and indices of a part's arrays match."""
     count = len(part.vertices)
     fits = part.vertices.shape == (count, 3) and part.faces.shape == (len(part.faces), 3)
     for values, width in ((part.uv, 2), (part.colour, 3)):
@@ -135,7 +135,7 @@ def _check(part: Submesh, path: Path) -> None:
 
 
 def each_face(model: MeshFile, of_part: Iterable[int], dtype: type) -> np.ndarray:
-    """Return (m,): the value of the part that each face belongs to."""
+    """Return (m,): for each face, the value of its part."""
     return np.repeat(np.array(list(of_part), dtype), [len(part.faces) for part in model.parts])
 
 
@@ -145,10 +145,10 @@ _HEADER, _SHEET_M = "HM3D Semantic Annotations", 0.01
 
 def labels_of(scan: SceneFiles, model: MeshFile, vertices: np.ndarray, faces: np.ndarray,
               wanted: bool | None) -> tuple[np.ndarray, dict[int, Label]]:
-    """Return the instance (m,) uint16 of each face, 0 = nothing, and what the instances are.
+    """Return the instance (m,) uint16 of each face, 0 = nothing, and the labels of the instances.
 
-    wanted: see load_mesh. Raises UnknownScene where labels must be there and are not, SimulatorError for a semantic
-    file that is damaged.
+    wanted: see load_mesh. Raises UnknownScene if required labels are missing, SimulatorError if a semantic file is
+    damaged.
     """
     if wanted is False:
         return np.zeros(len(faces), np.uint16), {}
@@ -166,7 +166,7 @@ def labels_of(scan: SceneFiles, model: MeshFile, vertices: np.ndarray, faces: np
 
 
 def read_semantic_txt(path: Path) -> dict[int, Label]:
-    """Return HM3D's labels by colour (0xRRGGBB), without rooms: HM3D only numbers its regions.
+    """Return HM3D's labels by colour (0xRRGGBB), without rooms, because HM3D only numbers its regions.
 
     Raises UnknownScene, SimulatorError.
     """
@@ -184,7 +184,7 @@ def read_semantic_txt(path: Path) -> dict[int, Label]:
 
 
 def _completed(known: dict[int, Label], path: Path) -> dict[int, Label]:
-    """Return labels by colour with the rooms and attributes of the file that `eqa scan` writes, where there is one."""
+    """Return labels by colour, with the rooms and attributes of the file that `eqa scan` writes, if it exists."""
     if not path.is_file():
         return known
     try:
@@ -196,7 +196,7 @@ def _completed(known: dict[int, Label], path: Path) -> dict[int, Label]:
 
 
 def _of_nodes(model: MeshFile) -> tuple[np.ndarray, dict[int, Label]]:
-    """Return the labels of a house as this project exports it: the nodes are the objects."""
+    """Return the labels of a house that this project exported: its nodes are the objects."""
     labels, ids = {}, []
     for part in model.parts:
         match = PART.fullmatch(part.name)
@@ -207,7 +207,7 @@ def _of_nodes(model: MeshFile) -> tuple[np.ndarray, dict[int, Label]]:
 
 
 def _painted(scan: SceneFiles, known: dict[int, Label], vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Return the instance (m,) of each face of the scan: of the painted copy's face that lies on it."""
+    """Return the instance (m,) of each face of the scan: that of the painted copy's face at the same place."""
     assert scan.semantic_glb is not None and scan.glb is not None
     model = read_model(scan.semantic_glb)
     painted, triangles = joined(model, scan.semantic_glb, map_from_file(scan))
@@ -224,8 +224,8 @@ def _painted(scan: SceneFiles, known: dict[int, Label], vertices: np.ndarray, fa
 
 
 def _colours(model: MeshFile, part: Submesh, path: Path) -> np.ndarray:
-    """Return the colour (m,) 0xRRGGBB that each face is painted in: by its corners, else by its texture."""
-    if part.colour is not None:  # linear, as glTF keeps vertex colours, and Habitat reads them
+    """Return the label colour (m,) 0xRRGGBB of each face: from its corners, else from its texture."""
+    if part.colour is not None:  # linear, as glTF stores vertex colours and Habitat reads them
         srgb = srgb_of(np.clip(part.colour, 0.0, 1.0).astype(np.float64))
         code = np.rint(255 * srgb).astype(np.int64) @ (1 << 16, 1 << 8, 1)
         a, b, c = code[part.faces].T
@@ -253,12 +253,11 @@ def _nearest(instance: np.ndarray, painted: np.ndarray, triangles: np.ndarray, v
 class TriangleScene:
     """m triangles over n corners, map frame (x forward, y left, z up), metres.
 
-    vertices: (n, 3) float32; faces: (m, 3) int32, counter-clockwise seen from the front, which alone is seen;
+    vertices: (n, 3) float32; faces: (m, 3) int32, counter-clockwise seen from the front, the only visible side;
     uv: (n, 2) float32 texture coordinates, v downwards; colour: (n, 3) uint8, 255 where the file has none;
     part: (m,) int32 row of factor, texture, wrap and lit; factor: (p, 3) float32 base colour; texture: (p,) int32,
     -1 = none; wrap: (p, 2) int32; lit: (p,) bool, no colours: shaded by a lamp at the camera;
-    instance: (m,) uint16 of labels, 0 = nothing; sheet: (m,) bool, one side of a sheet, seen from
-    behind too.
+    instance: (m,) uint16 label id, 0 = nothing; sheet: (m,) bool, whether the face is one side of a two-sided sheet.
     """
 
     vertices: np.ndarray
@@ -277,10 +276,10 @@ class TriangleScene:
 
 
 def load_mesh(scan: SceneFiles, labels: bool | None = None) -> TriangleScene:
-    """Return the triangles of a scan with what their looks need.
+    """Return the triangles of a scan with their appearance.
 
-    labels: True, they must be there; False, they are not read; None, they are read where they are. Raises UnknownScene
-    for files that are missing, SimulatorError for files that are damaged, empty, or need what is not read.
+    labels: True = required, False = not read, None = read if they exist. Raises UnknownScene for missing files,
+    SimulatorError for files that are damaged, empty or need unsupported features.
     """
     if scan.glb is None and scan.basis_glb is not None:
         raise UnknownScene(f"{scan.place}: only {scan.basis_glb} is there, and {BASIS_REMEDY}")
@@ -309,20 +308,20 @@ def _joined_uv(parts: list[Submesh], path: Path) -> np.ndarray:
 
 
 def _bytes(part: Submesh) -> np.ndarray:
-    """Return vertex colours as bytes, white where there are none."""
+    """Return vertex colours as bytes, white if there are none."""
     if part.colour is None:
         return np.full((len(part.vertices), 3), 255, np.uint8)
     return np.rint(np.clip(np.nan_to_num(part.colour), 0.0, 1.0) * 255).astype(np.uint8)
 
 
 def sheets(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Return (m,) bool: another face has the same three corners, so that the two are the sides of one sheet."""
-    bits = (vertices + np.float32(0)).view(np.uint32).astype(np.uint64)  # + 0: there are two zeros
+    """Return (m,) bool: whether another face has the same three corners, so that both are sides of one sheet."""
+    bits = (vertices + np.float32(0)).view(np.uint32).astype(np.uint64)  # + 0 turns -0 into +0
     mixed = (bits[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ bits[:, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
              ^ bits[:, 2] * np.uint64(0x165667B19E3779F9))
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = mixed[faces].sum(axis=1, dtype=np.uint64)  # wherever the round begins, and whichever way it goes
-    order = np.argsort(key)  # in whatever order equal ones come
+    key = mixed[faces].sum(axis=1, dtype=np.uint64)  # independent of the order of the corners
+    order = np.argsort(key)  # the order of equal keys does not matter
     twin = key[order][1:] == key[order][:-1]
     out = np.zeros(len(faces), bool)
     out[order[1:][twin]] = out[order[:-1][twin]] = True

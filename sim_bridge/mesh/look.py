@@ -1,8 +1,8 @@
 """Renders a scan: Embree finds the surfaces, compiled code colours them. Independent of the number of threads.
 
-Colours are Habitat's flat shading: texture (trilinear) times base colour times vertex colour, neither lit nor made
-transparent. What has no colour of its own is lit by a lamp at the camera, so that shapes can be told apart. As in
-Habitat, only the fronts of triangles are seen, except of sheets that have one in the same place for each side.
+Colours are Habitat's flat shading: texture (trilinear) times base colour times vertex colour, without lights or
+transparency. Surfaces without colours are lit by a lamp at the camera, so that shapes can be distinguished. As in
+Habitat, only the fronts of triangles are visible, except for sheets with one triangle for each side in one place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RGB = tuple[float, float, float]
 
 @njit(inline="always")
 def _wrapped(texel: int, size: int, wrap: int) -> int:
-    """Return the texel that stands for one beyond the border."""
+    """Return the texel that replaces one beyond the border, by the wrap mode."""
     if 0 <= texel < size:
         return texel
     if wrap == CLAMP:
@@ -55,9 +55,9 @@ def colour_at(texels: np.ndarray, levels: np.ndarray, depth: np.ndarray, number:
               u: float, v: float, squared: float) -> RGB:
     """Return the colour 0..255 of texture `number` of Pyramids at (u, v), v downwards.
 
-    squared: of the texels of the finest level from one pixel to the next.
+    squared: squared distance from one pixel to the next, in texels of the finest level.
     """
-    sharpness = min(0.5 * math.log2(squared), depth[number] - 1.0) if squared > 1.0 else 0.0  # it may be infinite
+    sharpness = min(0.5 * math.log2(squared), depth[number] - 1.0) if squared > 1.0 else 0.0  # may be infinite
     fine = int(sharpness)
     share = sharpness - fine
     r, g, b = _bilinear(texels, levels[number, fine, 0], levels[number, fine, 1], levels[number, fine, 2],
@@ -70,8 +70,8 @@ def colour_at(texels: np.ndarray, levels: np.ndarray, depth: np.ndarray, number:
     return r, g, b
 
 
-_DIM = 0.25  # of the lamp's light, on what is seen at a grazing angle
-_WHITE = 230.0  # what has no colour of its own, seen straight on
+_DIM = 0.25  # share of the lamp's light at a grazing angle
+_WHITE = 230.0  # grey level of a surface without colours, seen straight on
 
 
 @njit(inline="always")
@@ -89,7 +89,7 @@ def rays(first: int, end: int, width: int, eye: np.ndarray, corner: np.ndarray, 
          down: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return origins and directions (n, 3) float32 of the pixels first..end, row by row, optical z component 1.
 
-    corner (3,): direction of pixel 0; right, down (3,): how it changes from one pixel to the next.
+    corner (3,): direction of pixel 0; right, down (3,): change of the direction from one pixel to the next.
     """
     origins, directions = np.empty((end - first, 3), np.float32), np.empty((end - first, 3), np.float32)
     for i in range(end - first):
@@ -102,7 +102,7 @@ def rays(first: int, end: int, width: int, eye: np.ndarray, corner: np.ndarray, 
 
 @njit(nogil=True)
 def backs(face: np.ndarray, normal: np.ndarray, directions: np.ndarray, sheet: np.ndarray) -> np.ndarray:
-    """Return which rays (k,) int64 hit the back of a face that is not one side of a sheet."""
+    """Return the indices (k,) int64 of rays that hit the back of a face that is not one side of a sheet."""
     found, number = np.empty(len(face), np.int64), 0
     for i in range(len(face)):
         along = normal[i, 0] * directions[i, 0] + normal[i, 1] * directions[i, 1] + normal[i, 2] * directions[i, 2]
@@ -126,10 +126,10 @@ def paint(face: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth: np.ndarray, d
           right: np.ndarray, down: np.ndarray, vertices: np.ndarray, faces: np.ndarray, uv: np.ndarray,
           colour: np.ndarray, part: np.ndarray, factor: np.ndarray, texture: np.ndarray, wrap: np.ndarray,
           lit: np.ndarray, texels: np.ndarray, levels: np.ndarray, depths: np.ndarray, rgb: np.ndarray) -> None:
-    """Fill rgb (n, 3) uint8 of n rays; black where nothing was hit.
+    """Fill rgb (n, 3) uint8 of n rays; black if nothing was hit.
 
-    face, bu, bv, depth (n,): the hits; directions (n, 3): optical z component 1; right, down (3,): how the direction
-    changes from one pixel to the next; then TriangleScene's fields.
+    face, bu, bv, depth (n,): the hits; directions (n, 3): optical z component 1; right, down (3,): change of the
+    direction from one pixel to the next; then TriangleScene's fields.
     """
     for i in range(face.shape[0]):
         f = face[i]
@@ -177,8 +177,8 @@ def paint(face: np.ndarray, bu: np.ndarray, bv: np.ndarray, depth: np.ndarray, d
         rgb[i, 2] = int(min(max(b, 0.0), 255.0) + 0.5)
 
 
-LAYERS = 32  # backs in a row that a ray passes through
-_SKIP = 1e-5  # metres, and share of the way, that a ray goes on behind a back
+LAYERS = 32  # maximum number of back faces that a ray passes through
+_SKIP = 1e-5  # offset behind a back face at which a ray continues: metres, and share of the distance
 _GREY = 128
 
 
@@ -193,7 +193,7 @@ class MeshRenderer:
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
         """Return what a camera at `map_from_camera` (4, 4), optical axes, sees, background black.
 
-        Depth is 0 where nothing is, or only beyond the camera's range; labels and colours reach as far as one can see.
+        Depth is 0 if nothing is hit within the camera's range; labels and colours have no such limit.
         """
         k, scene = camera.intrinsics, self._scene
         out = blank(k.height * k.width)
@@ -214,12 +214,12 @@ class MeshRenderer:
         return Image(out.rgb.reshape(*shape, 3), out.depth_m.reshape(shape), out.labels.reshape(shape))
 
     def below(self, x: float, y: float, z: float) -> float | None:
-        """Return the height of the first surface straight below a point, metres, to 0.01 mm; None: there is none."""
+        """Return the height of the first surface straight below a point, metres, to 0.01 mm; None if there is none."""
         face, _, _, depth = self._first(np.array([[x, y, z]], np.float32), np.array([[0, 0, -1]], np.float32))
         return round(z - float(depth[0]), 5) if face[0] >= 0 else None
 
     def _first(self, origins: np.ndarray, directions: np.ndarray, coherent: bool = False) -> tuple[np.ndarray, ...]:
-        """Return the first front on each ray (n, 3): face (n,) int32, -1 = none, its u, v, and multiples of the ray."""
+        """Return the first front on each ray (n, 3): face (n,) int32, -1 = none, u, v, and distance in ray lengths."""
         hit = self._rays.hits(origins, directions, coherent)
         face, u, v, depth = hit["primID"], hit["u"], hit["v"], hit["tfar"]
         rest = backs(face, hit["Ng"], directions, self._scene.sheet)

@@ -1,4 +1,4 @@
-"""The content of a mesh file of any format: parts with materials, and images that are still encoded."""
+"""The content of a mesh file of any format: parts with materials, and encoded images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from PIL import Image, UnidentifiedImageError
 from eqa_nodes.core.errors import ConfigError, SimulatorError, UnknownScene
 from eqa_nodes.core.kernels import njit
 
-REPEAT, CLAMP, MIRROR = 0, 1, 2  # what lies beyond the border of a texture
+REPEAT, CLAMP, MIRROR = 0, 1, 2  # wrap modes of a texture
 _KTX2, _BASIS = b"\xabKTX 20\xbb\r\n\x1a\n", b"sB"
 BASIS_REMEDY = ("textures compressed with Basis (KTX2) are read by Habitat only: take the plain .glb of the same scan "
                 "(HM3D: the archive 'glb' beside 'habitat'; without \".basis\" in the name), or decode it with "
@@ -27,9 +27,9 @@ LOOK_VARIABLE, HABITAT_LOOK = "EQA_MESH_LOOK", "habitat"
 
 
 def shown_as_stored() -> bool:
-    """Return whether glTF's base colours are shown as they are stored, linear: dark, as Habitat shows them.
+    """Return whether glTF's linear base colours are shown as stored: dark, as Habitat shows them.
 
-    Raises ConfigError for a look that there is not.
+    Raises ConfigError for an unknown look.
     """
     look = os.environ.get(LOOK_VARIABLE, "")
     if look not in ("", HABITAT_LOOK):
@@ -38,7 +38,7 @@ def shown_as_stored() -> bool:
 
 
 class Material(NamedTuple):
-    """Base colour (r, g, b) 0..1, as it is shown, that multiplies the texture `image` (index, -1 = none); wrap along u
+    """Base colour (r, g, b) 0..1, as shown, that multiplies the texture `image` (index, -1 = none); wrap modes along u
     and v."""
 
     factor: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -47,10 +47,10 @@ class Material(NamedTuple):
 
 
 class Submesh(NamedTuple):
-    """Triangles of one material, axes and units of the file, already at their place.
+    """Triangles of one material, in the scene frame of the file with its axes and units.
 
     vertices (n, 3) float64; faces (m, 3) integers, counter-clockwise seen from the front; uv (n, 2) float32 with v
-    downwards from the image's top, or None; colour (n, 3) float32, 0..1 as stored, or None; name of the node.
+    downwards from the image's top, or None; colour (n, 3) float32, 0..1 as stored, or None; name: name of the node.
     """
 
     vertices: np.ndarray
@@ -62,25 +62,25 @@ class Submesh(NamedTuple):
 
 
 class MeshFile(NamedTuple):
-    """A whole file. images: functions that decode them, (h, w, 3) uint8, and raise SimulatorError."""
+    """A whole file. images: functions that return decoded images (h, w, 3) uint8, or raise SimulatorError."""
 
     parts: list[Submesh]
     images: list[Decode]
 
     def used(self) -> list[int]:
-        """Return the numbers of the images that some part shows."""
+        """Return the indices of the images that any part uses."""
         return sorted({part.material.image for part in self.parts} - {-1})
 
 
 def broken(path: Path, why: object) -> SimulatorError:
-    """Return the error for a file that is not what its name says."""
+    """Return the error for a file that does not match its format."""
     return SimulatorError(f"{path}: {why}. The file is damaged, incomplete or of another format: copy or export it "
                           "again; `eqa` reads .glb, .obj, .ply and .stl")
 
 
 @contextmanager
 def readable(what: str) -> Iterator[None]:
-    """Raise SimulatorError for what an image library says of a file that is no image, cut off or too large."""
+    """Convert the image library's errors (not an image, truncated, too large) to SimulatorError."""
     try:
         yield
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError) as error:
@@ -102,13 +102,13 @@ def decoded(data: bytes | memoryview, what: str) -> np.ndarray:
 
 
 def pixels_of(image: Image.Image, what: str) -> np.ndarray:
-    """Return the pixels (h, w, 3) uint8 of an opened image. Raises SimulatorError for one that is cut off."""
+    """Return the pixels (h, w, 3) uint8 of an opened image. Raises SimulatorError if it is truncated."""
     with readable(what):
         return np.asarray(image.convert("RGB"))
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds. Raises UnknownScene where it cannot be read."""
+    """Return the bytes of a file. Raises UnknownScene if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -117,19 +117,19 @@ def read_bytes(path: Path) -> bytes:
 
 
 def beside(folder: Path, name: str) -> Path | None:
-    """Return the file that a scan refers to, or None where the reference leaves the scan's own folder."""
+    """Return the file that a scan refers to, or None if the reference leaves the scan's folder."""
     steps = re.split(r"[/\\]+", name.strip())
     if ".." in steps or steps[0] in ("", "~") or ":" in steps[0] or "\0" in name:
         return None
     return folder.joinpath(*steps)
 
 
-LEVELS = 14  # of 8192 x 8192
+LEVELS = 14  # enough for 8192 x 8192
 
 
 class Pyramids(NamedTuple):
     """All textures: texels (t, 3) uint8 sRGB, rows from the top; levels (n, LEVELS, 3) int64 first texel, width and
-    height of each level of each texture, 0 = there is none; depth (n,) int64 levels."""
+    height of each level of each texture, 0 = no such level; depth (n,) int64 number of levels."""
 
     texels: np.ndarray
     levels: np.ndarray
@@ -137,7 +137,7 @@ class Pyramids(NamedTuple):
 
 
 def pyramids(images: Sequence[Callable[[], np.ndarray] | None]) -> Pyramids:
-    """Return the pyramids of images that the functions decode, (h, w, 3) uint8; None: nothing shows it, no level.
+    """Return the pyramids of images; each function decodes one, (h, w, 3) uint8. None: unused image, no level.
 
     Raises what the functions raise.
     """
@@ -152,12 +152,12 @@ def pyramids(images: Sequence[Callable[[], np.ndarray] | None]) -> Pyramids:
     for row, levels in zip(table, done):
         for (at, width, height), level in zip(row, levels):
             texels[at:at + width * height] = level.reshape(-1, 3)
-        levels.clear()  # all textures are in memory once, not twice
+        levels.clear()  # so that all textures are in memory only once
     return Pyramids(texels, table, depth)
 
 
 def _levels(image: np.ndarray) -> list[np.ndarray]:
-    """Return the image and its halves down to one texel."""
+    """Return the image and its successive halves down to one texel."""
     levels = [np.ascontiguousarray(image)]
     while max(levels[-1].shape[:2]) > 1 and len(levels) < LEVELS:
         levels.append(_half(levels[-1]))
@@ -166,7 +166,7 @@ def _levels(image: np.ndarray) -> list[np.ndarray]:
 
 @njit(nogil=True)
 def _half(image: np.ndarray) -> np.ndarray:
-    """Return the image at half the size, rounded down: means of 2 x 2 texels; an odd last one is lost."""
+    """Return the image at half the size, rounded down: means of 2 x 2 texels; an odd last row or column is dropped."""
     height, width = max(1, image.shape[0] // 2), max(1, image.shape[1] // 2)
     out = np.empty((height, width, 3), np.uint8)
     for row in range(height):

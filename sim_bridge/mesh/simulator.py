@@ -23,27 +23,27 @@ from sim_bridge.simulator import EpisodeSetup
 from sim_bridge.walker import At, Walker
 
 PREFIX = "mesh:"
-PROBE_M, FLOOR_M = 0.4, 0.35  # the surface is looked at from so far above, and lies so near to its cell
-_KEPT = 3  # scenes stay in memory
+PROBE_M, FLOOR_M = 0.4, 0.35  # probing a surface: start height above the cell, and maximum distance of the surface
+_KEPT = 3  # number of scenes in memory
 
 
 class MeshWorld:
-    """A scan with what is derived from it."""
+    """A scan and the data derived from it."""
 
     def __init__(self, scan: BakedScan) -> None:
         self._scan, self.scene = scan, scan.scene
-        self._renderer = later(partial(MeshRenderer, scan.scene))  # the tree is built while the floor is read or found
+        self._renderer = later(partial(MeshRenderer, scan.scene))  # builds the tree while the floor is read or computed
         self._bodies: dict[tuple[float, ...], tuple[MeshFloor, MeshPaths]] = {}
 
     @property
     def renderer(self) -> MeshRenderer:
-        """What draws it. Raises SimulatorError when Embree fails."""
+        """Return the renderer. Raises SimulatorError if Embree fails."""
         return self._renderer.result()
 
     def seen_height(self, at: At) -> float:
-        """Return the height of the surface that is seen at a point of the floor, metres; the floor's over a hole.
+        """Return the height of the visible surface at a point of the floor, metres; over a hole, the floor's height.
 
-        Cells of a floor are as high as the highest point in them, which on a slope lies above their middle.
+        The height of a floor cell is that of its highest point, which on a slope lies above its centre.
         """
         x, y, z = at
         seen = self.renderer.below(x, y, z + PROBE_M)
@@ -71,7 +71,7 @@ def _loaded(scan: SceneFiles, changed_ns: int) -> MeshWorld:
 
 
 def world(scan: SceneFiles) -> MeshWorld:
-    """Return the world of a scan, kept for the next episode until its file changes. Raises what load_mesh raises."""
+    """Return the world of a scan, cached until its file changes. Raises what load_mesh raises."""
     return _loaded(scan, scan.glb.stat().st_mtime_ns if scan.glb else 0)
 
 
@@ -79,28 +79,28 @@ class MeshSimulator(Walker):
     """One robot in one scan at a time. Implements sim_bridge.simulator.Driving."""
 
     traits = SimulatorTraits(scans=True)
-    short_m = 1e-5  # habitat_sim's agent reports a collision from there on
+    short_m = 1e-5  # threshold from which habitat_sim's agent reports a collision
 
     def __init__(self, scenes: Path | None = None) -> None:
-        """scenes: the folder of scans, None for that of the environment."""
+        """scenes: folder of scans, None = environment variable EQA_SCENES."""
         super().__init__()
         self._scenes = scenes
         self._world: MeshWorld | None = None
         self._start_height_m = 0.0
 
     def labels(self) -> Mapping[int, Label]:
-        """Privileged: what the ids in Frame.labels are; empty where the scan has none."""
+        """Privileged: return what the ids in Frame.labels mean; empty if the scan has none."""
         return {} if self._world is None else self._world.scene.labels
 
     def geodesic(self, a: Point, b: Point) -> float:
-        """Privileged, scorer only: shortest drivable distance in metres over all storeys; inf when there is none.
+        """Privileged, scorer only: return the shortest drivable distance over all storeys, metres; inf if none.
 
-        A point without a height lies on the floor that the episode began on.
+        A point without a height is taken to lie on the floor of the start.
         """
         return self._paths().geodesic(self._on_floor(a), self._on_floor(b))
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Privileged, scorer and generator only: the corners of the shortest drivable path on one floor."""
+        """Privileged, scorer and generator only: return the corners of the shortest drivable path on one floor."""
         ends = self._on_floor(a), self._on_floor(b)
         if not abs(ends[0][2] - ends[1][2]) < STOREY_M:
             return []
@@ -145,7 +145,7 @@ class MeshSimulator(Walker):
 
 
 def _start(floor: MeshFloor, episode: EpisodeSetup) -> tuple[Pose2, float]:
-    """Return where an episode begins and how high its floor is. Raises BadPose."""
+    """Return the start pose of an episode and the height of its floor. Raises BadPose."""
     if episode.start is not None:
         return episode.start, _checked(floor, episode.start, episode.start_height_m)
     at = floor.start(episode.seed)

@@ -17,9 +17,9 @@ from sim_bridge.mesh.model import Material, MeshFile, Submesh, beside, broken, o
 def read_soup(path: Path) -> MeshFile:
     """Return the triangles of an OBJ, PLY or STL file.
 
-    Colours of vertices and faces and textures are kept; an OBJ without its material library has no colours. Raises
-    UnknownScene when the file or a texture is missing, SimulatorError when it is damaged or refers to files outside
-    its folder.
+    Textures and the colours of vertices and faces are kept; an OBJ without its material library has no colours.
+    Raises UnknownScene if the file or a texture is missing, SimulatorError if it is damaged or refers to files
+    outside its folder.
     """
     beside_it = _Beside(path)
     try:
@@ -34,18 +34,18 @@ def read_soup(path: Path) -> MeshFile:
         return out
     except EqaError:
         raise
-    except Exception as error:  # whatever a parser of somebody else's meets in a broken file
+    except Exception as error:  # any error of a third-party parser in a broken file
         raise broken(path, f"{type(error).__name__}: {error}") from error
 
 
 class _Beside(FilePathResolver):
-    """Hands out files of the scan's own folder only, and keeps what went wrong, which trimesh would pass over."""
+    """Resolves only files of the scan's own folder, and records the errors that trimesh would ignore."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self._path = path
         self._wrong: list[EqaError] = []
-        self.textured = False  # where no texture was handed out, trimesh makes up a grey one
+        self.textured = False  # without a texture, trimesh invents a grey one
 
     def get(self, name: str) -> bytes:
         """Return a file that the scan refers to. Raises FileNotFoundError."""
@@ -63,7 +63,7 @@ class _Beside(FilePathResolver):
         raise FileNotFoundError(name)
 
     def _good(self, data: bytes, file: Path) -> bool:
-        """Keep what is wrong with a texture; say whether nothing is."""
+        """Return whether a texture can be opened; record the error if not."""
         self.textured = True
         try:
             opened(data, str(file)).close()
@@ -73,7 +73,7 @@ class _Beside(FilePathResolver):
         return True
 
     def check(self) -> None:
-        """Raise the first thing that went wrong."""
+        """Raise the first recorded error."""
         if self._wrong:
             raise self._wrong[0]
 
@@ -81,7 +81,7 @@ class _Beside(FilePathResolver):
 def _add(model: MeshFile, path: Path, mesh: trimesh.Trimesh, textured: bool, images: dict[int, int]) -> None:
     """Append a mesh of trimesh to a model.
 
-    textured: there are textures beside it; images: where in the model each image is: several meshes may show one.
+    textured: whether it has texture files; images: id of each image -> its index in the model (meshes may share one).
     """
     visual, vertices, faces = mesh.visual, np.asarray(mesh.vertices), np.asarray(mesh.faces)
     uv, colour, material = None, None, Material()
