@@ -1,4 +1,4 @@
-"""What the robot remembers: `MemoryStore`."""
+"""Episodic memory of the robot: `MemoryStore`."""
 
 from eqa_nodes.core.memory.config import MemoryConfig
 from eqa_nodes.core.memory.store import MemoryStore, open_file

@@ -1,7 +1,7 @@
-"""Backups of a memory file, made while a robot writes it, and put back whole or not at all.
+"""Backs up a memory file while a robot writes it, and restores it completely or not at all.
 
-SQLite's online backup copies one moment of a database inside one transaction of the target. So a copy that is cut off
-(kill -9, a full disk) leaves the target as it was.
+SQLite's online backup copies a consistent state of a database inside one transaction of the target. An interrupted
+copy (kill -9, full disk) therefore leaves the target unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eqa_nodes.core.memory.database import WAIT_S, check_ours, format_of, locked
 
 
 class Backup(NamedTuple):
-    """A backup as it was written and checked."""
+    """A backup that was written and checked."""
 
     path: Path
     keyframes: int
@@ -26,9 +26,9 @@ class Backup(NamedTuple):
 
 
 def back_up(path: Path, backup: Path) -> Backup:
-    """Copy a memory file as it is at this moment, also while it is being written, and check the copy.
+    """Copy the current state of a memory file, even while it is being written, and check the copy.
 
-    Nothing is under the backup's name before it is whole. Raises StorageError; an existing backup is not overwritten.
+    The backup's name appears only once the copy is complete. Raises StorageError, also if the backup file exists.
     """
     with named(path, "backed up"):
         source = true_path(path)
@@ -51,16 +51,16 @@ def back_up(path: Path, backup: Path) -> Backup:
 
 
 def check_backup(backup: Path) -> Backup:
-    """Return what a backup holds. Raises StorageError for one that is missing, damaged, or of another format."""
+    """Return the contents of a backup. Raises StorageError if it is missing, damaged or has another format."""
     with named(backup, "read"):
         _check_memory(backup)
         return Backup(backup, checked(backup), backup.stat().st_size)
 
 
 def restore(backup: Path, path: Path, before: Path | None = None) -> Backup:
-    """Put a backup back as a memory file, whole or not at all. before: what the file held is backed up to it first.
+    """Replace a memory file by a backup, completely or not at all. before: file for a backup of the old contents.
 
-    Raises StorageError: the backup is refused (see check_backup), or a robot has the memory open.
+    Raises StorageError if the backup is refused (see check_backup) or a robot has the memory open.
     """
     held = check_backup(backup)
     with named(path, "restored"):
@@ -83,14 +83,14 @@ def copy(source: Path, target: Path) -> None:
     """Copy a database inside one transaction of the target. Raises sqlite3.Error, OSError."""
     with closing(sqlite3.connect(reading(source.absolute()), uri=True, timeout=WAIT_S)) as held, \
             closing(sqlite3.connect(target, timeout=WAIT_S)) as copied:
-        copied.execute("PRAGMA journal_mode = WAL").fetchall()  # a copy that is cut off is only in the log, and ignored
+        copied.execute("PRAGMA journal_mode = WAL").fetchall()  # an interrupted copy is only in the log, and ignored
         copied.execute("PRAGMA synchronous = FULL")
         held.backup(copied)
-        copied.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # what it replaced is in no log any more
+        copied.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # removes replaced data from the log
 
 
 def checked(path: Path) -> int:
-    """Return how many keyframes a file holds, after reading every page. Raises StorageError for a damaged one."""
+    """Return the number of keyframes in a file after reading every page. Raises StorageError if it is damaged."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=WAIT_S)) as db:
         (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
@@ -100,7 +100,7 @@ def checked(path: Path) -> int:
 
 @contextmanager
 def named(path: Path, what: str) -> Iterator[None]:
-    """Name what fails inside, with the remedy."""
+    """Convert file and database errors to StorageError with the remedy."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -109,19 +109,19 @@ def named(path: Path, what: str) -> Iterator[None]:
 
 
 def free_name(path: Path) -> Path:
-    """Return this name, or one with a number, that no file has."""
+    """Return this path, or the first numbered variant that does not exist."""
     names = (path, *(path.with_name(f"{path.name}.{n}") for n in range(2, 10_000)))
     return next(name for name in names if not name.exists())
 
 
 def _alone(path: Path) -> None:
-    """Make a database one file, without a log beside it, also when somebody reads it."""
+    """Convert a database to a single file without a log, also if others are reading it."""
     with closing(sqlite3.connect(path, timeout=WAIT_S)) as db:
         db.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
 def _check_memory(path: Path) -> None:
-    """Check that a file is a memory of this format; it may have several names, as copies of a backup often have.
+    """Check that a file is a memory of this format; hard links are allowed, because copies of backups often have them.
 
     Raises StorageError.
     """
@@ -134,7 +134,7 @@ def _check_memory(path: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Let renamed files survive a power cut."""
+    """Make renamed files survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

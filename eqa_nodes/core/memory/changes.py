@@ -10,15 +10,15 @@ from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.maps import Maps
 from eqa_nodes.core.types.questions import MemoryObject
 
-_MIN_TIMES = 2  # looks that must have seen an object before its coming is news
-_TELLING = ("state", "support")  # attributes whose change is one
+_MIN_TIMES = 2  # minimum number of sightings before an object is reported as new
+_TELLING = ("state", "support")  # attributes whose change is reported
 
 
 class Change(NamedTuple):
     """One change. what: moved | gone | new | state.
 
-    before: keyframe that shows how it was, 0 where none does; after: keyframe that shows how it is now.
-    was, now: words for that ("in the kitchen, on the counter", "on").
+    before: id of the keyframe with the old state, 0 if there is none; after: id of the keyframe with the new state.
+    was, now: descriptions of these states ("in the kitchen, on the counter", "on").
     """
 
     what: str
@@ -35,9 +35,9 @@ class _Sight(NamedTuple):
 
 
 def changes(db: Database, where: Maps, objects: list[MemoryObject], since_ns: int) -> list[Change]:
-    """Return what changed since a stamp, among objects of the running session's map: moved, state, gone, new.
+    """Return the changes since a stamp to objects in the running session's map: moved, state, gone, new.
 
-    What was first seen later is compared with how it was then.
+    Objects first seen after the stamp are compared with their first view.
     """
     found: dict[str, list[Change]] = {"moved": [], "state": [], "gone": [], "new": []}
     gone = [o for o in objects if o.here and o.gone_ns >= since_ns and o.gone_ns]
@@ -69,7 +69,7 @@ def changes(db: Database, where: Maps, objects: list[MemoryObject], since_ns: in
 
 
 def place_of(o: MemoryObject) -> str:
-    """Return "in the kitchen, on the counter"; "" where nothing is known."""
+    """Return the location as text ("in the kitchen, on the counter"), "" if it is unknown."""
     relation, support = o.attributes.get("relation", ""), o.attributes.get("support", "")
     room = f"in the {o.room}" if o.room else ""
     on = f"{relation if relation in ('on', 'in', 'under') else 'on'} the {support}" if support else ""
@@ -77,7 +77,7 @@ def place_of(o: MemoryObject) -> str:
 
 
 def name_of(o: MemoryObject) -> str:
-    """Return "red mug"."""
+    """Return the name with its colour, such as "red mug"."""
     return " ".join(filter(None, (o.attributes.get("colour", ""), o.kind)))
 
 
@@ -86,18 +86,18 @@ def _same(a: MemoryObject, b: MemoryObject) -> bool:
 
 
 def _sight(db: Database, number: int, before_ns: int) -> _Sight | None:
-    """Return the last keyframe that shows an object before a stamp, None without one."""
+    """Return the last keyframe before a stamp that shows an object, None if there is none."""
     row = db.execute("SELECT keyframe, attributes FROM seen JOIN keyframes ON keyframes.id = keyframe "
                      "WHERE object = ? AND stamp_ns < ? ORDER BY keyframe DESC LIMIT 1", (number, before_ns)).fetchone()
     return None if row is None else _Sight(row[0], json.loads(row[1]))
 
 
 def _looked_at(db: Database, where: Maps, stamp_ns: int) -> int:
-    """Return the keyframe of a look, 0 when it was not kept."""
+    """Return the id of the keyframe with this stamp, 0 if there is none."""
     return int(db.value("SELECT id FROM keyframes WHERE root = ? AND stamp_ns = ?", (where.root, stamp_ns)) or 0)
 
 
 def _was_there(db: Database, where: Maps, room: str, stamp_ns: int) -> bool:
-    """Return whether that room had been looked at before: else everything in it would be news."""
+    """Return whether the room was seen before the stamp; otherwise all of its objects would be reported as new."""
     return db.value("SELECT 1 FROM keyframes WHERE root = ? AND region = ? AND stamp_ns < ? LIMIT 1",
                     (where.root, room, stamp_ns)) is not None

@@ -15,7 +15,7 @@ from eqa_nodes.core.settings import NOW, constant, setting
 
 @dataclass(frozen=True)
 class MemoryConfig:
-    """What is worth remembering."""
+    """Settings of what the memory stores."""
 
     keyframes: KeyframeConfig = setting(KeyframeConfig(), live=NOW)
     perception: PerceptionConfig = setting(PerceptionConfig(), live=NOW)

@@ -1,7 +1,7 @@
-"""One SQLite file that one process writes: schema, lock, transactions, and named errors.
+"""SQLite file with a single writing process: schema, lock, transactions and named errors.
 
-Write-ahead log with synchronous=FULL: a commit returns only after the log is on the disk, so what was acknowledged
-survives kill -9 and a power cut alike; without FULL the last commits would be lost in a power cut.
+Write-ahead log with synchronous=FULL: a commit returns only after the log is on the disk, so acknowledged data survive
+kill -9 and power cuts; without FULL the last commits could be lost in a power cut.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.sqlite_files import check_tables
 
-VERSION = 4  # of the file, `PRAGMA user_version`
-APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, where `file` and sqlite3 read it
-WAIT_S = 10.0  # for another process that has the file locked
+VERSION = 4  # version of the file format, `PRAGMA user_version`
+APPLICATION_ID = 0x4551414D  # "EQAM" in the header of the file, as shown by `file` and sqlite3
+WAIT_S = 10.0  # time to wait while another process has locked the file
 TRIGGER = ("TRIGGER geometries_of_forgotten",
            "AFTER DELETE ON images BEGIN DELETE FROM geometries WHERE id = OLD.id; END")
 _WORDS = re.compile(r"CREATE VIRTUAL TABLE \w+ USING fts5 ?\(", re.IGNORECASE)
 _REMEDY = "name another file (file of the memory node)"
-# What decoding raises where the file's pages are whole and what stands in them is not.
+# Errors of decoding if the file's pages are intact but their contents are not.
 _DAMAGED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError, RecursionError,
             struct.error)
 SCHEMA = f"""
@@ -68,10 +68,10 @@ CREATE INDEX IF NOT EXISTS seen_by_keyframe ON seen (keyframe);
 
 
 def true_path(path: Path) -> Path:
-    """Return the one path of a file that has several: through symbolic links, and as seen from the root.
+    """Return the absolute path of a file with symbolic links resolved.
 
-    Raises StorageError for what is not a plain file, and for a file of several names (hard links): its log and its lock
-    go by its name, so that two processes could write it at the same time.
+    Raises StorageError if it is not a regular file, or has several names (hard links): the log and the lock belong to
+    one name, so two processes could write the file at the same time.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -88,10 +88,10 @@ def true_path(path: Path) -> Path:
 
 
 def roll_back(path: Path) -> None:
-    """Undo the transaction that a killed process left half done in a rollback journal, as SQLite does for a writer.
+    """Roll back the unfinished transaction of a killed process from its rollback journal, as SQLite does for a writer.
 
-    Who only reads cannot, and would see half of it or fail. Memory files have such a journal only while they change to
-    or from a write-ahead log: when they are restored. Raises sqlite3.Error.
+    A reader cannot do this and would fail or see a part of the transaction. Memory files have such a journal only while
+    they are restored, when they change to or from a write-ahead log. Raises sqlite3.Error.
     """
     if path.is_file() and path.with_name(path.name + "-journal").exists():
         with closing(sqlite3.connect(path, timeout=WAIT_S)) as db:
@@ -99,19 +99,19 @@ def roll_back(path: Path) -> None:
 
 
 def reading(path: Path, look: bool = False) -> str:
-    """Return the URI that opens a file for reading alone.
+    """Return the URI that opens a file read-only.
 
-    Without a log beside it nobody has a memory open. Then nothing is locked or laid beside it for a look, and where
-    nobody can write, not even a lock.
+    Without a log next to it, no process has the memory open. Then no lock or other file is created for a mere look, nor
+    in a folder that is not writable.
     """
     fixed = (look or not os.access(path.parent, os.W_OK)) and not path.with_name(path.name + "-wal").exists()
     return f"{path.as_uri()}?mode=ro" + "&immutable=1" * fixed
 
 
 def check_ours(path: Path) -> None:
-    """Check a file that is there, without changing it. Raises StorageError unless it is of this project and VERSION.
+    """Check an existing file without changing it. Raises StorageError unless it is a memory of this VERSION.
 
-    An empty file, and a database without any table, is nobody's: that may become a memory.
+    Empty files and databases without tables are accepted, because they may become a memory.
     """
     found = format_of(path)
     if found not in (0, VERSION):
@@ -120,9 +120,9 @@ def check_ours(path: Path) -> None:
 
 
 def format_of(path: Path) -> int:
-    """Return the format of a memory file without changing it; 0 = nobody's, or not there.
+    """Return the format of a memory file without changing it; 0 = missing, empty or without tables.
 
-    Raises StorageError when it is not of this project.
+    Raises StorageError if the file belongs to another program.
     """
     if not path.is_file() or not path.stat().st_size:
         return 0
@@ -149,14 +149,14 @@ def format_of(path: Path) -> int:
 
 
 def _is_ours(sql: str) -> bool:
-    """Return whether SQL beyond that of plain tables is a memory's: its trigger, and its tables of words."""
+    """Return whether SQL other than that of plain tables belongs to a memory: its trigger or its full-text tables."""
     return sql == f"CREATE {TRIGGER[0]} {TRIGGER[1]}" or _WORDS.match(sql) is not None
 
 
 def locked(path: Path) -> ExitStack:
-    """Return what holds the lock until it is closed; it goes with the process, however that ends. path: the true one.
+    """Lock a memory file until the returned stack is closed or the process ends. path: result of true_path.
 
-    The file beside tells who writes. The database is locked too, so that nobody else writes where that was removed.
+    The lock file beside it names the writer. The database is locked too, in case the lock file was removed.
     """
     with ExitStack() as held:
         held.callback(os.close, _locked_beside(path))
@@ -164,7 +164,7 @@ def locked(path: Path) -> ExitStack:
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             held.callback(os.close, file)
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # SQLite's own locks are others (POSIX)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # SQLite's own locks are different ones (POSIX)
             except BlockingIOError as error:
                 raise StorageError(f"memory {path} is being written by another process, although its file .lock was "
                                    "removed: stop that process, or name another file") from error
@@ -194,10 +194,10 @@ def _locked_beside(path: Path) -> int:
 
 
 class Database:
-    """The file, opened. write False: read what another process may be writing."""
+    """An open memory file. write False: read a file that another process may be writing."""
 
     def __init__(self, path: Path, write: bool = True) -> None:
-        """Open or create. Raises StorageError when it cannot be opened, is something else, or has a writer already."""
+        """Open or create. Raises StorageError if it cannot be opened, is not a memory, or already has a writer."""
         self.path, self._write = Path(path), write
         self._lock: ExitStack | None = None
         with self.storage("opened"):
@@ -225,13 +225,13 @@ class Database:
         self._db.executemany(sql, rows)
 
     def value(self, sql: str, values: Iterable[Any] = ()) -> Any:
-        """Return the first column of the first row, None without one."""
+        """Return the first column of the first row, None if there is no row."""
         row = self.execute(sql, values).fetchone()
         return None if row is None else row[0]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing, on the disk when it ends; a failed one leaves the file as it was."""
+        """Run the block as one transaction, on the disk when it ends; a failed one leaves the file unchanged."""
         with self.storage("written"):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -244,7 +244,7 @@ class Database:
 
     @contextmanager
     def storage(self, what: str) -> Iterator[None]:
-        """Name what fails inside, with the remedy."""
+        """Convert errors inside the block to StorageError with the remedy."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -256,14 +256,14 @@ class Database:
                                "or restore a copy of this one") from error
 
     def used_bytes(self) -> int:
-        """Return the size of the file's content, without free pages."""
+        """Return the size of the file's contents in bytes, without free pages."""
         pages, free = self.value("PRAGMA page_count"), self.value("PRAGMA freelist_count")
         return int((pages - free) * self.value("PRAGMA page_size"))
 
     def shrink(self) -> None:
-        """Give freed pages back and empty the log, so that what was deleted is in no file any more."""
+        """Release freed pages and empty the log, so that deleted data are in no file any more."""
         with self.storage("written"):
-            for table in ("words", "tiers"):  # else deleted words stay in their segments
+            for table in ("words", "tiers"):  # otherwise deleted words remain in their segments
                 self.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
             self.execute("PRAGMA incremental_vacuum").fetchall()
             self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -278,11 +278,11 @@ class Database:
         self._db = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT_S,
                                    uri=not self._write)
         if not self._write:
-            self.execute("BEGIN")  # until it is closed: what is read at different times is of one moment
-            self.value("SELECT count(*) FROM facts")  # the moment is that of the first table read
+            self.execute("BEGIN")  # until closed: all reads see the same state
+            self.value("SELECT count(*) FROM facts")  # the first read of a table fixes that state
             return
-        self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table is made
-        if self.value("PRAGMA application_id") != APPLICATION_ID:  # in the file itself before there is a log
+        self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # must precede the first table
+        if self.value("PRAGMA application_id") != APPLICATION_ID:  # in the file itself, before a log exists
             self.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self.execute("PRAGMA journal_mode = WAL")
         self.execute("PRAGMA synchronous = FULL")

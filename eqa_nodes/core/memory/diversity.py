@@ -1,8 +1,8 @@
-"""Which of the views that memory recalls a model is shown: few, that bear on the question and differ from each other.
+"""Selects the recalled views to show to a model: few, relevant to the question and different from each other.
 
-A tour holds many pictures of nearly the same. What a view shows is known from its coarse depth: pieces of surface, the
-nearer the better. Each next view is the one that shows most of what the chosen ones do not (greedy maximum coverage),
-weighed by how well memory says that it fits the question. Without depth, place and direction decide.
+A tour contains many similar pictures. The coarse depth of a view shows which pieces of surface it contains; near ones
+count more. The next view is the one that shows most of what the chosen ones do not (greedy maximum coverage), weighted
+by its score for the question. Without depth, the pose decides.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.questions import Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
-_CANDIDATES = 10  # views that memory is asked for, for each one that is chosen
+_CANDIDATES = 10  # recalled views per view to choose
 _CELL_M = 0.25  # edge of a piece of surface
-_NEAR_M = 2.0  # a piece that is no farther away is seen as well as can be; others by the angle that they fill
-_TURNED = 2.0  # times its novelty by pose is the most that a view adds: depth and poses err
-_LEAST = 0.05  # what a view has to add, as a share of what the fullest one shows or, where it fits, of itself
-_ELSEWHERE, _FAR_M = 0.25, 5.0  # what a view is worth more that was taken so far from all chosen ones
-_UNKNOWN = 0.1  # what a view of unknown content is worth beside the one that fits best
-_CHANGED = 0.5  # what a picture adds that looks different from an earlier one of the same view
+_NEAR_M = 2.0  # surfaces up to this distance have full quality; farther ones in proportion to their solid angle
+_TURNED = 2.0  # limit of the value a view adds, as a multiple of its novelty by pose: depth and poses have errors
+_LEAST = 0.05  # minimum value that a view adds, as a share of the fullest view or, for relevant views, of itself
+_ELSEWHERE, _FAR_M = 0.25, 5.0  # bonus of a view taken this far from all chosen ones
+_UNKNOWN = 0.1  # fit of a view with unknown content, relative to the best one
+_CHANGED = 0.5  # value added by a view that looks different from earlier ones of the same pose
 _SAME = KeyframeConfig()
 
 
 def recall_diverse(recall: Callable[[RecallQuery], Sequence[Recalled]], text: str, most: int) -> list[Recalled]:
-    """Return at most `most` different views for a question out of those that memory recalls, the best first."""
+    """Return at most `most` different views for a question from those that memory recalls, the best first."""
     return diverse(recall(RecallQuery(text, _CANDIDATES * most)), most)
 
 
 def diverse(items: Sequence[Recalled], most: int) -> list[Recalled]:
-    """Return at most `most` items, the one that adds most first; those that add next to nothing are left out.
+    """Return at most `most` items, the one that adds most first; items that add almost nothing are omitted.
 
-    items: best first. Where scores are 0, nothing is known of what is in view, and only what a view adds counts.
-    Raises BadFrame for a broken image.
+    items: best first. If scores are 0, the content of views is unknown, and only what a view adds counts.
+    Raises BadFrame if an image is broken.
     """
     shown = _Shown([item.keyframe for item in items])
     top = max((item.score for item in items), default=0.0)
@@ -61,7 +61,7 @@ def diverse(items: Sequence[Recalled], most: int) -> list[Recalled]:
 
 
 class _Shown:
-    """What some views show, and how well the chosen ones show it."""
+    """Surfaces visible in the views, and how well the chosen views show them."""
 
     def __init__(self, views: Sequence[Keyframe]) -> None:
         self._views = views
@@ -76,7 +76,7 @@ class _Shown:
         self._fullest = max((float(quality.sum()) for _, quality in self._quality), default=0.0)
 
     def added(self, i: int, of_itself: bool) -> float:
-        """Return what view i would add, 0..1: of what it shows itself, else of what the fullest view shows."""
+        """Return the value that view i would add, 0..1, as a share of what it, or else the fullest view, shows."""
         cells, quality = self._quality[i]
         apart = novelty(self._views[i], self._chosen)
         if not len(cells):
@@ -86,19 +86,19 @@ class _Shown:
         return max(share, _CHANGED if _changed(self._views[i], self._chosen) else 0.0)
 
     def elsewhere(self, i: int) -> float:
-        """Return how far view i was taken from all chosen ones, 0..1: what decides between views that add as much."""
+        """Return how far view i was taken from all chosen ones, 0..1; favours distant views among equal ones."""
         far = (self._views[i].pose.distance(view.pose) / _FAR_M for view in self._chosen)
         return min(1.0, min(far, default=1.0))
 
     def choose(self, i: int) -> None:
-        """Count view i as chosen."""
+        """Mark view i as chosen."""
         cells, quality = self._quality[i]
         self._best[cells] = np.maximum(self._best[cells], quality)
         self._chosen.append(self._views[i])
 
 
 def _best_of(cells: np.ndarray, depths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each cell once, and how well it is seen: 1 up to _NEAR_M, then as its pixels get fewer."""
+    """Return the unique cells, and their quality: 1 up to _NEAR_M, then falling with the square of the distance."""
     once, where = np.unique(cells, return_inverse=True)
     quality = np.zeros(len(once))
     np.maximum.at(quality, where, np.minimum(1.0, (_NEAR_M / depths_m) ** 2))
@@ -106,7 +106,7 @@ def _best_of(cells: np.ndarray, depths_m: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _changed(view: Keyframe, chosen: Sequence[Keyframe]) -> bool:
-    """Return whether the same view was chosen, and looked different each time."""
+    """Return whether views of the same pose were chosen, and all of them looked different."""
     same = [other for other in chosen if view.pose.distance(other.pose) <= _SAME.same_move_m
             and abs(wrap(view.pose.yaw - other.pose.yaw)) <= math.radians(SAME_TURN_DEG)]
     return bool(same) and min(difference(_small(v.jpeg), _small(view.jpeg)) for v in same) > _SAME.min_change

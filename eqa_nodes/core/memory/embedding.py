@@ -1,4 +1,4 @@
-"""Embeddings of texts: texts with similar meaning have similar vectors."""
+"""Text embeddings: texts with similar meaning have similar vectors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from eqa_nodes.core.traits import Traits
 
 DEFAULT = "wordllama"
 DIMENSIONS = 256
-_SCALE = 127.0  # of the stored int8 vectors
+_SCALE = 127.0  # scale of the stored int8 vectors
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of DIMENSIONS numbers. name: vectors of one name can be compared."""
+    """Converts texts to vectors of DIMENSIONS numbers. name: only vectors of equal names are comparable."""
 
     name: str
 
@@ -31,7 +31,7 @@ class Embedder(Protocol):
 
 
 class WordLlama:
-    """Mean of trained token vectors (package wordllama, its weights inside): 0.1 ms a text on a CPU, offline."""
+    """Mean of trained token vectors (package wordllama with its weights): 0.1 ms per text on a CPU, offline."""
 
     traits = Traits(library="wordllama", extra="embed")
     name = "wordllama l2_supercat 256"
@@ -48,25 +48,25 @@ class WordLlama:
 
 @cache
 def _wordllama() -> Any:
-    """Return the model, loaded when it is first needed: that takes a second."""
+    """Return the model, loaded at first use, which takes a second."""
     root = logging.getLogger()
     before = root.level, root.handlers[:]
     try:
         import wordllama
-    finally:  # it sets the whole process to print what any library says of its work
+    finally:  # the package enables logging of all libraries in this process
         root.setLevel(before[0])
         root.handlers[:] = before[1]
 
-    # its own search looks for the tokenizer in a folder that the package does not have
+    # its own search for the tokenizer uses a folder that is not in the package
     model = wordllama.WordLlama.load(dim=DIMENSIONS, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
     exempt_loaded()
     return model
 
 
 def make_embedder(name: str) -> Embedder | None:
-    """Return the embedder of a name. None: no embeddings. Raises ConfigError.
+    """Return the embedder of this name, None for no embeddings. Raises ConfigError.
 
-    "auto": the built-in one where it is installed, else none; "none": none.
+    "auto": wordllama if it is installed, else None; "none": None.
     """
     if name == "none":
         return None
@@ -80,17 +80,17 @@ def make_embedder(name: str) -> Embedder | None:
 
 
 def packed(vectors: np.ndarray) -> np.ndarray:
-    """Return unit vectors (n, DIMENSIONS) as int8, as they are stored."""
+    """Return unit vectors (n, DIMENSIONS) as int8 for storage."""
     return np.rint(vectors * _SCALE).astype(np.int8)
 
 
 def cosines(stored: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return the cosine (n,) of stored int8 vectors with a unit vector, exact to about 0.01; 0 for zeros."""
+    """Return the cosines (n,) of stored int8 vectors with a unit vector, accurate to about 0.01; 0 for zero vectors."""
     floats = stored.astype(np.float32)
     length = np.sqrt(np.einsum("ij,ij->i", floats, floats))
     return (floats * vector).sum(axis=1) / np.where(length > 0, length, 1.0)
 
 
 def signature(vectors: np.ndarray) -> np.ndarray:
-    """Return the signs of vectors (n, DIMENSIONS) as bits (n, 4) uint64: a coarse copy that is cheap to search."""
+    """Return the signs of vectors (n, DIMENSIONS) as bits (n, 4) uint64, a coarse representation for fast search."""
     return np.packbits(vectors > 0, axis=1).view(np.uint64)

@@ -1,9 +1,9 @@
-"""Measures objects: the upright box that fits the outlines of an object in all the views that show it.
+"""Measures objects: fits an upright box to the outlines of an object in all views that show it.
 
-A sighting holds the outline of an object as a box of pixels, exact to a pixel, and a coarse box in the map. The outline
-of one view leaves the distance open; those of several views from different sides leave one box. It is found by least
-squares over all edges of all outlines, as QuadricSLAM (Nicholson et al. 2019) fits quadrics to detections. Furniture
-stands along walls: the box is turned as the walls are that the views show.
+A sighting has the outline of an object as a pixel box, accurate to a pixel, and a coarse box in the map. The outline of
+one view leaves the distance open; outlines of several views from different sides determine one box. It is fitted by
+least squares over all edges of all outlines, as QuadricSLAM (Nicholson et al. 2019) fits quadrics to detections.
+Furniture is usually aligned with walls: the box has the yaw of the walls in the views.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from eqa_nodes.core.perception.projection import surface_grid
 from eqa_nodes.core.types.views import Keyframe, Sighting, ViewGeometry
 
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
-_BORDER_PX = 2  # an outline that ends so near to the image's border goes on beyond it
-_SCALE_M = 0.02  # residuals above it count less where something may hide an edge
-_COARSE = 0.03  # weight of the coarse box beside that of an edge
-_STRAIGHT = 0.1  # sine of twice the yaw, below which coarse boxes lie along the box's own axes
-_OUTWARD = np.array([-1.0, -1.0, 1.0, 1.0])  # from the middle of an outline over its left, top, right and bottom edge
+_BORDER_PX = 2  # an outline that ends this close to the image's border may continue beyond it
+_SCALE_M = 0.02  # above this, residuals of edges that may be hidden count less
+_COARSE = 0.03  # weight of the coarse box relative to an edge
+_STRAIGHT = 0.1  # below this sine of twice the yaw, coarse boxes count as aligned with the box's axes
+_OUTWARD = np.array([-1.0, -1.0, 1.0, 1.0])  # sign from the middle of an outline outwards: left, top, right, bottom
 _INWARD = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
 _LEAST_M = 0.005
-_FLOOR_M = 0.08  # what ends so near to the floor stands on it
-_MOST_VIEWS = 24  # of an object, the largest
-_STEEP = 0.3  # vertical part of the normal of a wall, at most
-_JUMP_M = 0.4  # between points of neighbouring cells: farther apart they lie on two surfaces
-_NEARER_M, _COVERED = 0.03, 0.3  # what hides an edge is nearer by as much, along this share of it
-_NEAR_M = 0.25  # to the camera: a corner nearer than this projects to nowhere useful
+_FLOOR_M = 0.08  # objects that end this close to the floor stand on it
+_MOST_VIEWS = 24  # maximum number of views per object, the largest ones
+_STEEP = 0.3  # maximum vertical component of a wall's normal
+_JUMP_M = 0.4  # points of neighbouring cells farther apart than this are on different surfaces
+_NEARER_M, _COVERED = 0.03, 0.3  # an occluder is nearer by this distance, along this share of the edge
+_NEAR_M = 0.25  # minimum depth of corners: nearer ones have no useful projection
 
 
 class ObjectBox(NamedTuple):
     """An upright box around an object, map frame, metres, radians.
 
-    centre: of the box; size: along its own x and y axes, and up; yaw: of its x axis, in [-pi/4, pi/4]; covariance: of
-    middle and size along its own axes, (6, 6), square metres, as far as the outlines tell: large along an axis that no
-    view shows.
+    centre: centre of the box; size: its lengths along its x and y axes, and its height; yaw: yaw of its x axis, in
+    [-pi/4, pi/4]; covariance: (6, 6) of centre and size along its own axes, square metres, from the outlines: large
+    along an axis that no view constrains.
     """
 
     centre: tuple[float, float, float]
@@ -49,30 +49,30 @@ class ObjectBox(NamedTuple):
     covariance: tuple[tuple[float, ...], ...] = ((0.0,) * 6,) * 6
 
     def doubt_m(self, axis: int) -> float:
-        """Return the standard deviation of its size along one of its own axes, metres."""
+        """Return the standard deviation of the size along one of the box's axes, metres."""
         return math.sqrt(self.covariance[3 + axis][3 + axis])
 
     def face_doubt_m(self, axis: int, far: bool) -> float:
-        """Return the standard deviation of where a face lies along an axis; far: of the one with more of it."""
+        """Return the standard deviation of a face's position along an axis; far: of the face at the positive end."""
         c, sign = self.covariance, 1.0 if far else -1.0
         return math.sqrt(max(c[axis][axis] + c[3 + axis][3 + axis] / 4 + sign * c[axis][3 + axis], 0.0))
 
     @property
     def low(self) -> float:
-        """Height of its underside, map frame."""
+        """Height of the bottom, map frame."""
         return self.centre[2] - self.size[2] / 2
 
     @property
     def high(self) -> float:
-        """Height of its top, map frame."""
+        """Height of the top, map frame."""
         return self.centre[2] + self.size[2] / 2
 
     def axes(self) -> np.ndarray:
-        """Return the rotation (3, 3) that maps directions of the map into the box's own axes."""
+        """Return the rotation (3, 3) from the map's axes to the box's axes."""
         return _turn(self.yaw)
 
     def corners(self) -> np.ndarray:
-        """Return its corners (8, 3), map frame."""
+        """Return the corners (8, 3), map frame."""
         return _corners(np.array([*self.centre, *self.size]), self.yaw)
 
 
@@ -80,9 +80,9 @@ Sightings = Sequence[tuple[Keyframe, Sighting]]
 
 
 def box_of_sightings(seen: Sightings, yaw: float = 0.0) -> ObjectBox:
-    """Return the box of one object from its sightings. Raises ValueError without any.
+    """Return the box of one object from its sightings. Raises ValueError if there are none.
 
-    yaw: of the walls, from `wall_yaw`. Views without geometry add their coarse boxes only.
+    yaw: yaw of the walls, from `wall_yaw`. Views without geometry contribute only their coarse boxes.
     """
     if not seen:
         raise ValueError("no sighting: an object that was not seen has no size")
@@ -95,7 +95,7 @@ def box_of_sightings(seen: Sightings, yaw: float = 0.0) -> ObjectBox:
 
 
 def _coarse(seen: Sequence[Sighting], yaw: float) -> np.ndarray:
-    """Return centre and size (6,) of the box around all coarse boxes, in axes turned by yaw."""
+    """Return centre and size (6,) of the bounding box of all coarse boxes, in axes turned by yaw."""
     centres, sizes = np.array([s.centre for s in seen]), np.array([s.size for s in seen])
     turn = _turn(yaw)
     middles = centres @ turn.T
@@ -104,8 +104,8 @@ def _coarse(seen: Sequence[Sighting], yaw: float) -> np.ndarray:
 
 
 class _Outlines(NamedTuple):
-    """Outlines of an object in n views: cameras (n, 3, 4), pixels from map; edges (n, 4) in pixels, and their focal
-    lengths (n, 4); whole (n, 4): whether the object ends at the edge; otherwise the image does, or something hides it.
+    """Outlines of an object in n views: cameras (n, 3, 4), map to pixels; edges (n, 4) in pixels, and their focal
+    lengths (n, 4); whole (n, 4): whether the object ends at the edge, and is not cut by the image or an occluder.
     """
 
     cameras: np.ndarray
@@ -125,15 +125,15 @@ def _outlines(seen: Sightings) -> _Outlines:
 
 
 def _camera(view: Keyframe, geometry: ViewGeometry) -> np.ndarray:
-    """Return the (3, 4) matrix from map points to pixels of a view, before the division by depth."""
+    """Return the (3, 4) projection matrix from map points to pixels of a view, before the division by depth."""
     k = geometry.intrinsics
     matrix = np.array([[k.fx, 0.0, k.cx], [0.0, k.fy, k.cy], [0.0, 0.0, 1.0]])
     return np.asarray(matrix @ np.linalg.inv(view.map_from_base.matrix() @ geometry.base_from_camera.matrix())[:3])
 
 
 def whole_edges(view: Keyframe, s: Sighting) -> tuple[bool, bool, bool, bool]:
-    """Return which edges of an outline (left, top, right, bottom) are ends of the object: not of the image, nor of what
-    stands nearer to the camera there. None are for a view without geometry, or with a broken depth image.
+    """Return which edges of an outline (left, top, right, bottom) are ends of the object, not cut by the image or by an
+    occluder. All are False if the view has no geometry or a broken depth image.
     """
     if view.geometry is None:
         return (False,) * 4
@@ -148,9 +148,9 @@ def whole_edges(view: Keyframe, s: Sighting) -> tuple[bool, bool, bool, bool]:
 
 
 def _hidden(view: Keyframe, geometry: ViewGeometry, s: Sighting) -> list[bool]:
-    """Return beyond which edges of an outline something is nearer than all of the object.
+    """Return for each edge of an outline whether something beyond it is nearer to the camera than the object.
 
-    The floor does not count: before an object it is always nearer.
+    The floor does not count, because it is always nearer in front of an object.
     """
     points, k = surface_grid(view), geometry.intrinsics
     rows, columns = points.shape[:2]
@@ -171,15 +171,15 @@ def _hidden(view: Keyframe, geometry: ViewGeometry, s: Sighting) -> list[bool]:
 
 
 def _fitted(start: np.ndarray, outlines: _Outlines, yaw: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return centre and size (6,) by least squares from a start, and the covariance (6, 6) along the box's own axes."""
-    from scipy.optimize import least_squares  # half a second that nodes which measure nothing need not spend
+    """Return centre and size (6,) by least squares from a start, and their covariance (6, 6) along the box's axes."""
+    from scipy.optimize import least_squares  # takes half a second, which nodes that measure nothing save
 
     straight = abs(math.sin(2 * yaw)) < _STRAIGHT
     inner = np.concatenate((start[:3] - start[3:] / 2, start[:3] + start[3:] / 2))
 
     def residuals(box: np.ndarray) -> np.ndarray:
         short = _short(box, outlines, yaw) / _SCALE_M
-        hidden = np.sqrt(np.log1p(short ** 2))  # the box goes on behind what hides the object
+        hidden = np.sqrt(np.log1p(short ** 2))  # the box may continue behind the occluder
         seen = np.where(outlines.whole, np.where(short < 0, hidden, short), np.maximum(short, 0.0))
         ends = np.concatenate((box[:3] - box[3:] / 2, box[:3] + box[3:] / 2))
         out = np.maximum((ends - inner) * _INWARD, 0.0) / _SCALE_M if straight else np.zeros(6)
@@ -190,13 +190,13 @@ def _fitted(start: np.ndarray, outlines: _Outlines, yaw: float) -> tuple[np.ndar
     found = least_squares(residuals, start, bounds=(low, high))
     turn = np.eye(6)
     turn[:3, :3] = _turn(yaw)
-    told = np.concatenate((outlines.whole.ravel(), np.zeros(6, bool), np.ones(6, bool)))  # not what only bounds it
+    told = np.concatenate((outlines.whole.ravel(), np.zeros(6, bool), np.ones(6, bool)))  # without one-sided bounds
     jacobian = found.jac[told] @ turn.T
     return found.x, np.linalg.inv(jacobian.T @ jacobian)
 
 
 def _short(box: np.ndarray, outlines: _Outlines, yaw: float) -> np.ndarray:
-    """Return (n, 4) by how many metres, at the distance of the object, the outlines go beyond that of a box."""
+    """Return (n, 4) metres, at the object's distance, by which the outlines extend beyond those of a box."""
     points = np.concatenate((_corners(box, yaw), np.ones((8, 1))), axis=1)
     projected = np.einsum("nij,kj->nik", outlines.cameras, points)  # (n, 3, 8)
     z = np.maximum(projected[:, 2], _NEAR_M)
@@ -209,7 +209,7 @@ def _short(box: np.ndarray, outlines: _Outlines, yaw: float) -> np.ndarray:
 
 
 def _on_floor(box: np.ndarray, floor: float, stands: bool) -> list[float]:
-    """Return a box that ends on the floor where it stands there, or ends near to it."""
+    """Return the box extended to the floor if it stands on it or ends close to it."""
     x, y, z, length, width, height = (float(value) for value in box)
     low, high = z - height / 2, z + height / 2
     if (abs(low - floor) <= _FLOOR_M or (stands and low > floor)) and high - floor > _FLOOR_M:
@@ -218,7 +218,7 @@ def _on_floor(box: np.ndarray, floor: float, stands: bool) -> list[float]:
 
 
 def _turn(yaw: float) -> np.ndarray:
-    """Return the rotation (3, 3) that maps directions of the map into axes turned by yaw."""
+    """Return the rotation (3, 3) from the map's axes to axes turned by yaw."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
@@ -228,24 +228,24 @@ def _corners(box: np.ndarray, yaw: float) -> np.ndarray:
 
 
 def wall_yaw(views: Iterable[Keyframe]) -> float:
-    """Return how the walls and most furniture stand in the map: an angle in [-pi/4, pi/4], 0 where no view shows it.
+    """Return the yaw of the walls and most furniture in the map, in [-pi/4, pi/4]; 0 if no view shows walls.
 
-    By the normals of the upright surfaces that the coarse depth images show: the mean of four times their directions.
+    It is a quarter of the circular mean of four times the normal directions of upright surfaces in the depth images.
     """
     total = sum((_directions(view) for view in views), complex(0.0))
     return math.atan2(total.imag, total.real) / 4 if abs(total) > 0 else 0.0
 
 
 def _directions(view: Keyframe) -> complex:
-    """Return the sum of exp(4 i a) over the directions a of the normals of upright surfaces in a view."""
+    """Return the sum of exp(4 i a) over the directions a of normals of upright surfaces in a view."""
     try:
         points = surface_grid(view)
-    except BadFrame:  # a damaged depth image tells of no wall
+    except BadFrame:  # a damaged depth image shows no walls
         return complex(0.0)
     across, down = np.diff(points, axis=1)[:-1], np.diff(points, axis=0)[:, :-1]
     normal = np.cross(across, down)
     length = np.linalg.norm(normal, axis=2)
-    near = (np.linalg.norm(across, axis=2) < _JUMP_M) & (np.linalg.norm(down, axis=2) < _JUMP_M)  # false for NaN
+    near = (np.linalg.norm(across, axis=2) < _JUMP_M) & (np.linalg.norm(down, axis=2) < _JUMP_M)  # False for NaN
     upright = near & (length > 0) & (np.abs(normal[..., 2]) < _STEEP * length)
     angle = np.arctan2(normal[..., 1], normal[..., 0])[upright]
     return complex(np.exp(4j * angle).sum())

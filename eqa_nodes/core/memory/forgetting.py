@@ -1,4 +1,4 @@
-"""Forgetting: deletes what a user selects, and redundant views when the file exceeds its budget."""
+"""Deletes what a user selects, and redundant views if the file exceeds its size limit."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from eqa_nodes.core.memory.windows import unclear_time, window_of
 from eqa_nodes.core.types.geometry import Transform
 from eqa_nodes.core.types.views import TEXT, FloorPixel, Keyframe
 
-_SLACK = 0.95  # of the budget: what is left after forgetting, so that not every insert has to forget
-_FINEST_M = 0.5  # edge of the cells in which views make up for each other; doubled until enough can go
+_SLACK = 0.95  # share of the size limit left after forgetting, so that not every insert has to forget
+_FINEST_M = 0.5  # initial cell edge for redundant views; doubled until enough views can be deleted
 _SECTORS = 8
 
 
 class ForgetSelection(NamedTuple):
-    """What to forget; conditions combine, at least one is needed.
+    """Selection of what to forget; conditions are combined, at least one is required.
 
-    region: kind of room; kind: of an object: the views that show it; near: x, y, radius in metres of the running
-    session's map; after_ns, before_ns: stamps, 0 = no bound; everything: all there is.
+    region: kind of room; kind: kind of object, selects the views that show it; near: x, y, radius in metres in the
+    running session's map; after_ns, before_ns: stamps, 0 = no limit; everything: select all.
     """
 
     region: str = ""
@@ -41,14 +41,14 @@ class ForgetSelection(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """How much was deleted."""
+    """Number of deleted items."""
 
     keyframes: int
     objects: int
 
 
 def within(selection: ForgetSelection, when: str, now_ns: int) -> ForgetSelection:
-    """Return a selection within a time in words ("yesterday", "the last two hours"). Raises BadQuestion."""
+    """Return a selection limited to a time in words ("yesterday", "the last two hours"). Raises BadQuestion."""
     if not when.strip():
         return selection
     window, rest = window_of(when, now_ns)
@@ -59,9 +59,9 @@ def within(selection: ForgetSelection, when: str, now_ns: int) -> ForgetSelectio
 
 
 def forget(db: Database, index: Index, root: int, selection: ForgetSelection) -> Forgotten:
-    """Delete what is selected, inside a transaction. Raises BadQuestion for an empty selection.
+    """Delete the selection, inside a transaction. Raises BadQuestion if the selection is empty.
 
-    A place (near) is one of the map `root`; time, region and kind reach into every map.
+    `near` applies to the map `root`; time, region and kind apply to all maps.
     """
     if selection == ForgetSelection():
         raise BadQuestion("select what to forget: a region, a kind of object, a time, a place, or everything")
@@ -82,10 +82,10 @@ def forget(db: Database, index: Index, root: int, selection: ForgetSelection) ->
 
 
 def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
-    """Delete the views that others make up for until the file fits, inside a transaction; return how many.
+    """Delete redundant views until the file fits, inside a transaction; return their number.
 
-    Views of one cell and direction make up for each other: all but the newest may go, the oldest of the fullest cells
-    first; cells grow until enough can go. The best view of each object goes last.
+    Views in the same cell and direction are redundant: all but the newest may be deleted, the oldest in the fullest
+    cells first; cells grow until enough views qualify. The best view of each object is deleted last.
     """
     stored = index.rows
     mean = db.used_bytes() / max(1, len(stored))
@@ -102,7 +102,7 @@ def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
         order = can_go[np.lexsort((stored["id"][can_go], -rank[can_go]))]
         gone[order[:surplus - int(gone.sum())]] = True
         edge *= 2
-        if edge > 1e4:  # one cell holds all that may go: now the best views too, the oldest first
+        if edge > 1e4:  # one cell holds all candidates: delete the best views too, the oldest first
             free[:] = True
             rest = np.flatnonzero(~gone)
             gone[rest[:surplus - int(gone.sum())]] = True
@@ -111,7 +111,7 @@ def over_budget(db: Database, index: Index, limit_bytes: float) -> int:
 
 
 def realign(db: Database, index: Index, where: Maps, name: str, known: str, known_from_map: Transform) -> None:
-    """Move what was stored of a map into the place that is known now, inside a transaction. Raises StorageError."""
+    """Move a map's contents to its newly known place, inside a transaction. Raises StorageError."""
     root, target, by = where.aligned(name, known, known_from_map)
     condition, values = ("root = ?", [root])
     if root == target:
@@ -121,7 +121,7 @@ def realign(db: Database, index: Index, where: Maps, name: str, known: str, know
     table = index.rows.copy()
     for i in ids:
         _move(db, table, i, target, by)
-    for number, box in db.execute(  # what other maps in that place have seen too stays where they saw it
+    for number, box in db.execute(  # objects also seen by other maps of that place stay where those saw them
             f"SELECT id, box FROM objects WHERE root = ? AND id NOT IN (SELECT object FROM seen JOIN keyframes "
             f"ON keyframes.id = keyframe WHERE keyframes.root = objects.root AND NOT ({condition}))",
             (root, *values)).fetchall():
@@ -153,7 +153,7 @@ def _move(db: Database, table: np.ndarray, keyframe_id: int, root: int, by: Tran
 
 
 def _ranks(stored: np.ndarray, there: np.ndarray, edge_m: float) -> np.ndarray:
-    """Return how many newer views (n,) share a view's cell and direction; 0 for those that are not there."""
+    """Return the number of newer views (n,) in each view's cell and direction; 0 for views that are not there."""
     sector = np.floor((stored["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
     x, y, z = (np.floor(stored[axis] / edge).astype(np.int64)
                for axis, edge in (("x", edge_m), ("y", edge_m), ("z", max(edge_m, 2.0))))
@@ -161,14 +161,14 @@ def _ranks(stored: np.ndarray, there: np.ndarray, edge_m: float) -> np.ndarray:
     _, cell = np.unique(key, axis=1, return_inverse=True)
     rank = np.zeros(len(stored), np.int64)
     at = np.flatnonzero(there)
-    order = at[np.lexsort((-stored["id"][at], cell.ravel()[at]))]  # cell by cell, the newest first
+    order = at[np.lexsort((-stored["id"][at], cell.ravel()[at]))]  # by cell, the newest first
     begins = np.flatnonzero(np.diff(cell.ravel()[order], prepend=-1))
     rank[order] = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
     return rank
 
 
 def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
-    """Delete keyframes, and the objects that no other one shows."""
+    """Delete keyframes, and the objects that no remaining keyframe shows."""
     if not ids:
         return
     for i in ids:
@@ -188,7 +188,7 @@ def _delete(db: Database, index: Index, ids: Sequence[int]) -> None:
 
 
 def _drop_texts(db: Database) -> None:
-    """Drop what is written on objects where no remaining view was read so."""
+    """Delete the text on objects if no remaining view shows it."""
     for number, stored in db.execute("SELECT id, attributes FROM objects WHERE instr(attributes, ?)",
                                      (f'"{TEXT}":',)).fetchall():
         known = json.loads(stored)
@@ -199,7 +199,7 @@ def _drop_texts(db: Database) -> None:
 
 
 def _drop_times(db: Database, selection: ForgetSelection) -> None:
-    """Recompute the times of objects from the remaining views, so that they reveal nothing of a forgotten span."""
+    """Recompute the times of objects from the remaining views, so that they reveal nothing about a forgotten period."""
     if not (selection.after_ns or selection.before_ns):
         return
     last = selection.before_ns or (1 << 62)
@@ -212,7 +212,7 @@ def _drop_times(db: Database, selection: ForgetSelection) -> None:
 
 
 def _recount_content(db: Database) -> None:
-    """Let what no remembered view shows be new again."""
+    """Delete content that no remembered view shows, so that it counts as new again."""
     left: set[tuple[int, str]] = set()
     for root, seen in db.execute("SELECT root, sightings FROM keyframes"):
         left.update((root, item_of(s.label)) for s in rows.load_sightings(seen))
@@ -221,7 +221,7 @@ def _recount_content(db: Database) -> None:
 
 
 def _count_regions(db: Database, stored: np.ndarray) -> None:
-    """Recompute the positions of the views of each region."""
+    """Recompute the number of views of each region and the sums of their positions."""
     db.execute("DELETE FROM regions")
     sums: dict[tuple[int, str], list[float]] = {}
     place = dict(zip(stored["id"].tolist(), zip(stored["x"].tolist(), stored["y"].tolist())))

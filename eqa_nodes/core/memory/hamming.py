@@ -1,4 +1,4 @@
-"""The compiled scan of signatures. It stands apart, because the compiler takes a second to load."""
+"""Compiled scan of signatures, in a module of its own because the compiler takes a second to load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FAR = _BITS + 1
 
 @njit(nogil=True)
 def _ones(x: np.uint64) -> np.uint64:
-    """Return the number of bits that are set, by halving."""
+    """Return the number of set bits, by halving."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -21,7 +21,7 @@ def _ones(x: np.uint64) -> np.uint64:
 
 @njit(nogil=True)
 def nearest(signatures: np.ndarray, wanted: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
-    """Return the positions of about `count` allowed signatures (n, 4) that differ least from `wanted` (4,)."""
+    """Return the positions of about `count` allowed signatures (n, 4) with the smallest distance to `wanted` (4,)."""
     n = len(signatures)
     far = np.empty(n, np.uint16)
     histogram = np.zeros(_FAR + 1, np.int64)
@@ -41,7 +41,7 @@ def nearest(signatures: np.ndarray, wanted: np.ndarray, allowed: np.ndarray, cou
         if far[i] <= limit and m < len(out) and (far[i] < limit or total <= 2 * count):
             out[m] = i
             m += 1
-    for i in range(n - 1, -1, -1):  # of many equally far ones the newest
+    for i in range(n - 1, -1, -1):  # prefers the newest among equal distances
         if total > 2 * count and far[i] == limit and m < len(out):
             out[m] = i
             m += 1

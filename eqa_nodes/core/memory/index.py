@@ -1,7 +1,7 @@
-"""The index of all keyframes in RAM that recall filters by: 80 bytes each, read from the file in blocks.
+"""Index of all keyframes in RAM for filtering in recall: 80 bytes each, read from the file in blocks.
 
-A million keyframes are 80 MB and open in a tenth of a second; a scan of them for the nearest signatures takes
-milliseconds, which no tree of vectors needs to be kept up to date for.
+A million keyframes take 80 MB and a tenth of a second to open; a scan for the nearest signatures takes milliseconds,
+so no search tree has to be kept up to date.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from eqa_nodes.core.memory.embedding import signature
 
 ROW = np.dtype([("id", "<i8"), ("stamp_ns", "<i8"), ("x", "<f8"), ("y", "<f8"), ("z", "<f4"), ("yaw", "<f4"),
                 ("root", "<i4"), ("described", "<i4"), ("signature", "<u8", (4,))])
-_APART = ("id", "stamp_ns", "root", "described")  # read by every query
-_CHUNK = 64  # keyframes, by id, of one row of the table `signatures`: what one insert rewrites
-_SAMPLE = 256  # embeddings whose mean all are measured from: what captions have in common tells none from another
+_APART = ("id", "stamp_ns", "root", "described")  # columns read by every query
+_CHUNK = 64  # keyframe ids per row of the table `signatures`, which an insert rewrites
+_SAMPLE = 256  # number of embeddings in the common mean; what captions share does not distinguish them
 
 
 class Index:
-    """Rows in order of their ids."""
+    """The rows of all keyframes, in the order of their ids."""
 
     def __init__(self, db: Database) -> None:
         blocks = [block for block, in db.execute("SELECT rows FROM signatures ORDER BY chunk")]
@@ -44,19 +44,19 @@ class Index:
 
     @property
     def ids(self) -> np.ndarray:
-        """Return the ids (n,) int64, rising."""
+        """Return the ids (n,) int64, ascending."""
         return self.column("id")
 
     def column(self, name: str) -> np.ndarray:
-        """Return one of _APART (n,), apart from the rows: reading it touches nothing else."""
+        """Return a column of _APART (n,), stored separately so that reading it touches no other data."""
         return self._columns[name][:self._n]
 
     def sign(self, vectors: np.ndarray) -> np.ndarray:
-        """Return signatures (n, 4) of embeddings (n, 256), by their signs around what is common to all."""
+        """Return signatures (n, 4) of embeddings (n, 256): the signs after subtracting the common mean."""
         return signature(vectors if self._centre is None else vectors - self._centre)
 
     def settle(self, db: Database) -> None:
-        """Once there are enough embeddings, fix their common part, and recompute all signatures."""
+        """Fix the common mean once there are enough embeddings, and recompute all signatures."""
         if self._centre is not None or self._n < _SAMPLE:
             return
         found = db.execute("SELECT id, vector FROM briefs WHERE vector != x'' ORDER BY id").fetchall()
@@ -73,13 +73,13 @@ class Index:
         self.replace(rows)
 
     def write(self, db: Database, row: np.ndarray) -> None:
-        """Put a row () with a new highest id into the file, inside a transaction; call `add` when that has ended."""
+        """Write a row () with a new highest id to the file, inside a transaction; call `add` after the transaction."""
         chunk = int(row["id"]) // _CHUNK
         before = self.rows[np.searchsorted(self.ids, chunk * _CHUNK):]
         db.execute("INSERT OR REPLACE INTO signatures VALUES (?, ?)", (chunk, before.tobytes() + row.tobytes()))
 
     def add(self, row: np.ndarray) -> None:
-        """Take in a row that was written."""
+        """Add a row that was written to the file."""
         if self._n == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty(self._n, ROW)])
             self._columns = _columns(self._rows)
@@ -89,8 +89,8 @@ class Index:
         self._n += 1
 
     def rewrite(self, db: Database, rows: np.ndarray, ids: np.ndarray) -> None:
-        """Write the chunks that hold these ids as they are in `rows`; call `replace` when the transaction has ended."""
-        all_ids = np.ascontiguousarray(rows["id"])  # searching a column of records would copy it each time
+        """Write the chunks of these ids from `rows`; call `replace` after the transaction."""
+        all_ids = np.ascontiguousarray(rows["id"])  # searching a structured column would copy it each time
         for chunk in np.unique(ids // _CHUNK).tolist():
             first, last = np.searchsorted(all_ids, [chunk * _CHUNK, (chunk + 1) * _CHUNK])
             if first == last:
@@ -99,12 +99,12 @@ class Index:
                 db.execute("INSERT OR REPLACE INTO signatures VALUES (?, ?)", (chunk, rows[first:last].tobytes()))
 
     def replace(self, rows: np.ndarray) -> None:
-        """Take in rows that were rewritten."""
+        """Replace all rows after a rewrite."""
         self._rows, self._n, self._columns = rows, len(rows), _columns(rows)
 
     def allowed(self, root: int | None, after_ns: int = 0, before_ns: int = 0,
                 near: tuple[float, float, float] | None = None) -> np.ndarray:
-        """Return (n,) bool: which rows a query's conditions let through; root None: of every map."""
+        """Return (n,) bool: rows that satisfy the conditions of a query; root None: of all maps."""
         rows, stamps = self.rows, self.column("stamp_ns")
         ok = np.ones(len(rows), bool) if root is None else self.column("root") == root
         if after_ns:
@@ -117,18 +117,18 @@ class Index:
         return ok
 
     def newest_ns(self, until_ns: int, least_ns: int = 0) -> int:
-        """Return the newest stamp up to one, `least_ns` without any."""
+        """Return the newest stamp up to `until_ns`, `least_ns` if there is none."""
         stamps = self.column("stamp_ns")
         return int(stamps[stamps <= until_ns].max(initial=least_ns))
 
     def at(self, ids: np.ndarray) -> np.ndarray:
-        """Return the positions (m,) of ids that are there."""
+        """Return the positions (m,) of existing ids."""
         return np.searchsorted(self.ids, ids)
 
     def nearest(self, vector: np.ndarray, allowed: np.ndarray, count: int) -> np.ndarray:
-        """Return the ids of about `count` allowed rows whose signatures differ least from that of an embedding (256,).
+        """Return the ids of about `count` allowed rows whose signatures are nearest to that of an embedding (256,).
 
-        Of equals the newest.
+        Among equal distances, the newest rows are preferred.
         """
         allowed = allowed & self.column("described").astype(bool)
         found = _scan()(self.rows["signature"], self.sign(vector[None])[0], allowed, count)
@@ -137,7 +137,7 @@ class Index:
 
 @cache
 def _scan() -> Callable[..., np.ndarray]:
-    """Return the compiled scan of signatures, imported when it is first needed: the compiler takes a second."""
+    """Return the compiled scan of signatures, imported at first use because the compiler takes a second."""
     from eqa_nodes.core.memory.hamming import nearest
 
     exempt_loaded()
@@ -150,7 +150,7 @@ def _columns(rows: np.ndarray) -> dict[str, np.ndarray]:
 
 def row_of(keyframe_id: int, stamp_ns: int, xyz: tuple[float, float, float], yaw: float, root: int,
            described: bool, signed: np.ndarray) -> np.ndarray:
-    """Return one row () of dtype ROW. xyz: base in the root map, metres; yaw: of the camera's axis, radians."""
+    """Return one row () of dtype ROW. xyz: base in the root map, metres; yaw: yaw of the camera axis, radians."""
     values: tuple[Any, ...] = (keyframe_id, stamp_ns, *xyz, math.remainder(yaw, 2 * math.pi), root, described,
                                tuple(signed.tolist()))
     return np.array(values, ROW)

@@ -1,7 +1,7 @@
 """Selects the views to remember: those from a new place, in a new direction, or with new content.
 
-Growth is bounded: a robot that stands still adds nothing, and one that drives up and down a corridor for a day adds
-what one pass adds.
+Growth is bounded: a robot that stands still adds nothing, and one that drives up and down a corridor all day adds
+no more than one pass does.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from eqa_nodes.core.types.questions import MemoryObject, Recalled
 from eqa_nodes.core.types.trace import VIEW_PX
 from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting
 
-_NAME = 60  # characters of a kind that a file's name has at most
+_NAME = 60  # maximum number of characters of a kind in a file name
 
 
 @dataclass(frozen=True)
 class KeyframeConfig:
-    """A view is new when no remembered one is as near as this in both place and direction."""
+    """When a view is new: no remembered one is this near in both position and direction."""
 
     min_move_m: NotNegative = setting(0.5,
         "Minimum distance in metres from all remembered views at which a view is new by its place.")
@@ -54,15 +54,15 @@ class KeyframeConfig:
 Cell = tuple[int, int, int]
 VIEW_QUALITY = 90  # JPEG quality of the last view of an episode
 _SMALL_QUALITY = 80
-SAME_TURN_DEG = 5.0  # two views that differ by less show the same image, unless the scene has changed
-MAX_CHANGES = 8  # of one view that are stored, so that a running television cannot fill the memory
-CELL_M = 1.0  # edge of the cells that views are kept in, metres
+SAME_TURN_DEG = 5.0  # two views that differ by less show the same image unless the scene has changed
+MAX_CHANGES = 8  # maximum number of changed views stored per pose, so that a television cannot fill the memory
+CELL_M = 1.0  # edge of the cells that hold views, metres
 
 
 class NoveltyView(NamedTuple):
-    """What novelty is judged by. position: metres, map frame; axis: unit optical axis, map frame.
+    """Data that decide novelty. position: metres, map frame; axis: unit optical axis, map frame.
 
-    thumb: 16 x 12 grey values 0..1 around a mean of 0.5, as bytes; content: what is in view and in which state, sorted.
+    thumb: 16 x 12 grey values 0..1 around a mean of 0.5, as bytes; content: visible instances and states, sorted.
     """
 
     position: tuple[float, float, float]
@@ -73,9 +73,9 @@ class NoveltyView(NamedTuple):
 
 
 class KeyframeCandidate:
-    """A frame that may be new. Each part is worked out when it is first asked for: most frames are not new.
+    """A frame that may be new. Its parts are computed on demand, because most frames are not new.
 
-    possible: content that may be in view, from a cheap test; other content is not in view.
+    possible: content that may be in view, by a cheap test; other content is certainly not in view.
     """
 
     def __init__(self, frame: Frame, possible: Iterable[Label], seen: Callable[[], Iterable[Sighting]]) -> None:
@@ -88,27 +88,27 @@ class KeyframeCandidate:
 
     @cached_property
     def thumb(self) -> bytes:
-        """As in NoveltyView."""
+        """See NoveltyView."""
         return thumbnail(self._frame.rgb)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """As in NoveltyView."""
+        """See NoveltyView."""
         return tuple(sorted(item_of(s.label) for s in self._seen()))
 
     def view(self) -> NoveltyView:
-        """Return the part that is remembered."""
+        """Return the data to remember."""
         return NoveltyView(self.position, self.axis, self.thumb, self.content, self.stamp_ns)
 
 
 def item_of(label: Label) -> str:
-    """Return what is new when it comes into view: an instance in a state."""
+    """Return the item of content for a label: an instance in a state."""
     return f"{label.instance} {label.attributes.get('state', '')}"
 
 
 def thumbnail(rgb: np.ndarray) -> bytes:
-    """Return 16 x 12 grey bytes; dividing by the mean takes out exposure, which flickers on real cameras."""
-    # reducing by strides first: the box filter over every pixel would cost more than all the rest of a frame
+    """Return 16 x 12 grey bytes, divided by their mean to remove exposure, which varies on real cameras."""
+    # stride first: a box filter over all pixels would cost more than the rest of a frame
     step = max(1, rgb.shape[1] // 160)
     small = Image.fromarray(np.ascontiguousarray(rgb[::step, ::step])).convert("L")
     grey = np.asarray(small.resize((16, 12), RESAMPLING.BOX), dtype=np.float64)
@@ -116,19 +116,19 @@ def thumbnail(rgb: np.ndarray) -> bytes:
 
 
 def jpeg_of(frame: Frame, quality: int) -> bytes:
-    """Encode the colour image: the same frame gives the same bytes."""
+    """Encode the colour image; the same frame gives the same bytes."""
     return jpeg_of_pixels(frame.rgb, quality)
 
 
 def jpeg_of_pixels(rgb: np.ndarray, quality: int = VIEW_QUALITY) -> bytes:
-    """Encode (H, W, 3) uint8, RGB; 4:4:4, so that small objects keep their colour."""
+    """Encode (H, W, 3) uint8, RGB, with 4:4:4 sampling so that small objects keep their colour."""
     out = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(rgb)).save(out, "JPEG", quality=quality, subsampling=0, optimize=False)
     return out.getvalue()
 
 
 def small_jpeg(rgb: np.ndarray, width: int = VIEW_PX) -> bytes:
-    """Encode (H, W, 3) uint8, RGB, as a JPEG that is at most `width` pixels wide: for people, not for models."""
+    """Encode (H, W, 3) uint8, RGB, as a JPEG at most `width` pixels wide, for people and not for models."""
     image = Image.fromarray(np.ascontiguousarray(rgb))
     image.thumbnail((width, image.height), RESAMPLING.BILINEAR)
     out = io.BytesIO()
@@ -143,11 +143,11 @@ def cell_of(position: tuple[float, float, float]) -> Cell:
 
 
 class Novelty:
-    """Keeps views in a spatial hash and finds what is new about another one.
+    """Keeps views in a spatial hash and determines what is new about another view.
 
-    stored, knows: what is remembered from before, asked for when the robot comes there: the views of a cell, and
-    whether an item of content was ever in view. So opening a memory of a million views reads none of them.
-    until_ns: views stamped later are not believed: what they show is new.
+    stored, knows: access to the memory, called on demand: return the views of a cell, and whether an item of content
+    was ever in view. So opening a memory of a million views reads none of them.
+    until_ns: views with later stamps are not trusted; what they show counts as new.
     """
 
     def __init__(self, config: KeyframeConfig | None = None,
@@ -216,20 +216,20 @@ class Novelty:
 
 
 def _degrees(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Angle between two unit vectors."""
+    """Return the angle between two unit vectors in degrees."""
     dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
     return math.degrees(math.acos(max(-1.0, min(1.0, dot))))
 
 
 def difference(a: bytes, b: bytes) -> float:
-    """Mean absolute difference of two thumbnails, 0..1."""
+    """Return the mean absolute difference of two thumbnails, 0..1."""
     return float(np.mean(np.abs(np.frombuffer(a, np.uint8).astype(np.int16) - np.frombuffer(b, np.uint8)))) / 255.0
 
 
 def evenly(count: int, k: int) -> list[int]:
-    """Return the indices of k of `count` frames, evenly spaced, with the first and the last; all where there are fewer.
+    """Return the indices of k of `count` frames, evenly spaced, including the first and last; all if there are fewer.
 
-    They are counted, not timed: moments even in time fall into pauses and into jumps of the clock, where no frame is.
+    Spacing is by count and not by time, because even times could fall into pauses or clock jumps without frames.
     """
     if k == 1 or count <= k:
         return list(range(min(count, k)))
@@ -237,7 +237,7 @@ def evenly(count: int, k: int) -> list[int]:
 
 
 def spread(views: Sequence[Keyframe], k: int) -> list[Recalled]:
-    """Return k of the views at most, evenly spaced, in their order."""
+    """Return at most k of the views, evenly spaced, in their order."""
     chosen = evenly(len(views), k)
     return [Recalled(views[i], 0.0, f"1 of {len(chosen)} of {len(views)} views, evenly spaced") for i in chosen]
 
@@ -245,7 +245,7 @@ def spread(views: Sequence[Keyframe], k: int) -> list[Recalled]:
 def crop_of(jpeg: bytes, bbox: tuple[int, int, int, int], margin: float = 0.1) -> bytes:
     """Return the JPEG of an object in a view, with a margin on each side as a share of its box, within the image.
 
-    bbox: left, top, right, bottom in pixels, the last two behind it.
+    bbox: left, top, right, bottom in pixels; right and bottom are exclusive.
     """
     with Image.open(io.BytesIO(jpeg)) as view:
         left, top, right, bottom = bbox
@@ -258,6 +258,6 @@ def crop_of(jpeg: bytes, bbox: tuple[int, int, int, int], margin: float = 0.1) -
 
 
 def file_name(obj: MemoryObject) -> str:
-    """Return a name for the image of an object: "12-table-lamp.jpg", safe as a path whatever its kind says."""
+    """Return a file name for the image of an object, such as "12-table-lamp.jpg", safe for any kind."""
     kind = re.sub(r"[^a-z0-9]+", "-", obj.kind.lower())[:_NAME].strip("-")
     return f"{obj.id}-{kind or 'thing'}.jpg"

@@ -1,6 +1,6 @@
 """Map frames of sessions. Frames with a known transform between them share a root frame.
 
-What is stored is in the root's frame. What comes in and goes out is in the frame of the running session's map.
+Stored data are in the root frame. Inputs and outputs are in the frame of the running session's map.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _SAME = Transform.identity()
 
 
 class Maps:
-    """The maps of a memory, and that of the running session.
+    """The maps of a memory, including that of the running session.
 
-    root: of the running session's map; began_ns: stamp of its first frame, None before that.
+    root: root of the running session's map; began_ns: stamp of its first frame, None before that.
     """
 
     def __init__(self, db: Database) -> None:
@@ -32,7 +32,7 @@ class Maps:
         self.load()
 
     def load(self) -> None:
-        """Take the newest session from the file."""
+        """Load the newest session from the file."""
         row = self._db.execute("SELECT sessions.number, root, root_from_map, began_ns FROM sessions JOIN maps "
                                "ON maps.number = sessions.map ORDER BY sessions.number DESC LIMIT 1").fetchone()
         if row is None:
@@ -41,7 +41,7 @@ class Maps:
             self.session, self.root, self.root_from_map, self.began_ns = row[0], row[1], unpack(row[2]), row[3]
 
     def begin(self, session_id: str, map_name: str) -> None:
-        """Note a new session, inside a transaction; a map without a name is a new one, known to no other."""
+        """Add a new session, inside a transaction; a map without a name is new and unrelated to all others."""
         number = self._db.value("SELECT number FROM maps WHERE name = ? AND name != ''", (map_name,))
         if number is None:
             number = (self._db.value("SELECT max(number) FROM maps") or 0) + 1
@@ -49,17 +49,17 @@ class Maps:
         self._db.execute("INSERT INTO sessions (id, map) VALUES (?, ?)", (session_id, number))
 
     def saw(self, stamp_ns: int) -> None:
-        """Note the first frame of the running session: it may show nothing new, and yet time counts from it."""
+        """Record the stamp of the running session's first frame, even if the frame shows nothing new."""
         if self.began_ns is None:
             with self._db.transaction():
                 self._db.execute("UPDATE sessions SET began_ns = ? WHERE number = ?", (stamp_ns, self.session))
             self.began_ns = stamp_ns
 
     def aligned(self, name: str, known: str, known_from_map: Transform) -> tuple[int, int, Transform]:
-        """Store, inside a transaction, the transform between two maps.
+        """Store the transform between two maps, inside a transaction.
 
-        Return the root that ends, the root that it joins, and the transform from the one to the other: what is stored
-        in the first must be moved into the second (equal roots: within it). Raises StorageError for an unknown name.
+        Return the old root, the root that it joins, and the transform between them: data stored in the first must be
+        moved to the second (if equal: within it). Raises StorageError for an unknown name.
         """
         number, root, root_from_map = self._find(name)
         if self._find(known)[0] == number:
@@ -67,7 +67,7 @@ class Maps:
         _, target, target_from_known = self._find(known)
         target_from_map = compose(target_from_known, known_from_map)
         target_from_root = compose(target_from_map, inverse(root_from_map))
-        if root == target:  # a better transform of this map alone
+        if root == target:  # a better transform of this map only
             self._db.execute("UPDATE maps SET root_from_map = ? WHERE number = ?", (pack(target_from_map), number))
         else:
             for other, inside in self._db.execute("SELECT number, root_from_map FROM maps WHERE root = ?", (root,)):
@@ -82,7 +82,7 @@ class Maps:
         return [number for number, in rows]
 
     def names(self) -> list[tuple[str, str, int]]:
-        """Return id, map and root of every session, in order; a map without a name is called by its session."""
+        """Return id, map and root of every session, in order; a map without a name has the id of its session."""
         return list(self._db.execute(
             "SELECT sessions.id, CASE maps.name WHEN '' THEN sessions.id ELSE maps.name END, root "
             "FROM sessions JOIN maps ON maps.number = sessions.map ORDER BY sessions.number"))
@@ -93,15 +93,15 @@ class Maps:
         return root, root_from_map
 
     def running(self) -> str:
-        """Return the name of the running session's map, or of the session where the map has none."""
+        """Return the name of the running session's map, or the session's id if the map has no name."""
         return str(self._db.value("SELECT CASE maps.name WHEN '' THEN sessions.id ELSE maps.name END FROM sessions "
                                   "JOIN maps ON maps.number = sessions.map WHERE sessions.number = ?",
                                   (self.session,)) or "")
 
     def unrelated(self) -> list[str]:
-        """Return one map of each place that is not the running session's, the oldest first.
+        """Return one map of each place other than the running session's, the oldest first.
 
-        None where the running session's place is known already: an earlier episode shares it.
+        Empty if the running session's place is already known, because an earlier episode shares it.
         """
         episodes = self._db.value("SELECT count(DISTINCT sessions.id) FROM sessions JOIN maps "
                                   "ON maps.number = sessions.map WHERE root = ?", (self.root,))
@@ -117,7 +117,7 @@ class Maps:
         return None if self.root_from_map == _SAME else self.root_from_map
 
     def circle(self, near: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
-        """Return a circle (x, y, radius, metres) of the running session's map as one of the root's."""
+        """Convert a circle (x, y, radius, metres) from the running session's map to the root frame."""
         inward = self.inward()
         if near is None or inward is None:
             return near
@@ -140,7 +140,7 @@ class Maps:
 
 
 def moved(keyframe: Keyframe, by: Transform | None) -> Keyframe:
-    """Return a keyframe with all that has a place moved by a transform."""
+    """Return a keyframe with all positions moved by a transform."""
     if by is None:
         return keyframe
     z = keyframe.map_from_base.xyz[2]
@@ -160,7 +160,7 @@ def point(by: Transform, xyz: tuple[float, float, float]) -> tuple[float, float,
 
 def box(by: Transform, low: tuple[float, float, float],
         high: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the axis-aligned box around a moved box."""
+    """Return the axis-aligned bounding box of a moved box."""
     middle = (np.array(low) + np.array(high)) / 2
     half = np.abs(by.matrix()[:3, :3]) @ (np.array(high) - middle)
     x, y, z = point(by, (float(middle[0]), float(middle[1]), float(middle[2])))

@@ -1,7 +1,7 @@
-"""Associates sightings with objects, by overlap of boxes and similarity of names; detects parts and disappearance.
+"""Associates sightings with objects by box overlap and name similarity; detects parts and disappearance.
 
-After the sparse voxel map of OpenEQA (supplement F): an object view joins the object whose 3D box it overlaps and whose
-embedding it resembles. The embedding here is that of its name, so that it works for labels and for any detector.
+Based on the sparse voxel map of OpenEQA (supplement F): an object view joins the object whose 3D box it overlaps and
+whose embedding it resembles. Here the embedding is that of the name, so it works for labels and any detector.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from eqa_nodes.core.settings import setting
 from eqa_nodes.core.types.views import MOVING, TEXT, Frame, Point, Sighting, box_of, covered, least, most, overlap
 
 _GRID = np.array([(x, y, z) for x in (0.15, 0.5, 0.85) for y in (0.15, 0.5, 0.85) for z in (0.15, 0.5, 0.85)])
-_LEAST_POINTS = 3  # of a box that must be seen through before its object was moved
-_MOSTLY = 0.8  # share of an object's box that a sighting of the whole thing covers
-_TOUCH_M = 0.05  # less than a wall is thick
+_LEAST_POINTS = 3  # minimum number of box points to see through before an object counts as moved
+_MOSTLY = 0.8  # share of an object's box covered by a sighting of the whole of which it is a part
+_TOUCH_M = 0.05  # less than the thickness of a wall
 
 
 @dataclass(frozen=True)
 class ObjectsConfig:
-    """When a sighting is a known object, and when an object is gone."""
+    """When a sighting matches a known object, and when an object is gone."""
 
     look_s: NotNegative = setting(1.0,
         "Interval in seconds between two searches for objects in views that are not stored.")
@@ -52,7 +52,7 @@ class ObjectsConfig:
 
 @dataclass
 class ObjectRecord:
-    """One object of the map: what the table `objects` holds. low, high: corners of its box, metres, root map."""
+    """One object of the map: a row of the table `objects`. low, high: corners of its box, metres, root map."""
 
     id: int
     kind: str
@@ -69,9 +69,9 @@ class ObjectRecord:
 
 @dataclass
 class ObjectUpdate:
-    """What one look changed: sightings with their objects (an id of 0 is new), and objects that were missed.
+    """Changes by one look: sightings with their objects (id 0 = new), and objects that were missed.
 
-    merged: ids of objects that turned out to be parts of another one, and the id of that.
+    merged: ids of objects that are parts of another object -> id of that object.
     """
 
     associated: list[tuple[Sighting, ObjectRecord]] = field(default_factory=list)
@@ -86,15 +86,15 @@ class Objects:
         self.known = {o.id: o for o in known}
         self.config, self._embedder = config, embedder
         self._vectors: dict[str, np.ndarray] = {}
-        self._boxes = np.array([(o.low, o.high) for o in known], np.float64).reshape(-1, 2, 3)  # in `known`'s order
+        self._boxes = np.array([(o.low, o.high) for o in known], np.float64).reshape(-1, 2, 3)  # ordered as `known`
         self._at = {o.id: i for i, o in enumerate(known)}
-        self._earlier = frozenset(self.known)  # maps that a better alignment may part again can hold one object twice
+        self._earlier = frozenset(self.known)  # maps that a better alignment separates again may hold one object twice
         self._apart = set[tuple[int, int]]()
 
     def look(self, frame: Frame, seen: Sequence[Sighting], min_pixels: float) -> ObjectUpdate:
-        """Return what this look would change; nothing is changed until `apply` gets it.
+        """Return the changes by this look; they take effect when passed to `apply`.
 
-        min_pixels: an object must have been expected to fill four times as many to count as missed.
+        min_pixels: an object counts as missed only if its expected size was at least four times this.
         """
         moving = {canonical(kind) for kind in self.config.moving}
         seen = [s for s in seen if canonical(s.label.kind) not in moving]
@@ -106,9 +106,9 @@ class Objects:
 
     def associate(self, seen: Sequence[Sighting], stamp_ns: int, frame: Frame | None = None) -> tuple[ObjectUpdate,
                                                                                                       set[int]]:
-        """Return which objects the sightings of one view are, and the ids of all that they could have been.
+        """Return the objects of the sightings in one view, and the ids of all objects that they could be.
 
-        frame: that of the view; without it nothing tells whether an object was moved, and its boxes are merged.
+        frame: frame of the view; without it, moved objects cannot be detected, and their boxes are merged.
         """
         pairs, alike = self._pairs(seen)
         associated = [(s, self._updated(pairs[i], s, stamp_ns, frame) if i in pairs else _new(s, stamp_ns))
@@ -123,9 +123,9 @@ class Objects:
         return looked, alike
 
     def _parts(self, known: ObjectRecord, s: Sighting, others: set[int]) -> list[ObjectRecord]:
-        """Return the other objects that a sighting shows to be parts of this one: halves of a sofa that is seen whole.
+        """Return other objects that a sighting shows to be parts of this one, such as halves of a sofa.
 
-        Two that a view showed side by side are two: chairs in a row. What was known beforehand stays as it is.
+        Two objects seen side by side in one view stay separate (chairs in a row). Earlier known objects do not change.
         """
         if not known.id or known.id in self._earlier:
             return []
@@ -137,7 +137,7 @@ class Objects:
                 and (min(known.id, o.id), max(known.id, o.id)) not in self._apart]
 
     def apply(self, looked: ObjectUpdate) -> None:
-        """Take over what a look changed (new objects have their ids by now)."""
+        """Apply the changes of a look; new objects have their ids by then."""
         for o in (*(known for _, known in looked.associated), *looked.missed):
             if o.id not in self._at:
                 self._at[o.id] = len(self._at)
@@ -153,7 +153,7 @@ class Objects:
         self._apart.update(pair for ids in kinds.values() for pair in combinations(sorted(ids), 2))
 
     def _forget(self, merged: Mapping[int, int]) -> None:
-        """Drop objects that are parts of others; what they were apart from, those are too."""
+        """Remove objects that are parts of others; the others inherit which objects they are distinct from."""
         for part in merged:
             del self.known[part]
         self._boxes = np.array([(o.low, o.high) for o in self.known.values()], np.float64).reshape(-1, 2, 3)
@@ -162,7 +162,7 @@ class Objects:
         self._apart = {(min(a, b), max(a, b)) for a, b in renamed if a != b}
 
     def _near(self, frame: Frame) -> list[ObjectRecord]:
-        """Return the objects whose middle is in range before the camera, oldest first."""
+        """Return the objects whose centre is in range and in front of the camera, oldest first."""
         m = frame.map_from_camera()
         off = self._boxes[:len(self._at)].mean(axis=1) - m[:3, 3]
         near = ((off * off).sum(axis=1) <= self.config.gone_range_m ** 2) & (off @ m[:3, 2] > 0)
@@ -170,9 +170,9 @@ class Objects:
         return [known[i] for i in np.flatnonzero(near)]
 
     def _pairs(self, seen: Sequence[Sighting]) -> tuple[dict[int, ObjectRecord], set[int]]:
-        """Return sighting -> object, the best pairs first, each in one pair only; and what could have been paired.
+        """Return sighting -> object, paired greedily by score, each at most once; and all candidate objects.
 
-        Maps that were aligned later can hold one object twice: seeing it is no look past the other.
+        Maps that were aligned later can hold one object twice: seeing one copy does not mean that the other was missed.
         """
         known = list(self.known.values())
         if not known or not seen:
@@ -194,7 +194,7 @@ class Objects:
         return pairs, {number for _, _, number, _ in scored}
 
     def _alike(self, known: ObjectRecord, s: Sighting) -> float:
-        """Return the cosine of the kinds' names, 0.25 more for the same colour, 0.25 less for another."""
+        """Return the cosine of the kinds' names, plus 0.25 for the same colour, minus 0.25 for another colour."""
         a, b = canonical(known.kind), canonical(s.label.kind)
         same = 1.0 if a == b else float(self._vector(a) @ self._vector(b)) if self._embedder else 0.0
         colours = known.attributes.get("colour", ""), s.label.attributes.get("colour", "")
@@ -208,10 +208,10 @@ class Objects:
         return self._vectors[kind]
 
     def _updated(self, known: ObjectRecord, s: Sighting, stamp_ns: int, frame: Frame | None) -> ObjectRecord:
-        """Return the object with the sighting added; the box of one that was gone or moved is reset.
+        """Return the object with the sighting added; the box is reset if the object was gone or moved.
 
-        A large object is seen in parts (a sofa through a doorway): another middle does not mean that it was
-        moved, but that the place where it was is empty does.
+        A large object may be seen in parts (a sofa through a doorway), so a different centre does not mean that it was
+        moved; an empty old place does.
         """
         low, high = box_of(s)
         if not known.gone_ns and (frame is None or not _left(frame, known, (low, high), self.config)):
@@ -237,9 +237,9 @@ def _whole(known: ObjectRecord, part: ObjectRecord) -> ObjectRecord:
 
 
 def _left(frame: Frame, known: ObjectRecord, now: tuple[Point, Point], c: ObjectsConfig) -> bool:
-    """Return whether a frame sees through the part of an object's box that its new one does not cover.
+    """Return whether a frame sees through the part of an object's box that its new box does not cover.
 
-    Judged by those of the box's 27 points that lie in the image and in range, a fifth of them at least.
+    Uses the box's 27 grid points that are in the image and in range; at least a fifth of them is required.
     """
     low, high = np.array(known.low), np.array(known.high)
     points = low + _GRID * (high - low)
@@ -251,12 +251,12 @@ def _left(frame: Frame, known: ObjectRecord, now: tuple[Point, Point], c: Object
     judged = at.inside & (at.z <= c.gone_range_m) & (at.depth_m > 0)
     if judged.sum() < max(_LEAST_POINTS, 0.2 * len(points)):
         return False
-    behind = at.z[judged].max() + c.gone_slack_m  # of all that should stand there
+    behind = at.z[judged].max() + c.gone_slack_m  # behind everything that should stand there
     return bool((at.depth_m[judged] > behind).mean() >= 0.9)
 
 
 class _Shown(NamedTuple):
-    """Points (n, k) in an image: pixel, metres ahead (1 behind the camera), whether in view, and the depth there."""
+    """Points (n, k) in an image: pixel, depth in metres (1 if behind the camera), whether in view, and depth image."""
 
     u: np.ndarray
     v: np.ndarray
@@ -266,7 +266,7 @@ class _Shown(NamedTuple):
 
 
 def _shown(frame: Frame, points: np.ndarray) -> _Shown:
-    """Return where a frame shows points (n, k, 3), map frame."""
+    """Project points (n, k, 3), map frame, into a frame."""
     m, k = np.linalg.inv(frame.map_from_camera()), frame.intrinsics
     x, y, z = (points @ m[i, :3] + m[i, 3] for i in range(3))
     ahead = z > 0.1
@@ -278,16 +278,16 @@ def _shown(frame: Frame, points: np.ndarray) -> _Shown:
 
 
 def _misses(frame: Frame, objects: Sequence[ObjectRecord], min_pixels: float, c: ObjectsConfig) -> list[int]:
-    """Return for each object: 2 where its whole place is seen to be empty, 1 where it should be seen, 0 otherwise.
+    """Return for each object: 2 if its whole place is seen empty, 1 if it should be visible but is not, 0 otherwise.
 
-    Judged by 27 points of its box, all of which must lie in the image and within range.
+    Uses 27 points of its box, all of which must lie in the image and within range.
     """
     if not objects:
         return []
     low, high = (np.array([getattr(o, end) for o in objects]) for end in ("low", "high"))
     at = _shown(frame, low[:, None] + _GRID[None] * (high - low)[:, None])  # (n, 27)
-    pixels = np.ptp(at.u, axis=1) * np.ptp(at.v, axis=1) / 0.49  # the points span 0.7 of the box each way
+    pixels = np.ptp(at.u, axis=1) * np.ptp(at.v, axis=1) / 0.49  # the points span 0.7 of the box in each direction
     judged = at.inside.all(axis=1) & (at.z.max(axis=1) <= c.gone_range_m) & (pixels >= 4 * min_pixels)
     through = (at.depth_m > at.z + (high - low).max(axis=1)[:, None] / 2 + c.gone_slack_m).mean(axis=1)
-    hidden = (~(at.depth_m >= at.z - _TOUCH_M)).mean(axis=1)  # also by what it hangs on, from behind; NaN and 0 too
+    hidden = (~(at.depth_m >= at.z - _TOUCH_M)).mean(axis=1)  # also from behind by what it hangs on; also NaN and 0
     return [int(j) * (2 if t >= 0.9 else 1 if h <= 0.1 else 0) for j, t, h in zip(judged, through, hidden, strict=True)]

@@ -1,4 +1,4 @@
-"""What may be asked of the episodic memory; nothing here writes."""
+"""Read-only queries of the episodic memory."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from eqa_nodes.core.types.geometry import compose, inverse
 from eqa_nodes.core.types.questions import MemoryObject, Recalled, RecallQuery
 from eqa_nodes.core.types.views import Keyframe
 
-MOST_VIEWS = 240  # of a map that are compared: they bound the time
+MOST_VIEWS = 240  # maximum number of views compared per map, which limits the time
 _CELL_M, _SECTORS = 0.5, 8
 
 
 class MemoryReader:
-    """Answers questions about a memory file and the running session. Calls may come from several threads.
+    """Answers queries about a memory file and the running session. Thread-safe.
 
-    recaller: what finds keyframes (recall adds the views themselves).
+    recaller: finds matching keyframes (`recall` adds the views themselves).
     """
 
     recaller: Recaller
     _index: Index
 
     def __init__(self, path: Path, write: bool) -> None:
-        """Open or create the file. Raises StorageError when it cannot be opened, is something else or is being written.
+        """Open or create the file. Raises StorageError if it cannot be opened, is not a memory or is being written.
 
-        write False: only look objects up, also in a file that another process writes (as it was when opened).
+        write False: only look up objects, also in a file that another process writes (in its state at opening).
         """
         self.path = Path(path)
         self._trust, self._last_ns = Trust(), 0
@@ -46,11 +46,11 @@ class MemoryReader:
             self._maps = Maps(self._db)
 
     def recall(self, query: RecallQuery) -> list[Recalled]:
-        """Return the best matches of the running session's map, best first; equal scores: the older id first.
+        """Return the best matches in the running session's map, best first; at equal scores the older id first.
 
-        The score is a sum that `why` itemises: words (BM25 over kinds, attributes, rooms and captions), how much of the
-        view the matching objects fill, likeness of meaning (cosine of embeddings), nearness. Views that nothing
-        describes cannot be ruled out: they follow, spread evenly in time, with score 0. Without text and place the
+        The score is a sum that `why` itemises: words (BM25 over kinds, attributes, rooms and captions), share of the
+        view filled by matching objects, semantic similarity (cosine of embeddings), and nearness. Views without
+        descriptions cannot be excluded: they follow, evenly spread in time, with score 0. Without text and place, the
         views in the window are spread evenly in time.
         """
         if query.limit <= 0:
@@ -67,7 +67,7 @@ class MemoryReader:
             return [self._get(i) for i, in found.fetchall()]
 
     def keyframe(self, keyframe_id: int) -> Keyframe | None:
-        """Return one keyframe, None when it is not remembered (any more); of an unknown place: in its own frame."""
+        """Return a keyframe, None if it is not stored (any more); one of an unrelated place is in its own frame."""
         with self._lock, self._db.storage("read"):
             root = self._db.value("SELECT root FROM keyframes WHERE id = ?", (keyframe_id,))
             if root is None:
@@ -75,7 +75,7 @@ class MemoryReader:
             return self._get(keyframe_id) if root == self._maps.root else rows.keyframe(self._db, keyframe_id)
 
     def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
-        """Return remembered objects: all, or those that a text is about, the likest first. limit 0: all of them."""
+        """Return remembered objects: all, or those that a text is about, best match first. limit: 0 = no limit."""
         with self._lock, self._db.storage("read"):
             found = self._trust.objects(self._db, rows.objects(self._db, self._maps))
             if text:
@@ -83,14 +83,14 @@ class MemoryReader:
             return found[:limit] if limit > 0 else found
 
     def last_view(self, object_id: int) -> int:
-        """Return the id of the newest keyframe that shows an object, 0 without one."""
+        """Return the id of the newest keyframe that shows an object, 0 if there is none."""
         with self._lock, self._db.storage("read"):
             return int(self._db.value("SELECT max(keyframe) FROM seen JOIN keyframes ON keyframes.id = keyframe "
                                       "WHERE object = ? AND stamp_ns <= ?",
                                       (object_id, self._trust.until_ns)) or 0)
 
     def changes(self, since_ns: int) -> list[Change]:
-        """Return what has changed since a stamp in the running session's map, the surest first."""
+        """Return the changes since a stamp in the running session's map, the most certain first."""
         with self._lock, self._db.storage("read"):
             return changes(self._db, self._maps, self.objects(), since_ns)
 
@@ -103,11 +103,11 @@ class MemoryReader:
 
     @property
     def session_began_ns(self) -> int | None:
-        """Return the stamp of the running session's first frame, None before it."""
+        """Return the stamp of the running session's first frame, None before that."""
         return self._maps.began_ns
 
     def views_of_map(self, name: str, whole_place: bool = False) -> list[Keyframe]:
-        """Return views of a map to compare with another's: see relocalise. Raises StorageError for an unknown map."""
+        """Return views of a map to compare with another (see relocalise). Raises StorageError for an unknown map."""
         with self._lock, self._db.storage("read"):
             return views_of_map(self._db, self._index.rows, self._maps, name, self._trust.until_ns, whole_place)
 
@@ -117,17 +117,17 @@ class MemoryReader:
             return self._maps.place_of(name)[0]
 
     def running_map(self) -> str:
-        """Return the name of the running session's map, or of the session where the map has none."""
+        """Return the name of the running session's map, or the session's id if the map has no name."""
         with self._lock, self._db.storage("read"):
             return self._maps.running()
 
     def unrelated_maps(self) -> list[str]:
-        """Return one map of each other place, where nobody knows yet where the running session's map lies."""
+        """Return one map of each other place; empty if the place of the running session's map is known."""
         with self._lock, self._db.storage("read"):
             return self._maps.unrelated()
 
     def info(self) -> dict[str, int | str]:
-        """Return facts for people, by name."""
+        """Return named facts about the memory for display."""
         with self._lock, self._db.storage("read"):
             count = {name: int(self._db.value(f"SELECT count(*) FROM {name}"))
                      for name in ("keyframes", "objects", "sessions")}
@@ -136,13 +136,13 @@ class MemoryReader:
                     "embeddings": self._embedder_name()}
 
     def sessions(self) -> list[tuple[str, str, int]]:
-        """Return every session's id, the name of its map, and the number of the place that this map belongs to."""
+        """Return for every session: its id, the name of its map, and the number of the map's place."""
         with self._lock, self._db.storage("read"):
             return self._maps.names()
 
     @property
     def newest_ns(self) -> int:
-        """Return the newest stamp that is remembered and believed, of views or of looks at objects."""
+        """Return the newest trusted stamp of views and of looks at objects."""
         with self._lock, self._db.storage("read"):
             until = self._trust.until_ns
             looked = self._db.value("SELECT max(max(last_ns * (last_ns <= ?), gone_ns * (gone_ns <= ?))) FROM objects",
@@ -151,10 +151,10 @@ class MemoryReader:
 
     @property
     def now_ns(self) -> int:
-        """Return the time that "yesterday" and "in the last hour" count from.
+        """Return the time to which "yesterday" and "in the last hour" refer.
 
-        It is the clock that `set_now` was given. Where stamps are a simulator's, or the clock is unknown as for a
-        recording, it is the newest stamp: of this session, else of all.
+        It is the clock passed to `set_now`. If stamps come from a simulator, or the clock is unknown as in a recording,
+        it is the newest stamp of this session, or else of all.
         """
         newest = self._last_ns or self.newest_ns
         return newest if not self._trust.now_ns or 0 < newest < WALL_NS else self._trust.now_ns
@@ -171,9 +171,9 @@ class MemoryReader:
 
 def views_of_map(db: Database, index: np.ndarray, where: Maps, name: str, until_ns: float,
                  whole_place: bool = False) -> list[Keyframe]:
-    """Return the views of a map that have depth, in its frame, without images: the newest of each place and direction.
+    """Return the views of a map with depth, in its frame, without images: the newest of each position and direction.
 
-    whole_place: those of all maps that share its root, too. At most MOST_VIEWS. Raises StorageError for an unknown map.
+    whole_place: include all maps that share its root. At most MOST_VIEWS. Raises StorageError for an unknown map.
     """
     root, root_from_map = where.place_of(name)
     chosen = index[(index["root"] == root) & (index["stamp_ns"] <= until_ns)]
@@ -192,7 +192,7 @@ def views_of_map(db: Database, index: np.ndarray, where: Maps, name: str, until_
 
 
 def spread(index: np.ndarray, most: int = MOST_VIEWS) -> list[int]:
-    """Return the ids, rising, of at most so many rows of an index: the newest of each cell and direction."""
+    """Return at most this many ids of index rows, ascending: the newest of each cell and direction."""
     edge_m = _CELL_M
     while len(index) > most:
         sector = np.floor((index["yaw"] + np.pi) / (2 * np.pi) * _SECTORS).astype(np.int64) % _SECTORS
@@ -209,18 +209,18 @@ def spread(index: np.ndarray, most: int = MOST_VIEWS) -> list[int]:
 
 
 class Trust:
-    """until_ns: the latest stamp that is believed, FOR_EVER while the time is unknown."""
+    """Which stamps are trusted. until_ns: the latest trusted stamp, FOR_EVER while the time is unknown."""
 
     def __init__(self) -> None:
         self.now_ns, self.until_ns = 0, FOR_EVER
 
     def set_now(self, now_ns: int, ahead_s: float) -> None:
-        """Return what time it is, 0 = unknown. ahead_s: by which clocks may differ, 0 = every stamp is believed."""
+        """Set the current time, 0 = unknown. ahead_s: allowed clock difference, seconds, 0 = all stamps are trusted."""
         self.now_ns = now_ns
         self.until_ns = now_ns + round(ahead_s * 1e9) if now_ns and ahead_s else FOR_EVER
 
     def check(self, stamp_ns: int) -> None:
-        """Raise BadFrame for a stamp from the future."""
+        """Raise BadFrame if a stamp is in the future."""
         if stamp_ns > self.until_ns:
             raise BadFrame("camera frame from the future, which is not remembered: it is stamped over "
                            f"{_rounded((stamp_ns - self.now_ns) / 1e9)} after now; synchronise the clocks of camera "
@@ -234,7 +234,7 @@ class Trust:
 
 
 def _as_believed(db: Database, o: MemoryObject, until: int) -> MemoryObject | None:
-    """Return an object as its views up to a stamp show it, None where none of them does."""
+    """Return an object as shown by its views up to a stamp, None if there are none."""
     views = db.execute("SELECT stamp_ns, pixels, keyframe, bbox, attributes FROM seen JOIN keyframes "
                        "ON keyframes.id = keyframe WHERE object = ? AND stamp_ns <= ?", (o.id, until)).fetchall()
     if not views:
@@ -247,6 +247,6 @@ def _as_believed(db: Database, o: MemoryObject, until: int) -> MemoryObject | No
 
 
 def _rounded(seconds: float) -> str:
-    """Return a span in one of few words, so that counting by reason counts."""
+    """Return a duration as one of a few phrases, so that messages can be counted by their text."""
     return next((words for least, words in ((365 * 86400, "a year"), (86400, "a day"), (3600, "an hour"),
                                             (60, "a minute")) if seconds >= least), "a second")

@@ -1,8 +1,8 @@
-"""Finds the keyframes that match a query, by words, meaning, time and place; each score has its reasons.
+"""Finds keyframes that match a query by words, meaning, time and place; each score is explained.
 
-Small memories are searched whole. Where a query's words occur in more than _EXACT keyframes, candidates come from
-lists that begin with the best (views which an object of that name fills most, the newest first), and from the nearest
-embeddings: the cost of a query is bounded, whatever memory holds (`make bench` has figures).
+Small memories are searched completely. If the words of a query occur in more than _EXACT keyframes, candidates come
+from lists that begin with the best (views filled most by an object of that name, newest first) and from the nearest
+embeddings. So the cost of a query is bounded for any size of memory (`make bench` shows the times).
 """
 
 from __future__ import annotations
@@ -41,43 +41,43 @@ from eqa_nodes.core.memory.scoring import (
 from eqa_nodes.core.memory.windows import FOR_EVER, TimeWindow, unclear_time, window_of
 from eqa_nodes.core.types.questions import MemoryObject, RecallQuery
 
-_EXACT = 3000  # rows that a query's words may occur in for all of them to be ranked
-_RERANKED = 100  # best matches whose sightings are looked at
-_LISTED = 80  # candidates taken from each list where words are too common, and ranked in all
-_FILTERED = 20_000  # rows of a list that are looked through for those which the query's conditions let through
-_NEAREST = 150  # signatures whose vectors are compared exactly
-_TERMS = 6  # the rarest words of a query count where words are too common
-_IN_VIEW = 4.0  # score of a match that fills the view; a word that few views hold scores 1 to 4
-_NAMED = 4.0  # score of the best view of an object whose name means just what is asked
-_NAMES = 5  # names of objects that are looked for, those that mean most nearly what is asked
-_SHOWN = 24  # views of each that are ranked
-_AGAIN = 0.15  # each further view of the same name counts as if the name meant so much less
-_ALIKE = 0.35  # cosine from which texts mean nearly the same, and count
-_BESIDE_M = 4.0  # so near to the middle of a room's views is "near" that room
-# Canonical words that questions are full of and that tell no view from another.
+_EXACT = 3000  # maximum number of rows with a query's words for ranking all of them
+_RERANKED = 100  # number of best matches whose sightings are read
+_LISTED = 80  # candidates from each list if words are too common, and in total
+_FILTERED = 20_000  # maximum number of rows of a list that are filtered by the query's conditions
+_NEAREST = 150  # nearest signatures whose vectors are compared exactly
+_TERMS = 6  # number of the rarest query words to use if words are too common
+_IN_VIEW = 4.0  # score of a match that fills the view; a rare word scores 1 to 4
+_NAMED = 4.0  # score of the best view of an object whose name means exactly what is asked
+_NAMES = 5  # number of object names to search for, the nearest in meaning
+_SHOWN = 24  # views of each name that are ranked
+_AGAIN = 0.15  # reduction of similarity for each further view of the same name
+_ALIKE = 0.35  # minimum cosine of texts with similar meaning
+_BESIDE_M = 4.0  # distance from the middle of a room's views that is "near" the room
+# Canonical words that are frequent in questions and do not distinguish views.
 _IDLE = frozenset(("in", "on", "off", "or", "next", "above", "below", "under", "color", "0", "no", "not", "open",
                    "closed"))
 _NEAR = re.compile(r"\b(?:near|by|around|close to|next to) (?:the |my |our )?([a-z ]+)")
 
 
 class _Asked(NamedTuple):
-    """A query, understood."""
+    """A parsed query."""
 
     terms: tuple[str, ...]
-    vector: np.ndarray | None  # of the terms
-    names: tuple[tuple[str, float], ...]  # canonical names of objects, with their likeness to the text
+    vector: np.ndarray | None  # embedding of the terms
+    names: tuple[tuple[str, float], ...]  # canonical names of objects, with their similarity to the text
     allowed: np.ndarray
     near: tuple[float, float, float] | None
     limit: int
     window: TimeWindow | None
     beside: tuple[str, float, float] | None
-    unclear: bool  # the text names a time that could not be read
+    unclear: bool  # whether the text names a time that could not be parsed
 
 
 class Recaller:
-    """Finds keyframes of one map. embedder: the one that made the stored vectors, None = not available.
+    """Finds keyframes of one map. embedder: made the stored vectors, None = not available.
 
-    until_ns: later stamps are not believed, and their views not found.
+    until_ns: views with later stamps are not trusted and not found.
     """
 
     def __init__(self, db: Database, index: Index, maps: Maps, embedder: Embedder | None,
@@ -87,12 +87,12 @@ class Recaller:
         self._names = names
         made_by = db.value("SELECT value FROM facts WHERE name = 'embedder'")
         if embedder is not None and made_by not in (None, embedder.name):
-            self.embedder = None  # vectors of two models cannot be compared
+            self.embedder = None  # vectors of different models cannot be compared
 
     def find(self, query: RecallQuery, now_ns: int) -> list[Match]:
-        """Return the best matches, best first; equal scores: the older first. now_ns: what "yesterday" counts from.
+        """Return the best matches, best first; equal scores: the older first. now_ns: reference time for "yesterday".
 
-        The reason of the first one says where a time in the text was not understood.
+        If a time in the text was not understood, the reason of the first match says so.
         """
         asked = self._understood(query, now_ns)
         found = self._found(asked) if asked.terms else self._by_place(asked)[:query.limit]
@@ -110,7 +110,7 @@ class Recaller:
                         for i in spread(rest, asked.limit - len(found))]
 
     def about(self, text: str, objects: Sequence[MemoryObject]) -> list[MemoryObject]:
-        """Return the objects that a text is about, the likest first: by words, or by meaning of their kind."""
+        """Return the objects that a text is about, best match first: by words, or by meaning of their kind."""
         terms = [t for t in content_words(text) if t not in _IDLE]
         vector = self._embedded(terms)
         scored = []
@@ -146,7 +146,7 @@ class Recaller:
                       unclear)
 
     def _terms(self, text: str) -> tuple[str, ...]:
-        """Return the words that tell views apart: slips mended, and for "furniture" what memory holds of that."""
+        """Return the words that distinguish views, with typing errors corrected and groups ("furniture") expanded."""
         terms = [word for word in content_words(direct(spelled(normalise(text)))) if word not in _IDLE]
         for term in tuple(terms):
             if (kinds := (*members(term), *kept_in(term))) and not self._docs([term])[term]:
@@ -162,7 +162,7 @@ class Recaller:
         return vector if vector.any() else None
 
     def _beside(self, text: str) -> tuple[str, float, float] | None:
-        """Return a room that the text names as a place, with the middle of its views."""
+        """Return a room that the text names as a place, with the mean position of its views."""
         match = _NEAR.search(text.lower())
         if match is None:
             return None
@@ -205,7 +205,7 @@ class Recaller:
         return sorted(found, key=lambda match: (-match.score, match.id))
 
     def _docs(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return in how many keyframes each word occurs."""
+        """Return the number of keyframes that contain each word."""
         return {t: int(self._db.value("SELECT docs FROM terms WHERE term = ?", (t,)) or 0) for t in terms}
 
     def _exact(self, asked: _Asked) -> dict[int, float]:
@@ -218,7 +218,7 @@ class Recaller:
         return {i: score for (i, score), let in zip(found, ok) if let}
 
     def _bounded(self, asked: _Asked, docs: Mapping[str, int]) -> dict[int, float]:
-        """Return good candidates with their BM25, lengths taken relative to those of the candidates."""
+        """Return good candidates with their BM25 scores; lengths are relative to those of the candidates."""
         terms = sorted((t for t in asked.terms if docs[t]), key=lambda t: docs[t])[:_TERMS]
         total = max(1, len(self._index.rows))
         weight = {t: max(1e-6, math.log((total - docs[t] + 0.5) / (docs[t] + 0.5))) for t in terms}
@@ -242,7 +242,7 @@ class Recaller:
         return bm25(self._columns("words", "kinds, attributes, rooms, caption", best, "rowid"), weight)
 
     def _showing(self, words: Sequence[str], allowed: np.ndarray) -> list[int]:
-        """Return views of an object whose name has these words, those that it fills most first, _SHOWN at most."""
+        """Return at most _SHOWN views of an object whose name has these words, those it fills most first."""
         found: dict[int, None] = {}
         for level in range(TIERS - 1, -1, -1):
             match = " AND ".join(f'"{tier(word, level)}"' for word in words)
@@ -252,7 +252,7 @@ class Recaller:
         return list(found)
 
     def _listed(self, table: str, match: str, allowed: np.ndarray, count: int) -> list[int]:
-        """Return the newest keyframes that match and are allowed."""
+        """Return the newest matching keyframes that are allowed."""
         if allowed.all():
             return [i for i, in self._db.execute(
                 f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?", (match, count))]
@@ -265,7 +265,7 @@ class Recaller:
         return [] if not len(found) else found[allowed[self._index.at(found)]][:count].tolist()
 
     def _briefs(self, asked: _Asked, candidates: Iterable[int]) -> dict[int, tuple[Any, ...]]:
-        """Return vector and objects of the candidates and of the keyframes whose signatures are nearest."""
+        """Return vector and objects of the candidates and of the keyframes with the nearest signatures."""
         near = [] if asked.vector is None else self._near(asked.vector, asked.allowed)
         return self._columns("briefs", "vector, things", sorted({*near, *candidates}))
 
@@ -273,7 +273,7 @@ class Recaller:
         return self._index.nearest(vector, allowed, _NEAREST).tolist()
 
     def _alike(self, asked: _Asked, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
-        """Return the cosines of the keyframes that mean nearly the same, the largest first."""
+        """Return the cosines of the keyframes with similar meaning, the largest first."""
         if asked.vector is None:
             return {}
         alike = [(i, c) for i, c in likeness(asked.vector, briefs).items() if c >= _ALIKE]
@@ -310,7 +310,7 @@ class Recaller:
         return Match(match.id, round(score, 6), ", ".join(whys))
 
     def _columns(self, table: str, columns: str, ids: Sequence[int], key: str = "id") -> dict[int, tuple[Any, ...]]:
-        """Return columns of rows by id, in the order of the ids; those that are absent are left out."""
+        """Return columns of rows by id, in the order of the ids; missing rows are omitted."""
         found = {}
         for i in range(0, len(ids), 500):
             part = [int(number) for number in ids[i:i + 500]]

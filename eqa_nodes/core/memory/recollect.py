@@ -1,4 +1,4 @@
-"""Questions about the past that memory itself answers, with stamp, place and image."""
+"""Answers questions about the past from memory alone, with time, place and image."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _WHERE = tuple(re.compile(form) for form in (
 _CHANGED = re.compile(r"^(?:what (?:has |have |is |things )?(?:been )?"
                       r"(?:changed|change|different|new|moved|gone|missing)|"
                       r"(?:did|has) anything (?:been )?(?:change|changed|moved|move))\b(?P<rest>.*)$")
-_SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # seen in several looks, in one, found by likeness of meaning only
+_SURE, _ONCE, _BY_MEANING = 0.95, 0.8, 0.6  # confidence: seen in several looks, in one, found by meaning only
 
 
 def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection | None:
-    """Return what memory says to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
+    """Return memory's answer to "When did you last see ...?", "Where did I leave ...?", "What changed since ...?"
 
-    None for other questions, and where nothing that is remembered fits: then the robot may look. A place is told only
-    where an earlier session knew such an object: what only this one has seen, the answerer judges from its views.
+    None for other questions, and if nothing remembered matches: then the robot may look. "Where" questions are answered
+    only if an earlier session knew such an object; for objects new in this session, the answerer judges the views.
     """
     asked = _as_asked(question)
     if match := _first(_WHEN, asked):
@@ -47,12 +47,12 @@ def recollect(store: MemoryReader, question: str, now_ns: int) -> Recollection |
 
 
 def about_past(question: str) -> bool:
-    """Return whether a question is one that `recollect` may answer."""
+    """Return whether `recollect` may answer a question."""
     return _is_past(_as_asked(question))
 
 
 def _as_asked(question: str) -> str:
-    """Return the question as it was typed where that is understood, else without polite words and slips."""
+    """Return the question as typed if it is understood, else without polite words and typing errors."""
     typed = " ".join(question.lower().strip(" ?!.").split())
     return typed if _is_past(typed) else direct(spelled(normalise(question)))
 
@@ -84,9 +84,9 @@ def _where(store: MemoryReader, obj: str, now_ns: int) -> Recollection | None:
 
 
 def _fitting(store: MemoryReader, obj: str) -> tuple[list[MemoryObject], float]:
-    """Return the objects that may be meant, the one seen last at the end, and how sure that one is.
+    """Return the matching objects, the one seen last at the end, and the confidence in that one.
 
-    By likeness of meaning only the likest counts; nothing of another colour than that asked for does.
+    Without a match by words, only the most similar object counts; objects of another colour than asked for do not.
     """
     _, text = window_of(obj, store.now_ns)
     text = spelled(normalise(text))
@@ -110,7 +110,7 @@ def _if_gone(o: MemoryObject, text: str, now_ns: int) -> str:
 
 
 def _proof(store: MemoryReader, o: MemoryObject, now_ns: int) -> tuple[Evidence, ...]:
-    """Return the newest view that shows it, then the best one."""
+    """Return the newest view of an object and then the best one."""
     ids = dict.fromkeys((store.last_view(o.id), o.keyframe_id))
     return _views(store, ids, f"{name_of(o)}, last seen {time_phrase(o.last_ns, now_ns)}")
 
@@ -121,13 +121,13 @@ def _views(store: MemoryReader, ids: dict[int, None], note: str) -> tuple[Eviden
 
 
 def _changed(store: MemoryReader, rest: str, now_ns: int) -> Recollection | None:
-    """Return what changed since the time that is named, else since this session began."""
+    """Return what changed since the named time, or since this session began."""
     window, left = window_of(rest, now_ns)
     if window is None and now_ns < WALL_NS and (day := window_of(rest, WALL_NS)[0]) is not None:
-        window = day._replace(after_ns=0)  # a simulator's clock has no days: whichever is meant, it began later
+        window = day._replace(after_ns=0)  # simulator clocks have no days, and any named day began before the clock
     since = window.after_ns if window is not None else store.session_began_ns
     if since is None or (window is None and content_words(left)) or not store.objects(limit=1):
-        return None  # "what changed in politics" is no question about time; without objects nobody knows
+        return None  # "what changed in politics" is not about time; without objects nothing is known
     changes = store.changes(since)
     begin = time_phrase(since, now_ns)
     if not changes:

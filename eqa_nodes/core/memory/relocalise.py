@@ -1,4 +1,4 @@
-"""Finds the map of the running session among those of earlier sessions, by the depth of their views."""
+"""Finds the running session's map among the maps of earlier sessions, from the depth of their views."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eqa_nodes.core.relocalisation.place import KnownStorey, places_of
 from eqa_nodes.core.relocalisation.registration import Registration, register
 from eqa_nodes.core.types.views import Keyframe
 
-EVERY = 6  # keyframes of the running session from one attempt to the next
-AFTER_NS = 2_000_000_000  # by the stamps: when the result of an attempt is taken in
+EVERY = 6  # number of keyframes of the running session between attempts
+AFTER_NS = 2_000_000_000  # difference of stamps after which the result of an attempt is used
 
 
 def register_maps(store: MemoryStore, name: str, known: str) -> Registration:
-    """Return where one map of a memory lies in another. Raises StorageError for an unknown map or without depth."""
+    """Return the registration of one map in another. Raises StorageError for an unknown map or without depth."""
     if name == known:
         raise StorageError(f"the map {name!r} cannot lie in itself: name another one that is known")
     return register(_places(store.views_of_map(name), name), _places(store.views_of_map(known), known))
@@ -31,7 +31,7 @@ def _places(views: list[Keyframe], name: str) -> list[KnownStorey]:
 
 
 class Attempt(NamedTuple):
-    """One comparison under way. due_ns: the stamp from which on its result is taken in."""
+    """A running comparison. due_ns: stamp from which on its result is used."""
 
     known: str
     due_ns: int
@@ -40,28 +40,28 @@ class Attempt(NamedTuple):
 
 
 class Relocaliser:
-    """Compares the running session's map with the known ones, one of them after every EVERY keyframes.
+    """Compares the running session's map with the known maps, one map after every EVERY keyframes.
 
-    The comparison runs in a thread; its result is taken in with the first frame that is stamped AFTER_NS later, or when
-    memory is asked, whichever is first, and is waited for then. So what memory holds depends on frames and questions
-    alone, not on the speed of the machine, and a robot does not wait.
+    The comparison runs in a thread. Its result is used at the first frame stamped AFTER_NS later, or at the first
+    query of the memory, whichever is earlier; that call waits for it. So the contents of memory depend only on frames
+    and queries, not on the speed of the computer, and the robot does not wait.
     """
 
     def __init__(self, store: MemoryStore, tell: Callable[[str], None] = lambda text: None) -> None:
-        """tell: gets one line when a map is found, and when a comparison could not be made."""
+        """tell: receives a line of text if a map is found, or if a comparison failed."""
         self._store, self._tell = store, tell
         self._running: Attempt | None = None
         self._places: dict[str, tuple[list[int], list[KnownStorey]]] = {}
         self.begin()
 
     def begin(self) -> None:
-        """A session begins."""
+        """Reset for a new session."""
         self.drop()
         self._kept = self._tried = 0
-        self.last = ""  # how the last attempt ended
+        self.last = ""  # result of the last attempt
 
     def saw(self, stamp_ns: int, kept: bool) -> None:
-        """Note a frame; kept: it became a keyframe."""
+        """Process a frame. kept: whether it became a keyframe."""
         if self._running is not None and stamp_ns >= self._running.due_ns:
             self.settle()
         self._kept += kept
@@ -69,7 +69,7 @@ class Relocaliser:
             self._attempt(stamp_ns)
 
     def settle(self) -> None:
-        """Wait for the attempt under way, if there is one, and align the maps where it is certain."""
+        """Wait for a running attempt, and align the maps if the result is certain."""
         if self._running is None:
             return
         attempt, self._running = self._running, None
@@ -79,7 +79,7 @@ class Relocaliser:
             self._end(f"the map could not be compared with {attempt.known!r}: {outcome}", True)
         elif outcome.refused:
             self._end(f"not in the map {attempt.known!r}: {outcome.refused}", False)
-        elif attempt.known in self._store.unrelated_maps():  # nobody has aligned them meanwhile
+        elif attempt.known in self._store.unrelated_maps():  # not aligned by another call meanwhile
             self._store.align(self._store.running_map(), attempt.known, outcome.transform())
             self._end(f"the map was found to lie in {attempt.known!r}: what is known of it counts here ("
                       f"{describe(outcome)})", True)
@@ -90,7 +90,7 @@ class Relocaliser:
             self._tell(text)
 
     def _attempt(self, stamp_ns: int) -> None:
-        """Begin to compare with the next of the known maps, where the running one is unknown."""
+        """Start a comparison with the next known map if the running map is unknown."""
         others = self._store.unrelated_maps()
         if not others:
             return
@@ -113,7 +113,7 @@ class Relocaliser:
             result.append(error)
 
     def drop(self) -> None:
-        """Give up the attempt under way, and all that was read for it: something of it may have been forgotten."""
+        """Drop the running attempt and all data read for it, because some of it may have been forgotten."""
         if self._running is not None:
             self._running.thread.join()
         self._running = None
@@ -121,6 +121,6 @@ class Relocaliser:
 
 
 def describe(found: Registration) -> str:
-    """Return how well two maps fit, for people."""
+    """Return the quality of an alignment for display."""
     return (f"overlap {found.overlap:.2f}, agreement {found.agreement:.2f}, of walls {found.structure:.2f}, lying "
             f"{found.lying:.2f}, second best {found.second:.2f}")

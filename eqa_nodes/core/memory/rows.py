@@ -1,4 +1,4 @@
-"""Conversion between values of the core and rows of the tables."""
+"""Converts between values of the core and rows of the tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eqa_nodes.core.types.views import FloorPixel, Intrinsics, Keyframe, Label, 
 _TABLES = ("facts", "keyframes", "images", "content", "briefs", "signatures", "words", "tiers", "terms", "regions",
            "objects", "seen", "sessions", "maps", "sqlite_sequence")
 _LENS = struct.Struct("<2I4d")  # intrinsics
-TIERS = 4  # how much of a view an object fills, in steps
+TIERS = 4  # number of levels of how much an object fills a view
 
 
 def delete_all(db: Database) -> None:
@@ -31,7 +31,7 @@ def delete_all(db: Database) -> None:
 
 
 def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vector: np.ndarray, embedder: str) -> None:
-    """Write a keyframe with all that it is found by. vector: (DIMENSIONS,) int8, zeros where nothing describes it."""
+    """Write a keyframe with its search data. vector: (DIMENSIONS,) int8, zeros if it has no description."""
     k = keyframe
     db.execute("INSERT INTO keyframes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                (k.id, where.session, where.root, k.stamp_ns, cell_number(cell_of(view.position)), pack(k.map_from_base),
@@ -59,14 +59,14 @@ def insert(db: Database, keyframe: Keyframe, view: NoveltyView, where: Maps, vec
 
 
 def count_terms(db: Database, columns: Iterable[str], by: int) -> None:
-    """Change in how many keyframes each word occurs."""
+    """Change the number of keyframes that contain each word."""
     terms = {term for column in columns for term in column.split()}
     db.many("INSERT INTO terms VALUES (?, ?) ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs",
             ((term, by) for term in sorted(terms)))
 
 
 def keyframe(db: Database, keyframe_id: int) -> Keyframe:
-    """Return a keyframe that is there, in the frame of its root."""
+    """Return an existing keyframe, in the frame of its root."""
     stamp_ns, pose, caption, region, seen, places, jpeg = db.execute(
         "SELECT stamp_ns, map_from_base, caption, region, sightings, places, jpeg FROM keyframes "
         "JOIN images USING (id) WHERE id = ?", (keyframe_id,)).fetchone()
@@ -75,7 +75,7 @@ def keyframe(db: Database, keyframe_id: int) -> Keyframe:
 
 
 def geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
-    """Return the geometry of a view, None for a view that was stored without depth."""
+    """Return the geometry of a view, None if it was stored without depth."""
     row = db.execute("SELECT camera, depth_png FROM geometries WHERE id = ?", (keyframe_id,)).fetchone()
     if row is None:
         return None
@@ -84,7 +84,7 @@ def geometry(db: Database, keyframe_id: int) -> ViewGeometry | None:
 
 
 def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:
-    """Return the views of one cell, oldest first; their content is in the table `content`."""
+    """Return the views of a cell, oldest first; their content is in the table `content`."""
     found = []
     for pose_bytes, thumb, stamp_ns in db.execute(
             "SELECT camera, thumb, stamp_ns FROM keyframes WHERE root = ? AND cell = ? ORDER BY id",
@@ -95,7 +95,7 @@ def views(db: Database, root: int, cell: Cell) -> list[NoveltyView]:
 
 
 def cell_number(cell: Cell) -> int:
-    """Return a cell as one number."""
+    """Return a cell packed into one integer."""
     x, y, z = (i & 0x1FFFFF for i in cell)
     return x << 42 | y << 21 | z
 
@@ -109,7 +109,7 @@ def known_objects(db: Database, root: int) -> list[ObjectRecord]:
 
 
 def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, root: int) -> ObjectUpdate:
-    """Write what a look changed; return it with the ids of new objects."""
+    """Write the changes of a look; return them with the ids of new objects."""
     associated = []
     for s, known in looked.associated:
         values = (known.kind, known.room, json.dumps(known.attributes, sort_keys=True), pack_box(known.low, known.high),
@@ -117,7 +117,7 @@ def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, ro
         if known.id:
             db.execute("UPDATE objects SET kind = ?, room = ?, attributes = ?, box = ?, times = ?, first_ns = ?, "
                        "last_ns = ?, missed = ?, gone_ns = ? WHERE id = ?", (*values, known.id))
-        elif keyframe is not None:  # without an image there is nothing to show: such an object waits for a keyframe
+        elif keyframe is not None:  # an object needs an image to show: a new one waits for a keyframe
             cursor = db.execute("INSERT INTO objects (root, kind, room, attributes, box, times, first_ns, last_ns, "
                                 "missed, gone_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, *values))
             known = replace(known, id=cursor.lastrowid or 0)
@@ -140,7 +140,7 @@ def write_look(db: Database, looked: ObjectUpdate, keyframe: Keyframe | None, ro
 
 
 def objects(db: Database, where: Maps) -> list[MemoryObject]:
-    """Return all objects, oldest first, each with the view in which it fills most pixels (of equals the newest)."""
+    """Return all objects, oldest first, each with the view in which it has most pixels (of equals the newest)."""
     outward = where.outward()
     best = db.execute("SELECT object, keyframe, bbox, max(pixels * 1e9 + keyframe) FROM seen GROUP BY object")
     shown = {number: (keyframe_id, tuple(json.loads(bbox))) for number, keyframe_id, bbox, _ in best}
@@ -156,7 +156,7 @@ def objects(db: Database, where: Maps) -> list[MemoryObject]:
 
 
 def dump_sightings(seen: Iterable[Sighting]) -> str:
-    """Return sightings as JSON; one that a detector made has a true at its end."""
+    """Return sightings as JSON; those made by a detector end with true."""
     return json.dumps([[*s.label[:4], *s[1:], *[True] * s.label.detected] for s in seen], sort_keys=True)
 
 
@@ -167,12 +167,12 @@ def load_sightings(text: str) -> tuple[Sighting, ...]:
 
 
 def _dump_objects(seen: Iterable[Sighting]) -> str:
-    """Return kind, room and pixels of what is in view: all that ranking needs of the sightings."""
+    """Return kind, room and pixels of visible objects as JSON: the part of sightings that ranking needs."""
     return json.dumps([[canonical(s.label.kind), canonical(s.label.room), s.pixels] for s in seen])
 
 
 def camera(position: Point, axis: Point) -> bytes:
-    """Return the camera position and axis of a view as they are stored."""
+    """Return the camera position and axis of a view as six doubles."""
     return struct.pack("<6d", *position, *axis)
 
 
@@ -195,12 +195,12 @@ def _words(k: Keyframe) -> tuple[str, str, str, str]:
 
 
 def _tiers(seen: tuple[Sighting, ...]) -> list[str]:
-    """Return the words of each kind in view with how much of the view it fills: "lampzz3"."""
+    """Return tokens of the visible kinds with the level to which they fill the view, such as "lampzz3"."""
     labelled = sum(s.pixels for s in seen)
     return [tier(word, min(TIERS - 1, int(TIERS * (s.pixels / labelled) ** 0.5)))
             for s in seen for word in canonical(s.label.kind).split()]
 
 
 def tier(word: str, level: int) -> str:
-    """Return the token that says that a word's object fills a view so much (level 0 to TIERS - 1)."""
+    """Return the token for a word whose object fills a view to this level (0 to TIERS - 1)."""
     return f"{word}zz{level}"

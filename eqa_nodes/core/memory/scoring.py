@@ -12,13 +12,13 @@ from eqa_nodes.core.language.english import canonical
 from eqa_nodes.core.memory.database import Database
 from eqa_nodes.core.memory.embedding import DIMENSIONS, Embedder, cosines
 
-WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # of kinds, attributes, rooms, caption: what is there says more than where
-_K1, _B = 1.2, 0.75  # of BM25, as in FTS5
-_LEAST = 0.2  # cosine from which a name may mean what is asked
+WEIGHTS = (4.0, 2.0, 1.0, 1.0)  # weights of kinds, attributes, rooms and caption: objects say more than rooms
+_K1, _B = 1.2, 0.75  # parameters of BM25, as in FTS5
+_LEAST = 0.2  # minimum cosine for a name to mean what is asked
 
 
 class Match(NamedTuple):
-    """A keyframe that was found."""
+    """A keyframe that matches a query."""
 
     id: int
     score: float
@@ -26,7 +26,7 @@ class Match(NamedTuple):
 
 
 def likeness(vector: np.ndarray, briefs: Mapping[int, tuple[Any, ...]]) -> dict[int, float]:
-    """Return the cosine of each keyframe that has a vector (first of its brief) with a unit vector, largest first."""
+    """Return the cosine with a unit vector of each keyframe with a vector (first of its brief), largest first."""
     described = [i for i, brief in briefs.items() if brief[0]]
     stored = np.frombuffer(b"".join(briefs[i][0] for i in described), np.int8).reshape(-1, DIMENSIONS)
     cosine = zip(described, cosines(stored, vector).round(6).tolist(), strict=True)
@@ -34,7 +34,7 @@ def likeness(vector: np.ndarray, briefs: Mapping[int, tuple[Any, ...]]) -> dict[
 
 
 def bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) -> dict[int, float]:
-    """Return BM25 (Robertson and Zaragoza 2009, weighted columns) of keyframes' words. weight: idf by word."""
+    """Return BM25 scores (Robertson and Zaragoza 2009, weighted columns) of keyframes. weight: idf by word."""
     split = {i: [column.split() for column in texts] for i, texts in columns.items()}
     length = {i: sum(map(len, lists)) for i, lists in split.items()}
     mean = max(1.0, sum(length.values()) / max(1, len(length)))
@@ -47,10 +47,10 @@ def bm25(columns: Mapping[int, tuple[str, ...]], weight: Mapping[str, float]) ->
 
 
 def fits(objects: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iterable[tuple[float, str]]:
-    """Yield for each object in view that is named: how well it fits times how much it fills (0..1), and its kind.
+    """Yield for each named object in view: its fit times the share that it fills (0..1), and its kind.
 
-    An object fits by the share of its kind's words, half as well when its room is not named. It fills the root of its
-    share of the labelled pixels, so that an object twice as near counts twice.
+    The fit is the share of matching words in its kind, halved if its room is not named. The fill is the square root of
+    its share of the labelled pixels, so that an object at half the distance counts twice.
     """
     labelled = sum([pixels for _, _, pixels in objects])
     for kind, room, pixels in objects:
@@ -64,18 +64,18 @@ def fits(objects: Sequence[tuple[str, str, int]], terms: frozenset[str]) -> Iter
 
 
 def any_of(terms: Iterable[str]) -> str:
-    """Return the full-text query for any of some words."""
+    """Return the full-text query that matches any of the words."""
     return " OR ".join(f'"{t}"' for t in terms)
 
 
 def newest_first(found: list[Match]) -> list[Match]:
-    """Return the matches at least half as good as the best, newest first, then the rest."""
+    """Return the matches at least half as good as the best, newest first, and then the rest."""
     good = [m for m in found if m.score >= found[0].score / 2]
     return [m._replace(why=f"{m.why}, newest first") for m in sorted(good, key=lambda m: -m.id)] + found[len(good):]
 
 
 def spread(ids: np.ndarray, limit: int) -> list[int]:
-    """Return at most `limit` ids, evenly spaced, the first and the last among them."""
+    """Return at most `limit` ids, evenly spaced, including the first and the last."""
     n = len(ids)
     if n <= limit:
         return [int(i) for i in ids]
@@ -83,14 +83,14 @@ def spread(ids: np.ndarray, limit: int) -> list[int]:
 
 
 class NameIndex:
-    """The names of a memory's objects; they are few, and each is embedded once while the file is open."""
+    """Names of a memory's objects with their embeddings, each computed once while the file is open."""
 
     def __init__(self, db: Database, embedder: Embedder | None) -> None:
         self._db, self._embedder = db, embedder
         self._vectors: dict[str, np.ndarray] = {}
 
     def likest(self, text: str, count: int) -> tuple[tuple[str, float], ...]:
-        """Return canonical names with the cosine of their meaning to that of a text, the likest first."""
+        """Return the canonical names most similar in meaning to a text, with their cosines, the most similar first."""
         if self._embedder is None or not text.strip():
             return ()
         kinds = [kind for kind, in self._db.execute("SELECT DISTINCT kind FROM objects ORDER BY kind")]
@@ -106,10 +106,10 @@ class NameIndex:
 def by_name(names: Sequence[tuple[str, float]], showing: Mapping[str, Iterable[int]],
             seen: Mapping[int, Sequence[tuple[str, str, int]]], worth: Mapping[int, float],
             again: float) -> dict[int, tuple[float, str]]:
-    """Return for views of the named objects how much their names mean what is asked (0..1), and which name it is.
+    """Return for views of the named objects the similarity of the name to the query (0..1), and the name.
 
-    Each further view of a name counts `again` less, so that the best view of the second name comes before the tenth of
-    the first: worth: what orders the views of one name; of equals the one that the object fills most.
+    Each further view of a name counts `again` less, so that the best view of the second name precedes the tenth of the
+    first. worth: orders the views of one name; among equals, the one that the object fills most comes first.
     """
     found: dict[int, tuple[float, str]] = {}
     for name, cosine in names:

@@ -34,21 +34,21 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Label, Sighting, check_f
 
 
 class MemoryStore(MemoryReader):
-    """Keyframes and objects of a place; one process writes at a time.
+    """Keyframes and objects of a place; only one process writes at a time.
 
-    refused: number of frames that could not be used.
+    refused: number of frames that were rejected.
     """
 
     def __init__(self, path: Path, config: MemoryConfig | None = None, write: bool = True,
                  texts: Texts | None = None) -> None:
-        """Open or create the file. Raises StorageError when it cannot be opened, is something else or is being written.
+        """Open or create the file. Raises StorageError if it cannot be opened, is not a memory or is being written.
 
-        write False: only look objects up, also in a file that another process writes (as it was when opened). texts:
-        reads what is written in the views that are kept; without it only labels say that.
+        write False: only look up objects, also in a file that another process writes (in its state at opening). texts:
+        reads text in the views that are kept; if None, only labels provide text.
         """
         super().__init__(path, write)
         self.refused = 0
-        self._passed: tuple[Frame, Mapping[int, Label]] | None = None  # the newest frame, where it was not new
+        self._passed: tuple[Frame, Mapping[int, Label]] | None = None  # the newest frame, if it was not new
         self._config, self._texts = config or MemoryConfig(), texts
         self._embedder = make_embedder(self._config.embedder)
         self._names = NameIndex(self._db, make_embedder(self._config.names) if self._config.names else self._embedder)
@@ -61,9 +61,9 @@ class MemoryStore(MemoryReader):
             self._novelty.config, self._objects.config = config.keyframes, config.objects
 
     def set_now(self, now_ns: int) -> int:
-        """Return what time it is by the clock of stamps, 0 = unknown; return how many views are stamped later.
+        """Set the current time of the stamps' clock, 0 = unknown; return the number of views with later stamps.
 
-        Those are not believed: they are not recalled, prove nothing and are seen anew, until that time has come.
+        Those are not trusted: until that time, they are not recalled, prove nothing and do not prevent new views.
         """
         with self._lock:
             self._trust.set_now(now_ns, self._config.ahead_s)
@@ -75,14 +75,14 @@ class MemoryStore(MemoryReader):
 
     @property
     def config(self) -> MemoryConfig:
-        """The settings as they are now."""
+        """The current settings."""
         return self._config
 
     def reset(self, episode_id: str = "", keep: bool = False, map_name: str = "") -> None:
-        """Begin a session. keep False: forget everything, ids begin at 1 again; True: what was remembered stays.
+        """Begin a session. keep False: forget everything, ids begin at 1 again; True: keep what was remembered.
 
-        map_name: sessions of the same name share their map frame; empty: a frame of which nobody knows where it lies
-        in those of before, so that what they hold is not recalled until `align` says so.
+        map_name: sessions with the same name share their map frame; empty: a new frame, whose pose in the earlier maps
+        is unknown, so that their contents are not recalled until `align` is called.
         """
         with self._lock:
             with self._db.transaction():
@@ -98,11 +98,11 @@ class MemoryStore(MemoryReader):
                 self._texts.reset()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
-        """Remember the frame if it is new, and its objects in any case; None when it shows nothing new.
+        """Remember a frame if it is new, and its objects in any case; None if it shows nothing new.
 
-        Raises BadFrame (counted) for a frame that is malformed or older than the last one of this session, StorageError
-        when it could not be written: then it is not remembered, and the next call may try again. ModelError where what
-        is written could not be read.
+        Raises BadFrame (counted) for a frame that is malformed or older than the last one of this session. Raises
+        StorageError if it could not be written; then it is not remembered, and the next call may try again. Raises
+        ModelError if text in the view could not be read.
         """
         with self._lock:
             frame, labels = self._checked(frame, labels)
@@ -115,9 +115,9 @@ class MemoryStore(MemoryReader):
             return keyframe
 
     def keep(self) -> Keyframe | None:
-        """Remember the newest frame though it shows nothing new; None where that, or the same image, is remembered.
+        """Remember the newest frame although it shows nothing new; None if it, or the same image, is already stored.
 
-        Raises StorageError, ModelError as `take`.
+        Raises StorageError and ModelError as `take`.
         """
         with self._lock:
             if self._passed is None:
@@ -128,7 +128,7 @@ class MemoryStore(MemoryReader):
 
     def _remember(self, frame: Frame, labels: Mapping[int, Label],
                   wanted: Callable[[KeyframeCandidate], bool]) -> Keyframe | None:
-        """Write a frame where it is wanted, or where it shows that an object is gone; and its objects."""
+        """Write a frame if it is wanted or shows that an object is gone, and its objects."""
         counts = instances(frame, labels, self._config.perception)
         seen = cache(lambda: sightings(frame, labels, self._config.perception, counts))
         look = KeyframeCandidate(frame, [labels[i] for i in counts], seen)
@@ -136,8 +136,8 @@ class MemoryStore(MemoryReader):
         if not new and not self._is_time(frame):
             return None
         sighted = self._texts.read(frame, seen()) if new and self._texts is not None else seen()
-        looked = self._look(frame, sighted[:len(seen())])  # a text on nothing is no object that could be gone
-        new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image that proves it
+        looked = self._look(frame, sighted[:len(seen())])  # a text without an object cannot be gone
+        new = new or any(known.gone_ns == frame.stamp_ns for known in looked.missed)  # the image is the proof
         keyframe = self._keyframe(frame, sighted) if new else None
         self._write(frame, keyframe, look.view() if new else None, looked)
         return None if keyframe is None else moved(keyframe, self._maps.outward())
@@ -145,7 +145,7 @@ class MemoryStore(MemoryReader):
     def add_many(self, batch: Iterable[tuple[Keyframe, NoveltyView, np.ndarray]]) -> None:
         """Write keyframes with their views and embeddings (DIMENSIONS,) in one transaction, without their objects.
 
-        Ids must go on from those that are there.
+        Ids must continue the existing ones.
         """
         with self._lock:
             try:
@@ -162,7 +162,7 @@ class MemoryStore(MemoryReader):
             return recollect(self, question, self.now_ns)
 
     def forget(self, selection: ForgetSelection) -> Forgotten:
-        """Delete the selection and what is known from it alone, for good: no file contains its bytes afterwards."""
+        """Delete the selection and everything derived only from it; afterwards no file contains its bytes."""
         with self._lock:
             selection = selection._replace(near=self._maps.circle(selection.near))
             with self._db.transaction():
@@ -174,7 +174,7 @@ class MemoryStore(MemoryReader):
     def align(self, map_name: str, known: str, known_from_map: Transform) -> None:
         """Store the transform between two maps, so that their contents share one frame.
 
-        Names are those of maps; a map without one goes by its session's id. Raises StorageError for an unknown one.
+        A map without a name has the id of its session. Raises StorageError for an unknown name.
         """
         with self._lock:
             with self._db.transaction():
@@ -189,7 +189,7 @@ class MemoryStore(MemoryReader):
             self._db.close()
 
     def _load(self) -> None:
-        """Take from the file what recall and the next frame need."""
+        """Load from the file what recall and the next frame need."""
         with self._db.storage("read"):
             root = self._maps.root
             self._index = Index(self._db)
@@ -216,7 +216,7 @@ class MemoryStore(MemoryReader):
                                   (self._maps.root, item)) is not None
 
     def _checked(self, frame: Frame, labels: Mapping[int, Label]) -> tuple[Frame, Mapping[int, Label]]:
-        """Return what of a frame may be kept, in the frame of the root map, which privacy's zones are of too."""
+        """Return the permitted part of a frame, in the root map's frame, in which privacy zones are defined too."""
         try:
             check_frame(frame)
             self._trust.check(frame.stamp_ns)
@@ -232,7 +232,7 @@ class MemoryStore(MemoryReader):
             raise
 
     def _is_time(self, frame: Frame) -> bool:
-        """Return whether to look for objects in a view that is not kept."""
+        """Return whether to search for objects in a view that is not stored."""
         due = frame.stamp_ns - self._looked_ns >= self._config.objects.look_s * 1e9
         return due and frame.labels is not None
 
@@ -243,7 +243,7 @@ class MemoryStore(MemoryReader):
                         places_of(frame, self._config.places), geometry_of(frame))
 
     def _look(self, frame: Frame, seen: tuple[Sighting, ...]) -> ObjectUpdate:
-        """Return the visible objects; without labels there are none. What a frame misses counts once."""
+        """Return the visible objects; none without labels. Objects missed in one frame count only once."""
         if frame.labels is None:
             return ObjectUpdate()
         looked = self._objects.look(frame, seen, self._config.perception.min_share * frame.depth_m.size)
@@ -252,7 +252,7 @@ class MemoryStore(MemoryReader):
         return looked
 
     def _write(self, frame: Frame, keyframe: Keyframe | None, view: NoveltyView | None, looked: ObjectUpdate) -> None:
-        """Write a look in one transaction; what is in RAM follows when that has ended."""
+        """Write a look in one transaction, and then update the data in RAM."""
         row = None
         with self._db.transaction():
             if keyframe is not None and view is not None:
@@ -276,7 +276,7 @@ class MemoryStore(MemoryReader):
         return row
 
     def _vector(self, caption: str) -> np.ndarray:
-        """Return the embedding (1, DIMENSIONS) of a caption; zeros where there is nothing to embed."""
+        """Return the embedding (1, DIMENSIONS) of a caption; zeros if there is no embedder or text."""
         embedder = self.recaller.embedder
         return embedder.embed([caption]) if embedder is not None else np.zeros((1, DIMENSIONS), np.float32)
 
@@ -290,9 +290,9 @@ class MemoryStore(MemoryReader):
 
 
 def open_file(path: Path, write: bool = False) -> MemoryStore:
-    """Open a memory file that is there; its times count from the computer's clock.
+    """Open an existing memory file; times are relative to the computer's clock.
 
-    Raises StorageError for a file that is missing, something else or being written.
+    Raises StorageError if the file is missing, is not a memory or is being written.
     """
     if not path.is_file():
         raise StorageError(f"no memory file {path}: name the file that the memory node wrote")

@@ -1,4 +1,4 @@
-"""Writes times in words, and says which questions are about time."""
+"""Writes times in words, and detects questions about time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _OF_TIME = re.compile(r"\b(?:when|how long|since|before|after|earlier|ago|first|
 
 
 def about_time(text: str, now_ns: int) -> bool:
-    """Return whether a question is about time or change, so that it matters when a view was taken."""
+    """Return whether a question is about time or change, so that the time of a view matters."""
     return bool(_OF_TIME.search(text.lower())) or window_of(text, now_ns)[0] is not None
 
 
 def dated(items: Iterable[Recalled], phrase: Callable[[int], str]) -> list[Recalled]:
-    """Return the views with captions that say when they were taken. phrase: of a stamp in ns."""
+    """Return the views with their times added to the captions. phrase: text for a stamp in ns."""
     def told(item: Recalled) -> Recalled:
         view = item.keyframe
         caption = ", ".join(filter(None, (view.caption, phrase(view.stamp_ns))))
@@ -31,13 +31,13 @@ def dated(items: Iterable[Recalled], phrase: Callable[[int], str]) -> list[Recal
 
 
 def time_in_recording(stamp_ns: int, start_ns: int, end_ns: int) -> str:
-    """Return "3.0 s after the start of 60.0 s", with the date where the stamps are those of a calendar."""
+    """Return "3.0 s after the start of 60.0 s", with the date if the stamps are calendar times."""
     date = f", on {_local(stamp_ns):%Y-%m-%d at %H:%M:%S}" if stamp_ns >= WALL_NS else ""
     return f"{(stamp_ns - start_ns) / _SECOND:.1f} s after the start of {(end_ns - start_ns) / _SECOND:.1f} s{date}"
 
 
 def clock_phrase(stamp_ns: int, now_ns: int = 0) -> str:
-    """Return "at 18:32:05 on 2026-11-16", without the day where it is that of `now_ns`; of a simulator "at 12.5 s"."""
+    """Return "at 18:32:05 on 2026-11-16", without the date if it is that of `now_ns`; for simulators "at 12.5 s"."""
     if stamp_ns < WALL_NS:
         return f"at {stamp_ns / _SECOND:.1f} s"
     then = _local(stamp_ns)
@@ -45,7 +45,7 @@ def clock_phrase(stamp_ns: int, now_ns: int = 0) -> str:
 
 
 def time_phrase(stamp_ns: int, now_ns: int) -> str:
-    """Return "today at 18:32", "yesterday at ...", "on Monday 16 November 2026 at ..."; of a simulator: "12.5 s"."""
+    """Return "today at 18:32", "yesterday at ...", "on Monday 16 November 2026 at ..."; for simulators "12.5 s ..."."""
     if stamp_ns < WALL_NS:
         return f"{stamp_ns / _SECOND:.1f} s after the start, {_ago(now_ns - stamp_ns)}"
     then, now = _local(stamp_ns), _local(now_ns)
@@ -55,7 +55,7 @@ def time_phrase(stamp_ns: int, now_ns: int) -> str:
 
 
 def span_phrase(after_ns: int, before_ns: int) -> str:
-    """Return "from 2026-11-18 14:30 to 2026-11-18 15:30" of a window; of a simulator in seconds."""
+    """Return a window as "from 2026-11-18 14:30 to 2026-11-18 15:30"; for simulators in seconds."""
     begin, end = (f"{_local(ns):%Y-%m-%d %H:%M}" if ns >= WALL_NS else f"{ns / _SECOND:.1f} s"
                   for ns in (after_ns, min(before_ns, FOR_EVER - 1) + 1))
     if not after_ns:

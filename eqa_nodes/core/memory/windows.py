@@ -1,7 +1,7 @@
 """Finds times in a text ("yesterday at 3 pm", "between Monday and Wednesday") and reads them in local time.
 
-The library dateparser reads moments ("26 November", "12 am", "Monday at noon"). This file finds their words in a text,
-and reads what spans time: parts of days, durations, weeks, "since", "between".
+The library dateparser parses moments ("26 November", "12 am", "Monday at noon"). This module finds such words in a
+text and parses periods: parts of days, durations, weeks, "since", "between".
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from datetime import datetime, time, timedelta
 from functools import cache
 from typing import NamedTuple
 
-FOR_EVER = (1 << 63) - 1  # the largest stamp that a file holds
-WALL_NS = 10**18  # stamps from 2001 on are those of a calendar; a simulator's clock begins at 0
+FOR_EVER = (1 << 63) - 1  # the largest stamp in a file
+WALL_NS = 10**18  # stamps from 2001 on are calendar times; a simulator's clock begins at 0
 _SECOND = 10**9
-_AROUND_NS = 1800 * _SECOND  # "at 3 pm" is half an hour before and after it
+_AROUND_NS = 1800 * _SECOND  # "at 3 pm" includes half an hour before and after it
 
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
             "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "half an": 0.5, "half a": 0.5}
-_VAGUE = {"a couple of": (1, 3), "a few": (2, 5), "few": (2, 5), "several": (2, 5)}  # from so many to so many
+_VAGUE = {"a couple of": (1, 3), "a few": (2, 5), "few": (2, 5), "several": (2, 5)}  # minimum and maximum
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "year": 31536000}
-_BESIDE = {"day": 0, "week": 1, "month": 7, "year": 30}  # "a week ago" is that day and so many on both sides
+_BESIDE = {"day": 0, "week": 1, "month": 7, "year": 30}  # "a week ago" is that day and this many days on both sides
 _PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 23), "night": (21, 30)}
 
 
@@ -34,7 +34,7 @@ _SPELL = rf"{_COUNT} (?:and a half )?{_any(_UNITS)}s?(?: and a half)?(?:,? (?:an
 _MONTH = (r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
           r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?")
 _YEAR = r"(?:19|20)\d\d"
-_COUNTED = re.compile(r"\b(?:yesterday|today|ago|this|last|past)\b")  # words that count from now alone
+_COUNTED = re.compile(r"\b(?:yesterday|today|ago|this|last|past)\b")  # words relative to the current time
 _NTH = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _DATE = (rf"(?:{_NTH}(?: of)? {_MONTH}(?:,? {_YEAR})?|{_MONTH} {_NTH}(?![\w:])(?:,? {_YEAR})?|{_YEAR}-\d\d-\d\d|"
          rf"\d\d?\.\d\d?\.{_YEAR})")
@@ -48,7 +48,7 @@ _AT = r"(?:,? (?:(?:at|around|about) )?)"
 
 
 class TimeWindow(NamedTuple):
-    """A span of time in ns, both ends included; last: only the newest visit counts. phrase: the words that said so."""
+    """A period in ns, both ends included; last: only the newest visit counts. phrase: the words in the text."""
 
     after_ns: int
     before_ns: int
@@ -57,7 +57,7 @@ class TimeWindow(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """From begin to end (not included), ns. around_ns: what is added on both sides where a moment stands alone."""
+    """A period from begin to end (exclusive), ns. around_ns: margin added on both sides of a single moment."""
 
     begin: int
     end: int
@@ -69,16 +69,16 @@ _Words = dict[str, "str | None"]
 
 
 def window_of(text: str, now_ns: int) -> tuple[TimeWindow | None, str]:
-    """Return the time that a text names, counted from `now_ns` in local time, and the text without those words.
+    """Return the time that a text names, relative to `now_ns` in local time, and the text without those words.
 
-    Days and parts of days need stamps of a calendar: with a simulator's clock only durations are understood.
+    Days and parts of days need calendar stamps; with a simulator's clock only durations are understood.
     """
     window, rest, _ = _found(text, now_ns)
     return window, rest
 
 
 def unclear_time(text: str, now_ns: int) -> str:
-    """Return a sentence on a time in a text that is not understood, or lies in the future; "" where there is none."""
+    """Return a message about a time in a text that is not understood or in the future; "" if there is none."""
     window, rest, failed = _found(text, now_ns)
     match = _patterns().timely.search(rest.lower())
     phrase = (failed if window is None and failed else match[0] if match else "").strip()
@@ -98,14 +98,14 @@ def unclear_time(text: str, now_ns: int) -> str:
 
 
 def _found(text: str, now_ns: int) -> tuple[TimeWindow | None, str, str]:
-    """Return the window, the text without its words, and words that are of a time's form and could not be read."""
+    """Return the window, the text without its words, and words that look like a time but could not be parsed."""
     lowered, failed = text.lower(), ""
     for pattern, reading in _patterns().found:
         if (match := pattern.search(lowered)) is None:
             continue
         if (span := reading(match.groupdict(), now_ns)) is not None:
             rest = " ".join((text[:match.start()] + " " + text[match.end():]).split())
-            before = max(1, min(FOR_EVER, span.end + span.around_ns - 1))  # 0 would be no bound
+            before = max(1, min(FOR_EVER, span.end + span.around_ns - 1))  # 0 would mean no limit
             return TimeWindow(max(0, span.begin - span.around_ns), before, match[0].strip(), span.last), rest, ""
         failed = failed or match[0]
     return None, text, failed
@@ -116,7 +116,7 @@ def _local(stamp_ns: int) -> datetime:
 
 
 def _span(begin: datetime, end: datetime) -> _Span:
-    """Return the span between two local times; of a time that the clock shows twice, both are in it."""
+    """Return the period between two local times; if the clock shows a time twice, both are included."""
     return _Span(min(_ns(begin, 0), _ns(begin, 1)), max(_ns(end, 0), _ns(end, 1)))
 
 
@@ -129,8 +129,8 @@ def _midnight(day: datetime, later: int = 0) -> datetime:
 
 
 def _parsed(words: str, now_ns: int) -> datetime | None:
-    """Return the moment, in the past where that is open, as the library reads it; None where it does not."""
-    import dateparser  # takes half a second until its first answer
+    """Return the moment as the library parses it, preferring the past if ambiguous; None if it cannot."""
+    import dateparser  # the first call takes half a second
 
     moment: datetime | None = dateparser.parse(words, languages=["en"], settings={
         "RELATIVE_BASE": _local(now_ns), "PREFER_DATES_FROM": "past", "DATE_ORDER": "DMY", "TIMEZONE": "UTC"})
@@ -138,7 +138,7 @@ def _parsed(words: str, now_ns: int) -> datetime | None:
 
 
 def _moment(words: _Words, now_ns: int) -> _Span | None:
-    """Read a day, a part of it or a time of day. A number alone is no time of day: 9 may be in the evening."""
+    """Parse a day, part of a day or time of day. A number alone is not a time of day: 9 may be in the evening."""
     day, part, clock, later = (words.get(name) or "" for name in ("day", "part", "clock", "later"))
     part = part or later
     if which := words.get("which"):
@@ -164,7 +164,7 @@ def _moment(words: _Words, now_ns: int) -> _Span | None:
 
 
 def _with_half(clock: str, part: str) -> str:
-    """Return "9" in the evening as "9 pm"; "" without a part of the day, as given where it counts to 24."""
+    """Return "9" in the evening as "9 pm"; "" without a part of the day, unchanged if it is a 24-hour time."""
     hour = int(clock.split(":")[0])
     if hour == 0 or hour > 12:
         return clock if ":" in clock else f"{clock}:00"
@@ -173,7 +173,7 @@ def _with_half(clock: str, part: str) -> str:
 
 
 def _between(words: _Words, now_ns: int) -> _Span | None:
-    """Read "between A and B", where A may be a number only, and a day before or after it counts for both."""
+    """Parse "between A and B", where A may be just a number; a day before or after applies to both."""
     first, second = words["a"] or "", words["b"] or ""
     firsts = [first]
     if re.fullmatch(r"\d+(?::\d\d)?", first):  # "12 and 1 pm", "18 and 20 november", "9 and 10:30"
@@ -194,7 +194,7 @@ def _between(words: _Words, now_ns: int) -> _Span | None:
 
 
 def _edge(words: _Words, now_ns: int) -> _Span | None:
-    """Read "since", "after" and "before". "before 9:00" begins with that day, before a day with the oldest stamp."""
+    """Parse "since", "after" and "before". "before 9:00" starts with that day, before a day with the oldest stamp."""
     span = _read(words["edge"] or "", now_ns)
     if span is None:
         return None
@@ -207,7 +207,7 @@ def _edge(words: _Words, now_ns: int) -> _Span | None:
 
 
 def _counts(text: str) -> tuple[float, float, int]:
-    """Return at least and at most how many seconds "two hours and a half" are, and the seconds of its unit."""
+    """Return the minimum and maximum seconds of a duration ("two hours and a half"), and the seconds of its unit."""
     low = high = 0.0
     unit = 1
     pattern = rf"({_COUNT}) (and a half )?({_any(_UNITS)})s?( and a half)?"
@@ -236,7 +236,7 @@ def _older(words: _Words, now_ns: int) -> _Span:
 
 
 def _calendar(words: _Words, now_ns: int) -> _Span | None:
-    """Read a week, weekend, month or year of the calendar; a weekend counts once its Saturday has begun."""
+    """Parse a calendar week, weekend, month or year; a weekend counts once its Saturday has begun."""
     if now_ns < WALL_NS:
         return None
     today, back, unit = _midnight(_local(now_ns)), words["which"] == "last", words["unit"]
@@ -270,7 +270,7 @@ def _future(words: _Words, now_ns: int) -> _Span:
 
 
 _Reading = Callable[[_Words, int], "_Span | None"]
-# What comes before a time in a text, the time, how it is read; those of more words first.
+# Words before a time in a text, the time, its parser; patterns with more words first.
 _PREPOSITION = r"(?:(?:on|at|in|around|about|during|over|within|from|for|of) )?(?:the )?"
 _SPANS: tuple[tuple[str, str, _Reading], ...] = (
     (_PREPOSITION, rf"(?P<clock>{_CLOCK}),? (?:on )?(?:the )?(?P<day>{_DAY})", _moment),
@@ -315,7 +315,7 @@ _TIMELY = (
 
 
 class _Patterns(NamedTuple):
-    """found: times in a text; read: a time and nothing else; timely: words that are of a time."""
+    """found: times in a text; read: a time and nothing else; timely: words that suggest a time."""
 
     found: tuple[tuple[re.Pattern[str], _Reading], ...]
     read: tuple[tuple[re.Pattern[str], _Reading], ...]
@@ -324,7 +324,7 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    """Return what is searched for, compiled when it is first needed: that takes a tenth of a second."""
+    """Return the patterns, compiled at first use because that takes a tenth of a second."""
     return _Patterns(
         tuple((re.compile(rf"(?<!\w)(?<!next )(?<!until )(?<!till ){form}(?!\w)"), read) for form, read in _FORMS),
         tuple((re.compile(f"(?:{prefix})?(?:the )?(?:{core})"), read) for prefix, core, read in _SPANS),
@@ -332,7 +332,7 @@ def _patterns() -> _Patterns:
 
 
 def _read(text: str, now_ns: int) -> _Span | None:
-    """Return the span that a text names and nothing else, a moment as its exact point."""
+    """Return the period if the whole text is a time; moments have no margin."""
     for pattern, reading in _patterns().read:
         match = pattern.fullmatch(text)
         span = reading(match.groupdict(), now_ns) if match else None
