@@ -121,7 +121,7 @@ class _GoalDrive:
         return self._try(lambda: self._carry_out(lambda: self._commander.turn(2 * math.pi, allowance_s)), "turn")
 
     def _try(self, task: Callable[[], TaskEnd], what: str) -> NavResult:
-        """Carry out a task, with retries if they may help. If Nav2 refuses goals, wait until it is active."""
+        """Carry out a task, with retries if they may help. If Nav2 is gone or rejects it, name what is missing."""
         end, tries = task(), 1
         while end.state is not TaskState.SUCCEEDED and tries <= self._config.recovery.retries and meaning_of(end).again:
             self._recover(end)

@@ -17,7 +17,7 @@ _LEAVE_M = 0.1  # a robot that starts in a zone may leave it, but go deeper by a
 CELL_M = 0.05
 SHUT = 100  # value of an OccupancyGrid cell that is lethal for Nav2
 _COMMANDED_M_S = 0.05  # slower commands may not overcome friction
-_MOVED_M = 0.03  # above the noise of localisation
+_MOVED_M = 0.03  # longer than the noise of localisation
 _BEYOND_M = 0.05  # distance of the assumed obstacle from the robot's outline
 
 

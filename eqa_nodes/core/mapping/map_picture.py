@@ -13,7 +13,7 @@ from eqa_nodes.core.types.floor import GridMap
 from eqa_nodes.core.types.trace import KnownMap
 
 UNKNOWN, FREE, EXPLORED, OCCUPIED = (236, 239, 243), (221, 230, 236), (255, 255, 255), (84, 96, 112)
-CELLS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)  # colour indices, one per kind of cell
+CELLS = (UNKNOWN, FREE, EXPLORED, OCCUPIED)  # colours, one per kind of cell
 _MOST_CELLS = 1 << 24
 
 

@@ -81,9 +81,9 @@ class RoomBelief:
 
 
 def rank_of(name: str, regions: Sequence[RankedRegion]) -> float:
-    """Return the probability that the answer is in a room of this name, 0..1; names match by their last words.
+    """Return how likely the answer is in a room of this name, 0..1; names match by their last words.
 
-    A name may list several rooms, such as "dining room, kitchen": the most probable one counts.
+    A name may list several rooms, such as "dining room, kitchen": the most likely one counts.
     """
     rooms = _plain(name).split(", ")
     weights = [r.weight for r in regions for room in rooms

@@ -1,4 +1,4 @@
-"""Answers one question over several floors: each floor has a policy, and stairs lead to other floors."""
+"""Explores several floors for one question: each floor has a policy, and stairs lead to other floors."""
 
 from __future__ import annotations
 
