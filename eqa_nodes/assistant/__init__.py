@@ -1,4 +1,4 @@
-"""The robot as tools of an assistant, by the Model Context Protocol (docs/assistant.md)."""
+"""The robot as tools for an AI assistant, through the Model Context Protocol (docs/assistant.md)."""
 
 from importlib import util
 
@@ -6,6 +6,6 @@ from eqa_nodes.core.errors import MissingExtra
 
 
 def check_library() -> None:
-    """Raise MissingExtra where the library of the protocol is absent."""
+    """Raise MissingExtra if the library of the protocol is not installed."""
     if util.find_spec("mcp") is None:
         raise MissingExtra("mcp", "assistant")

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over the robot's tools: who may call them, progress, and a person's consent to a drive."""
+"""The robot's tools as a Model Context Protocol server: access, progress, and a person's consent to a drive."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from eqa_nodes.core.version import __version__
 
 PATH = "/mcp"
 WAIT_S, LONGEST_S, _POLL_S = 120.0, 3600.0, 0.25
-_STOPS = 4  # stops and cancels that are carried out at once
+_STOPS = 4  # maximum number of concurrent stops and cancels
 _INSTRUCTIONS = (
     "A robot in a real or simulated place. Its answers come with the pictures that prove them: look at them before you "
     "repeat an answer, and say so when the robot answered that it does not know. Facts marked privileged come from a "
@@ -53,7 +53,7 @@ class Consent(BaseModel):
 
 
 def _consent(question: Text, drive: bool, ctx: Context) -> Elicit[Consent] | Consent:
-    """Ask the person at the client, where a drive is wanted. Raises ToolError for a client that cannot ask."""
+    """Ask the person at the client if a drive is requested. Raises ToolError for a client that cannot ask."""
     if not drive:
         return Consent(drive=False)
     able = ctx.client_capabilities
@@ -68,7 +68,7 @@ class RobotServer:
 
     def __init__(self, tools: RobotTools, driving: str) -> None:
         self._tools = tools
-        self._stopping: anyio.CapacityLimiter | None = None  # is of an event loop, which begins later
+        self._stopping: anyio.CapacityLimiter | None = None  # made later, because it belongs to an event loop
         self.mcp = MCPServer("eqa", title="A robot that answers questions about its place", version=__version__,
                              instructions=_INSTRUCTIONS, log_level="WARNING")
         asks: dict[str, Callable[..., Any]] = {DRY: self.ask_memory, CONFIRM: self.ask_confirmed, GO: self.ask}
@@ -137,7 +137,7 @@ class RobotServer:
         return await self._ending(self._tools.stop)
 
     async def _ending(self, tool: Callable[[], Any]) -> Blocks:
-        """End something, in a thread that no other tool can use up."""
+        """Call a tool that stops or cancels, in a thread that is reserved for such tools."""
         self._stopping = self._stopping or anyio.CapacityLimiter(_STOPS)
         return _blocks(await _called(tool, self._stopping))
 
@@ -145,13 +145,13 @@ class RobotServer:
         entry: Entry = await _called(partial(self._tools.put, question, drive, show))
         try:
             await self._ended(ctx, entry, wait_s)
-        except anyio.get_cancelled_exc_class():  # the client gave up: nobody waits for the answer any more
+        except anyio.get_cancelled_exc_class():  # the client gave up: the answer is no longer needed
             self._tools.cancel(entry.id)
             raise
         return _blocks(self._tools.result(entry))
 
     async def _ended(self, ctx: Context, entry: Entry, wait_s: float) -> None:
-        """Wait for the end of a question, and report what the robot does meanwhile."""
+        """Wait for the end of a question, and report the robot's progress meanwhile."""
         told = None
         with anyio.move_on_after(wait_s):
             while entry.state != ENDED:
@@ -162,7 +162,7 @@ class RobotServer:
 
 
 async def _called(tool: Callable[[], Any], threads: anyio.CapacityLimiter | None = None) -> Any:
-    """Call a tool in a thread. Raises ToolError for what the robot refuses. threads: None = those of all tools."""
+    """Call a tool in a thread. threads: limiter, None = shared by all tools. Raises ToolError if the robot refuses."""
     try:
         return await anyio.to_thread.run_sync(tool, limiter=threads)
     except EqaError as error:
@@ -175,7 +175,7 @@ def _blocks(reply: ToolReply) -> Blocks:
 
 
 class AssistantPage:
-    """What a ConsoleServer serves to assistants' clients."""
+    """The page that a ConsoleServer serves to clients of the protocol."""
 
     def __init__(self, server: MCPServer, rules: AccessRules) -> None:
         self._server, self.rules = server, rules
@@ -192,9 +192,9 @@ class AssistantPage:
 
 
 class BearerGuard:
-    """ASGI middleware: lets requests through whose header is `Authorization: Bearer TOKEN`, with the rules' token.
+    """ASGI middleware: admits requests with the header `Authorization: Bearer TOKEN` and the rules' token.
 
-    Requests of web pages and under foreign host names are refused (DNS rebinding).
+    Requests of web pages and with foreign host names (DNS rebinding) are refused.
     """
 
     def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
@@ -210,7 +210,7 @@ class BearerGuard:
         await reply(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> tuple[int, str]:
-        """Return status and reason of a refusal, 0 and "" where there is none."""
+        """Return status and reason of a refusal; 0 and "" if the request is admitted."""
         if not self._rules.knows(headers.get("host", "")):
             return 421, "this host name is not the server's: use the address that the terminal shows"
         if "origin" in headers:

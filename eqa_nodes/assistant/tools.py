@@ -1,4 +1,4 @@
-"""What an assistant may ask of the robot, without the protocol: each method returns plain values and pictures."""
+"""The tools for an assistant, without the protocol: each method returns plain values and pictures."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from eqa_nodes.viewer.packing import boxes_of
 from eqa_nodes.wire.image_files import shrunk
 
 SIDE_PX = 768  # longer side of the map's picture
-VIEWS = 12  # that one call of recall returns at most
+VIEWS = 12  # maximum that one call of recall returns
 
 
 class ToolReply(NamedTuple):
-    """facts: plain values that JSON can hold; pictures: JPEG or PNG files, in the order in which facts name them."""
+    """facts: values that JSON can represent; pictures: JPEG or PNG files, in the order in which facts name them."""
 
     facts: Mapping[str, Any]
     pictures: tuple[bytes, ...] = ()
 
 
 class RobotTools:
-    """Reads the robot and puts questions into its queue. Methods may be called from any thread; they raise EqaError."""
+    """Reads the robot's state and queues questions. Methods are thread-safe and raise EqaError."""
 
     def __init__(self, robot: WatchedRobot, questions: Questions) -> None:
         self._robot, self._questions = robot, questions
 
     def look(self) -> ToolReply:
-        """Return the newest picture of the camera, and where the robot is."""
+        """Return the newest picture of the camera, and the robot's pose."""
         facts = {"place": self._robot.place, "robot": self._pose(), "pictures": ["the camera's newest picture"]}
         return ToolReply(facts, (self._robot.camera(),))
 
     def map(self) -> ToolReply:
-        """Return the robot's map with its path since the newest question began. Raises RequestRefused without one."""
+        """Return the robot's map with its path since the newest question began. Raises RequestRefused without a map."""
         grid, trace = self._robot.grid(), self._robot.live.trace()
         shown = map_picture(grid, [pose for _, pose in trace.poses]) if grid is not None else None
         if grid is None or shown is None:
@@ -52,7 +52,7 @@ class RobotTools:
         return ToolReply({"robot": self._pose(), "explored_m2": explored_m2, "pictures": [picture]}, (shown.png,))
 
     def recall(self, text: str, limit: int) -> ToolReply:
-        """Return remembered views that fit a text, best first; an empty text: spread over time."""
+        """Return remembered views that match a text, best first; for an empty text, views spread over time."""
         if not 1 <= limit <= VIEWS:
             raise RequestRefused(f"limit is {limit}: it must be 1 to {VIEWS}", 400)
         found = self._robot.recall(text, limit)
@@ -60,7 +60,7 @@ class RobotTools:
                      tuple(shrunk(item.keyframe.jpeg, PROOF_PX) for item in found))
 
     def objects(self, text: str) -> ToolReply:
-        """Return remembered objects with their places: of all views, or of those that fit a text."""
+        """Return remembered objects with their positions, from all views or from those that match a text."""
         views = [item.keyframe for item in self._robot.recall(text, VIEWS if text else 0)]
         boxes = [{"name": box.name, "privileged": box.privileged,
                   "centre_m": [round((a + b) / 2, 2) for a, b in zip(box.low, box.high, strict=True)],
@@ -69,13 +69,13 @@ class RobotTools:
         return ToolReply({"objects": boxes, "views": len(views)})
 
     def status(self) -> ToolReply:
-        """Return where the robot is, what it does, and the questions, the newest first."""
+        """Return the robot's pose, its current question, and all questions, the newest first."""
         live = self._robot.live
         return ToolReply({"place": self._robot.place, "robot": self._pose(), "question": live.trace().question,
                       "running": live.running, "questions": [_brief(e) for e in self._questions.entries()]})
 
     def put(self, question: str, drive: bool, show: bool) -> Entry:
-        """Put a question into the robot's queue."""
+        """Add a question to the robot's queue."""
         return self._questions.put(question, may_explore=drive, show=show)
 
     def entry(self, number: int) -> Entry:
@@ -83,12 +83,12 @@ class RobotTools:
         return self._questions.entry(number)
 
     def result(self, entry: Entry) -> ToolReply:
-        """Return what became of a question so far: once it has ended, its answer with the pictures that prove it."""
+        """Return the state of a question and, once it has ended, its answer with the pictures that prove it."""
         proofs = [proof for proof in entry.proofs if proof.jpeg] if entry.state == ENDED else []
         return ToolReply(shown_entry(entry), tuple(proof.jpeg for proof in proofs))
 
     def cancel(self, number: int) -> ToolReply:
-        """Call one question off, or take it back before it began."""
+        """Cancel one question, waiting or running."""
         self._questions.cancel(number)
         return ToolReply({"canceled": number})
 
@@ -118,14 +118,14 @@ def _brief(entry: Entry) -> Mapping[str, Any]:
 
 
 class MapPicture(NamedTuple):
-    """png: x grows to the right, y upwards; box: what it shows, metres, map frame."""
+    """png: the picture, +x to the right, +y up; box: the area that it shows, metres, map frame."""
 
     png: bytes
     box: MapBox
 
 
 def map_picture(grid: GridMap, poses: list[Pose2]) -> MapPicture | None:
-    """Return a picture of the map with the path and, at its end, the robot; None while nothing is known."""
+    """Return a picture of the map with the path and, at its end, the robot; None if nothing is known yet."""
     box = extent(grid, poses, None)
     if box is None:
         return None

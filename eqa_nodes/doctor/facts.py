@@ -1,4 +1,4 @@
-"""Facts about a robot in one form, whether collected live, read from a bag, or made up by tests."""
+"""Facts about a robot in one form, whether collected live, read from a bag, or constructed in tests."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ ALSO = ("map", "clock")  # read besides images and poses
 
 @dataclass
 class HeardStream:
-    """Messages of one topic, or of one moving transform, in the order they came: stamps of headers, times of arrival.
+    """Messages of one topic or of one moving transform in order of arrival: header stamps and times of arrival, ns.
 
-    Arrival is by the clock of who listened or recorded, ns.
+    Times of arrival are by the clock of the listener or recorder.
     """
 
     stamps_ns: list[int] = field(default_factory=list)
     received_ns: list[int] = field(default_factory=list)
 
     def add(self, stamp_ns: int, received_ns: int) -> None:
-        """Take in one message."""
+        """Add one message."""
         self.stamps_ns.append(stamp_ns)
         self.received_ns.append(received_ns)
 
     def age_s(self, clock: Clock) -> np.ndarray:
-        """Return how old each message was on arrival, seconds by `clock`; (N,) float64."""
+        """Return the age of each message on arrival, seconds by `clock`; (N,) float64."""
         return (clock.at(np.array(self.received_ns, np.int64)) - np.array(self.stamps_ns, np.int64)) / 1e9
 
 
 class TfLink(NamedTuple):
-    """A transform from a frame to the one it hangs from."""
+    """A transform between a frame and its parent."""
 
     parent: str
     child: str
@@ -49,23 +49,23 @@ class TfLink(NamedTuple):
 
 @dataclass
 class Clock:
-    """The clock: /clock, by arrival and value, where it is published; else the listener's own clock."""
+    """The clock: /clock (times of arrival and values) if it is published; else the listener's own clock."""
 
     received_ns: list[int] = field(default_factory=list)
     values_ns: list[int] = field(default_factory=list)
 
     @property
     def simulated(self) -> bool:
-        """Whether it is /clock."""
+        """Return whether it is /clock."""
         return bool(self.received_ns)
 
     @property
     def step_s(self) -> float:
-        """Step of /clock between two messages: stamps may be ahead of it by as much."""
+        """Step of /clock between two messages, by which stamps may be ahead of it."""
         return float(np.median(np.diff(self.values_ns))) / 1e9 if len(self.values_ns) > 1 else 0.0
 
     def at(self, received_ns: np.ndarray) -> np.ndarray:
-        """Return what it showed at these times of arrival: (N,) int64, the last value until then."""
+        """Return the clock's last value at each time of arrival: (N,) int64, ns."""
         if not self.simulated:
             return received_ns
         at = np.searchsorted(np.array(self.received_ns, np.int64), received_ns, "right") - 1
@@ -74,7 +74,7 @@ class Clock:
 
 
 class Grid(NamedTuple):
-    """A map: how many cells it has, and the share of them that is known."""
+    """A map: its number of cells, and the share of them that is known."""
 
     width: int
     height: int
@@ -84,9 +84,9 @@ class Grid(NamedTuple):
 
 @dataclass
 class RobotFacts:
-    """streams: of color, depth, camera_info and odom, by role; cameras: frame ids in the headers of images.
+    """streams: messages of color, depth, camera_info and odom, by role; cameras: frame ids in the headers of images.
 
-    links: moving ones have their stream, static ones an empty one. odometry: its frame and the one that it moves.
+    links: transforms with their messages (static ones: empty). odometry: frame_id and child_frame_id of odom.
     """
 
     streams: dict[str, HeardStream] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class RobotFacts:
     grid: Grid | None = None
 
     def take(self, recorded: BagMessage) -> None:
-        """Take in a message of a role of bags, or of ALSO."""
+        """Add a message of a bag role or of ALSO."""
         key, received_ns, message = recorded
         if key in ("tf", "tf_static"):
             for t in message.transforms:
@@ -118,7 +118,7 @@ class RobotFacts:
                 self.odometry = message.header.frame_id.lstrip("/"), message.child_frame_id.lstrip("/")
 
     def move_by_odometry(self) -> None:
-        """Let odometry move the base where no transform does, as histories of bags do (the graph does not)."""
+        """Use odometry if no transform moves the base, as histories of bags do (the graph does not)."""
         parents = self.parents()
         frames = {*parents, *(parent for above in parents.values() for parent in above)}
         base = next((name for name in BASES if name in frames), self.odometry[1] or BASES[0])
@@ -144,11 +144,11 @@ _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")  # all role
 
 
 class ReceivedMessages:
-    """Serialized messages with their times of arrival: a source of `Bag`. size: bytes of all that came."""
+    """Serialised messages with their times of arrival: a source for `Bag`. size: total bytes of the messages."""
 
     def __init__(self, types: Mapping[str, str]) -> None:
         """types: topic -> message type, of all topics that are published."""
-        self.types = {**types, **dict.fromkeys(("/tf", "/tf_static"), ROLES["tf"][0])}  # which may come later
+        self.types = {**types, **dict.fromkeys(("/tf", "/tf_static"), ROLES["tf"][0])}  # published perhaps later
         self._messages: list[tuple[str, int, bytes]] = []
         self.counts, self.size = Counter[str](), 0
 
@@ -159,7 +159,7 @@ class ReceivedMessages:
         self.size += len(data)
 
     def bag(self, namespace: str, remap: Mapping[str, str]) -> Bag:
-        """Return what came, with topics found as in a bag. Raises as Bag does."""
+        """Return the messages as a bag, with topics found as in a bag. Raises the errors of Bag."""
         return Bag(Path("robot"), self, namespace, remap)
 
     @property
@@ -170,17 +170,17 @@ class ReceivedMessages:
 
     @property
     def start_time(self) -> int:
-        """When the first message came, ns."""
+        """Time of arrival of the first message, ns."""
         return self._messages[0][1] if self._messages else 0
 
     @property
     def end_time(self) -> int:
-        """When the last one came."""
+        """Time of arrival of the last message, ns."""
         return self._messages[-1][1] if self._messages else 0
 
     def messages(self, connections: Collection[Connection] = (),
                  start: int | None = None) -> Iterator[tuple[Connection, int, bytes]]:
-        """Yield messages of some connections as they came."""
+        """Yield the messages of some connections in order of arrival."""
         wanted = {connection.topic: connection for connection in connections}
         for topic, received_ns, data in self._messages:
             if topic in wanted and (start is None or received_ns >= start):

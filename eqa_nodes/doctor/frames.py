@@ -10,7 +10,7 @@ from eqa_nodes.core.findings import Finding
 from eqa_nodes.doctor.facts import HeardStream, RobotFacts, TfLink
 from eqa_nodes.recordings.bags.poses import BASES, FIXED
 
-_OLD_S, _STALE_S = 0.3, 2.0  # a transform lags behind the images by so much
+_OLD_S, _STALE_S = 0.3, 2.0  # lag of a transform behind the images: warning, error
 _SLOW_HZ = 5.0
 
 
@@ -89,7 +89,7 @@ def _moving(link: TfLink, stream: HeardStream, images: HeardStream) -> Finding:
 
 
 def _late_s(stream: HeardStream, images: HeardStream) -> float | None:
-    """Return by how much the newest transform was older than the image when that came: the median over images."""
+    """Return by how much (s) the newest transform was older than the image on its arrival: the median over images."""
     if not images.stamps_ns:
         return None
     order = np.argsort(np.array(stream.received_ns, np.int64), kind="stable")
@@ -112,7 +112,7 @@ def _twice(parents: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
 
 
 def _both(facts: RobotFacts, chain: Sequence[str]) -> Iterator[Finding]:
-    """Find links of the chain that come as fixed and as moving: the graph believes the fixed one."""
+    """Find links of the chain that are published as static and as moving: the graph uses the static one."""
     static = {(link.parent, link.child) for link in facts.links if link.static}
     for link in facts.links:
         if link.child in chain and not link.static and (link.parent, link.child) in static:

@@ -27,7 +27,7 @@ _OF_ANOTHER = "is it the matrix of another resolution, or of the image before it
 
 
 def bag_findings(path: Path, options: BagOptions) -> list[Finding]:
-    """Check a bag in one pass. Raises StorageError when it cannot be opened, ConfigError for an unknown role."""
+    """Check a bag in one pass. Raises StorageError if it cannot be opened, ConfigError for an unknown role."""
     facts = RobotFacts()
     report = check_bag(path, options, facts.take, ALSO)
     facts.move_by_odometry()
@@ -37,7 +37,7 @@ def bag_findings(path: Path, options: BagOptions) -> list[Finding]:
 
 def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool,
           camera: CameraConfig = CameraConfig()) -> Iterator[Finding]:
-    """Judge what `bags.check.judged` does not. camera: the graph's settings of it."""
+    """Judge what `bags.check.judged` does not. camera: camera settings of the graph."""
     yield from judge_frames(facts, options.map_frame, options.base_frame)
     yield from _floor(measured, camera)
     yield from judge_times(facts, live)
@@ -47,13 +47,13 @@ def judge(facts: RobotFacts, measured: Measured, options: BagOptions, live: bool
 
 def _floor(measured: Measured, camera: CameraConfig) -> Iterator[Finding]:
     for info in list(measured.cameras.values())[:1]:
-        with suppress(BadFrame):  # the line "intrinsics" says so
+        with suppress(BadFrame):  # reported in the line "intrinsics"
             yield judge_matrix(messages.intrinsics_of(info))
     yield from judge_measured(measured, camera.upright)
 
 
 def judge_matrix(k: Intrinsics) -> Finding:
-    """Judge whether a camera matrix may be that of an image of this size."""
+    """Judge whether a camera matrix is plausible for an image of this size."""
     wide = 2 * math.degrees(math.atan(k.width / 2 / k.fx))
     found = f"{k.width}x{k.height}, {wide:.0f} deg wide, centre at {k.cx:.0f}, {k.cy:.0f}"
     if not (0 < k.cx < k.width and 0 < k.cy < k.height):
@@ -67,7 +67,7 @@ def judge_matrix(k: Intrinsics) -> Finding:
 
 
 def judge_map(grid: Grid) -> Finding:
-    """Judge a map: there is something in it."""
+    """Judge whether a map has cells and some of them are known."""
     found = f"{grid.width}x{grid.height} cells of {grid.resolution_m:g} m, {grid.known:.0%} known"
     if not (grid.width and grid.height and grid.resolution_m > 0):
         return Finding("map", "error", found, "give map_server a map, or start SLAM")
@@ -75,14 +75,14 @@ def judge_map(grid: Grid) -> Finding:
                    "nothing is known yet: drive a little, or load a map")
 
 
-_OTHER_S = 3600.0  # apart by more: two clocks that have nothing to do with one another
+_OTHER_S = 3600.0  # a larger difference means two unrelated clocks
 _OLD_S, _FUTURE_S, _APART_S, _WRONG_S = 0.5, 0.02, 0.1, 2.0
-_JUMP_S = 1.0  # stamps and arrival disagree by so much from one message to the next
-_REPORTED = ("color", "depth")  # roles whose order is reported with their rate
+_JUMP_S = 1.0  # disagreement of stamps and arrival from one message to the next
+_REPORTED = ("color", "depth")  # roles whose out-of-order stamps are reported with their rate
 
 
 def judge_times(facts: RobotFacts, live: bool) -> Iterator[Finding]:
-    """Judge ages and jumps. live: arrivals are now; in a bag they are the recorder's, and old ones do no harm."""
+    """Judge ages and jumps. live: True = times of arrival are of now; in a bag, old messages only give warnings."""
     parents = facts.parents()
     chain = {frame for camera in facts.cameras.values() for frame in above(camera, parents)}
     streams = {**{role: s for role, s in facts.streams.items() if s.stamps_ns and role != "camera_info"},
@@ -112,7 +112,7 @@ def _ages(ages: Mapping[str, float], clock: str, live: bool, slack_s: float) -> 
         return Finding("time sync", bad, found, "these are different clocks: with a simulator publish /clock and set "
                        "use_sim_time everywhere; else set the robot's clock (chrony), and stamps when images are taken")
     early = min((age for name, age in ages.items() if not name.startswith(f"{FIXED[0]} >")), default=0.0)
-    if early < -slack_s:  # localisation post-dates what it publishes, by design
+    if early < -slack_s:  # localisation post-dates its transforms by design
         return Finding("time sync", bad if early < -_APART_S - slack_s else "warning", found,
                        "stamps lie in the future: synchronise the clocks of the robot and this machine (chrony, PTP)")
     if max(ages.values()) > _WRONG_S:
@@ -132,7 +132,7 @@ def _said(age_s: float) -> str:
 
 
 def _jumps(name: str, stream: HeardStream, simulated: bool) -> str:
-    """Say when stamps went back, or went on by more than the time that passed; by /clock any pace is right."""
+    """Describe stamps that went back or advanced by more than the time that passed; with /clock any pace is right."""
     stamps, received = (np.array(values, np.int64) for values in (stream.stamps_ns, stream.received_ns))
     steps, passed = np.diff(stamps) / 1e9, np.diff(received) / 1e9
     back = steps < 0 if name not in _REPORTED else steps < -_JUMP_S

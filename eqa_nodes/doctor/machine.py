@@ -1,4 +1,4 @@
-"""Checks of this machine: Python, ROS 2 and its surroundings, simulators, disk."""
+"""Checks of this machine: Python, ROS 2 and its environment, simulators, disk."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sim_bridge.registry import check_simulator
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE
 
 FREE_GB = 2.0
-SHM_MB = 256  # the graph's shared memory: one segment a process
-_RAW_RATE = 640 * 480 * (3 + 2) * 15.0  # bytes a second of a camera of that size, colour and 16-bit depth, at 15 Hz
+SHM_MB = 256  # the graph's shared memory: one segment per process
+_RAW_RATE = 640 * 480 * (3 + 2) * 15.0  # bytes per second of a camera of that size, colour and 16-bit depth, at 15 Hz
 _HOURS = 0.25
-_DOMAINS = range(233)  # RTPS: higher ones have no ports
-_EPHEMERAL = 101  # from the next one on, ports lie where Linux gives them out to anybody
+_DOMAINS = range(233)  # RTPS: higher ids have no ports
+_EPHEMERAL = 101  # higher ids use ports in Linux's ephemeral range
 _RANGES = ("", "SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 
 
 def machine_findings() -> list[Finding]:
-    """Check all; what fails unexpectedly is an error of its own line."""
+    """Run all checks; an unexpected failure becomes an error finding of its own."""
     return [_guarded(check) for check in CHECKS]
 
 
@@ -152,7 +152,7 @@ def _habitat() -> Finding:
 
 
 def disk(folder: Path, bytes_a_second: float = _RAW_RATE) -> Finding:
-    """Judge the room for recordings at a rate; 0: nothing came that could be recorded."""
+    """Judge the free space for recordings at a data rate, bytes/s; 0 = nothing to record was received."""
     free = shutil.disk_usage(folder).free
     hours = free / bytes_a_second / 3600 if bytes_a_second else math.inf
     rate = f"{hours:.1f} hours of {bytes_a_second / 1e6:.1f} MB/s, uncompressed" if bytes_a_second else (

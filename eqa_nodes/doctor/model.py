@@ -1,4 +1,4 @@
-"""Checks of the model by a real call with an image of one pixel, the smallest call that is possible."""
+"""Checks of the model by a real call with an image of one pixel, the smallest possible call."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _asked(config: ModelConfig) -> list[Finding]:
 
 
 def _pictured(backend: Backend) -> Finding:
-    """Ask about an image of one pixel; where that is rejected, about a larger one."""
+    """Ask about an image of one pixel; if that is rejected, about a larger one."""
     for size in _SIZES:
         began = time.monotonic()
         try:
@@ -71,13 +71,13 @@ def _pictured(backend: Backend) -> Finding:
 
 
 def _choosing(backend: Backend) -> Finding:
-    """See whether the model gives out probabilities of its own."""
+    """Check whether the model provides its own probabilities."""
     try:
         how = backend.choose([_picture(_SIZES[-1])], ("red", "blue")).how
     except ModelError as error:
         if not isinstance(error, BudgetSpent) and not str(error).startswith(WRONG_FORM):
             return Finding("choices", "error", str(error), _remedy(error))
-        how = ""  # it was asked to state them, again and again
+        how = ""  # it failed repeatedly to state them
     if how in ("logits", "logprobs"):
         return Finding("choices", "ok", f"by {how}")
     return Finding("choices", "warning", "no logprobs: the model is asked to state its probabilities" if how else
@@ -92,11 +92,11 @@ def _picture(size: int) -> Message:
 
 
 def _cassette(config: ModelConfig) -> Finding:
-    """A cassette is not recorded to by a check: it is read, and its folder must take a file."""
+    """Check a cassette without recording to it: it must be readable, and in other modes than replay also writable."""
     path, calls = Path(config.cassette), recorded_calls(Path(config.cassette))
     said = f"cassette {path}, {calls} calls recorded, mode {config.cassette_mode}"
     if config.cassette_mode == "replay":
-        open_model(config).close()  # raises where it is absent, or its model cannot be known
+        open_model(config).close()  # raises if it is absent or its model is ambiguous
         return Finding("model", "ok", said) if calls else Finding(
             "model", "error", said, "record one with --cassette-mode auto")
     if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):

@@ -1,4 +1,4 @@
-"""What drives the robot: Nav2's action servers, the lifecycle of its nodes, its costmaps."""
+"""Checks of navigation: Nav2's action servers, the lifecycle of its nodes, its costmaps."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from eqa_nodes.core.findings import Finding
 
-DRIVER = "bt_navigator"  # of Nav2: where it is, there are costmaps
+DRIVER = "bt_navigator"  # Nav2's node whose presence implies costmaps
 _NEEDED = (DRIVER, "controller_server", "planner_server", "behavior_server", "map_server", "amcl", "slam_toolbox")
 
 
 class Navigation(NamedTuple):
-    """actions: name of each action that the graph calls -> type of its server, "" = no server; wanted: its type.
+    """actions: action that the graph calls -> type of its server, "" = no server; wanted: action -> expected type.
 
-    states: managed node -> what it says of its state, "" for no answer; None: lifecycle_msgs is not installed.
-    costmaps: topics of costmaps -> how many publish it. map_topic: "" if a map came, else the topic tried.
+    states: managed node -> the state that it reports, "" = no answer; None = lifecycle_msgs is not installed.
+    costmaps: topic -> number of publishers. map_topic: "" if a map was received, else the topic tried.
     """
 
     actions: dict[str, str]
@@ -26,7 +26,7 @@ class Navigation(NamedTuple):
 
 
 def judge_navigation(seen: Navigation) -> Iterator[Finding]:
-    """Judge what drives the robot, and whether it has a map."""
+    """Judge the servers that drive the robot, and whether there is a map."""
     for name, type_name in seen.actions.items():
         yield _action(name, type_name, seen.wanted[name])
     yield from _lifecycle(seen.states)

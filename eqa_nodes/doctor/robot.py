@@ -1,4 +1,4 @@
-"""Checks of a live robot or simulator: listens to its topics for some seconds, and finds out what drives it."""
+"""Checks of a live robot or simulator: listens to its topics for some seconds, and looks for its navigation."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, DRIVERS, FOREIGN, SERVI
 _RAW = "sensor_msgs/msg/Image"
 _TF = ("tf", "tf_static")
 _OF_ROS = ("/rosout", "/parameter_events")
-_SETTLE_S = 1.0  # between the first topics of a robot and all of them
-_TF_FIRST_S, _TF_LAST_S = 1.5, 1.0  # to receive transforms before (AMCL dates them 1 s ahead) and after their images
+_SETTLE_S = 1.0  # time from the discovery of a robot's first topics to that of all
+_TF_FIRST_S, _TF_LAST_S = 1.5, 1.0  # listening to transforms before (AMCL post-dates them by 1 s) and after images
 _STEP_S = 0.2
-_MOST = 512 << 20  # most bytes that are kept; listening to a fast camera ends earlier
+_MOST = 512 << 20  # maximum bytes kept; listening to a fast camera ends earlier
 _LOST = 0.05
-_NAMED = 4  # topics of the wanted type that are named, at most
+_NAMED = 4  # maximum number of topics of the expected type that are listed
 
 
 class Listening(NamedTuple):
-    """remap: role -> topic; wait_s: for topics to appear; seconds: duration of listening to images.
+    """remap: role -> topic; wait_s: time for topics to appear; seconds: duration of listening to images.
 
-    camera: the graph's settings of it.
+    camera: camera settings of the graph.
     """
 
     namespace: str = ""
@@ -58,7 +58,7 @@ class Listening(NamedTuple):
     camera: CameraConfig = CameraConfig()
 
     def topic(self, role: str) -> str:
-        """Return the topic that the graph takes for a role: remapped, or its own name in the namespace."""
+        """Return the topic that the graph uses for a role: the remapped one, or its own name in the namespace."""
         return self.remap.get(role) or absolute(self.own(role), self.namespace)
 
     def own(self, role: str) -> str:
@@ -68,9 +68,9 @@ class Listening(NamedTuple):
 
 @dataclass
 class _Received:
-    """What was received. offers: role -> type and QoS; refused: role -> why it cannot be received.
+    """The received messages. offers: role -> type and QoS; refused: role -> why it cannot be received.
 
-    simulator_said: why it could not show anything.
+    simulator_said: error message of the simulator if it could not publish an observation.
     """
 
     messages: ReceivedMessages
@@ -82,7 +82,7 @@ class _Received:
 
 
 def robot_findings(how: Listening) -> list[Finding]:
-    """Listen in this ROS_DOMAIN_ID, and judge. Raises ConfigError for a role that there is not."""
+    """Listen in this ROS_DOMAIN_ID, and judge. Raises ConfigError for an unknown role."""
     for role in how.remap:
         if role not in ROLES:
             raise ConfigError(unknown("role", role, ROLES))
@@ -106,7 +106,7 @@ def robot_findings(how: Listening) -> list[Finding]:
 
 
 def _ends(node: Node) -> dict[str, TopicEndpoints]:
-    """Return who publishes and who subscribes to each topic; this node and ROS's own topics are left out."""
+    """Return the publishers and subscriptions of each topic, without this node and ROS's own topics."""
     def others(infos: Sequence[Any]) -> list[Endpoint]:
         return [Endpoint(absolute(info.node_name, info.node_namespace), offer_of(info.qos_profile))
                 for info in infos if info.node_name != node.get_name()]
@@ -123,12 +123,12 @@ def _foreign(how: Listening) -> set[str]:
 
 
 def _there(how: Listening, types: Mapping[str, str]) -> dict[str, str]:
-    """Return the topics that the graph subscribes to, as far as they are there."""
+    """Return the topics that the graph subscribes to and that exist, by role."""
     return {role: how.topic(role) for role in ROLES if types.get(how.topic(role)) in ROLES[role]}
 
 
 def _found(tap: Tap, how: Listening) -> _Received:
-    """Wait until a camera is published; then a moment for the rest."""
+    """Wait until a camera is published, then _SETTLE_S for the rest."""
     end = time.monotonic() + how.wait_s
     while not set(STAMPED) <= (listener := _now(tap, how)).bag.keys and time.monotonic() < end:
         tap.spin(_STEP_S)
@@ -140,7 +140,7 @@ def _found(tap: Tap, how: Listening) -> _Received:
             listener.publishers[role] = tap.node.count_publishers(topic) if topic else 0
             if listener.publishers[role]:
                 listener.offers[role] = as_stream(role, tap.offer(topic))
-            elif topic in TRANSFORMS:  # may come later
+            elif topic in TRANSFORMS:  # published perhaps later
                 listener.offers[role] = TappedTopic(ROLES[role][0], TRANSFORMS[topic])
         except ConfigError as error:
             listener.refused[role] = str(error)
@@ -153,7 +153,7 @@ def _now(tap: Tap, how: Listening) -> _Received:
 
 
 def _listen(tap: Tap, listener: _Received, how: Listening) -> None:
-    """Hear transforms, for some seconds images too, and transforms a little longer."""
+    """Receive transforms, for some seconds also images, and transforms a little longer."""
     open_ = True
     moving = {listener.bag.topics[role] for role in _TF if role in listener.offers}
 
@@ -176,7 +176,7 @@ def _listen(tap: Tap, listener: _Received, how: Listening) -> None:
 
 
 def _drivers(how: Listening, listener: _Received) -> list[Finding]:
-    """Propose the drivers whose camera is published, unless the graph is told its topics already."""
+    """Propose the drivers whose camera topics are published, unless the graph already uses them."""
     def own(driver: Profile) -> set[str]:
         return {driver.topics[role] for role in STAMPED}
 
@@ -212,7 +212,7 @@ def _topic(role: str, how: Listening, listener: _Received, domain: int) -> Findi
 
 
 def _named(role: str, topic: str, found: str, how: Listening, listener: _Received) -> Finding:
-    """Judge a topic that is well: is it the graph's, and the only one?"""
+    """Judge a topic that delivers: whether the graph uses it, and whether it has a single publisher."""
     if listener.publishers[role] > 1:
         return Finding(role, "warning", f"{found}, {listener.publishers[role]} publishers", "end all but one of them")
     if topic != how.topic(role):
@@ -234,9 +234,9 @@ DRIVEN = {"atomic": ("drive_to_pose", "look_around"), "nav2": ("navigate_to_pose
 
 
 def look_at_navigation(tap: Tap, namespace: str, map_topic: str) -> Navigation:
-    """Return who serves the actions that the graph calls, and how managed nodes are. map_topic: as in Navigation.
+    """Return the servers of the actions that the graph calls, and the states of managed nodes.
 
-    Where our atomic navigator runs, it drives; else Nav2 has to.
+    If our atomic navigator runs, it drives; else Nav2 has to. map_topic: as in Navigation.
     """
     driven = DRIVEN["atomic" if DRIVERS["atomic"] in tap.node.get_node_names() else "nav2"]
     served = {name: types[0] for name, types in get_action_names_and_types(tap.node) if types}
@@ -248,9 +248,9 @@ def look_at_navigation(tap: Tap, namespace: str, map_topic: str) -> Navigation:
 
 
 class Showing:
-    """Asks a simulator once to publish its observation again, which moves nothing and counts nothing.
+    """Asks a simulator once to publish its observation again, which moves nothing and is not counted.
 
-    In lock-step it publishes only when it is driven.
+    In lock-step a simulator publishes only when it is driven.
     """
 
     def __init__(self, node: Node, namespace: str) -> None:
@@ -260,18 +260,18 @@ class Showing:
         self._call: Any = None
 
     def ask(self) -> None:
-        """Ask, if there is a simulator and it was not asked yet."""
+        """Send the request if there is a simulator and none was sent before."""
         if self._call is None and self._client.service_is_ready():
             self._call = self._client.call_async(self._request)
 
     @property
     def said(self) -> str:
-        """What it said where it could not."""
+        """The simulator's error message, "" for none."""
         return str(self._call.result().error_message) if self._call is not None and self._call.done() else ""
 
 
 def _states(tap: Tap) -> dict[str, str]:
-    """Ask every managed node for its state; those that do not answer in time have none."""
+    """Ask every managed node for its state; "" for those that do not answer in time."""
     names = sorted(name for name, types in tap.node.get_service_names_and_types() if _GET_STATE in types)
     kind = interface(_GET_STATE)
     clients = {name.rpartition("/")[0]: tap.node.create_client(kind, name) for name in names}
@@ -279,7 +279,7 @@ def _states(tap: Tap) -> dict[str, str]:
     end = time.monotonic() + _ANSWER_S
     while sum(call.done() for call in calls.values()) < len(clients) and time.monotonic() < end:
         calls |= {node: client.call_async(kind.Request()) for node, client in clients.items()
-                  if node not in calls and client.service_is_ready()}  # what is sent before is lost
+                  if node not in calls and client.service_is_ready()}  # requests sent before that are lost
         tap.spin(_STEP_S)
     return {node: calls[node].result().current_state.label if node in calls and calls[node].done() else ""
             for node in clients}

@@ -17,9 +17,9 @@ from eqa_nodes.recordings.bags.roles import rectified
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import OfferedQos
 
-_PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> the setting that says so
-_FEWEST = 3  # images of which each counts
-_FEW = 0.05  # a share of images without a pose or a partner that does no harm
+_PACKED = {"color": "compressed", "depth": "compressed_depth"}  # role -> its setting
+_FEWEST = 3  # minimum number of images for which all count
+_FEW = 0.05  # harmless share of images without a pose or a partner
 
 
 def packed(role: str, camera: CameraConfig) -> bool:
@@ -28,7 +28,7 @@ def packed(role: str, camera: CameraConfig) -> bool:
 
 
 def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> Finding | None:
-    """Judge the images of a topic; None where they are what the graph expects."""
+    """Judge the images of a topic; None if they are what the graph expects."""
     if raw != packed(role, camera):
         return None
     expected = "compressed" if raw else "raw"
@@ -37,9 +37,9 @@ def judge_transport(role: str, found: str, raw: bool, camera: CameraConfig) -> F
 
 
 def judge_images(bag: Bag, m: Measured, camera: CameraConfig) -> Iterator[Finding]:
-    """Judge whether images, camera_info and transforms that were received make frames of a graph with these settings.
+    """Judge whether received images, camera_info and transforms form frames in a graph with these settings.
 
-    Of a bag its reader says it, which needs no settings.
+    For bags the reader does this check, without settings.
     """
     infos, color, depth = list(m.cameras.values()), m.samples["color"], m.samples["depth"]
     if infos:
@@ -68,7 +68,7 @@ def _intrinsics(infos: Sequence[Any], sizes: Collection[tuple[int, int]]) -> Ite
         seen = ", ".join(f"{w}x{h}" for w, h in sizes)
         yield Finding("intrinsics", "error", f"{found}, but the images are {seen}",
                       "name the camera_info of the colour camera: --remap camera_info:=/its/topic")
-    elif len(infos) == 1:  # several are a line of their own
+    elif len(infos) == 1:  # several are reported in another line
         yield Finding("intrinsics", "ok", f"{found}, constant")
 
 
@@ -103,10 +103,10 @@ def _registered(m: Measured, camera: CameraConfig) -> Finding:
 
 
 def _sync(color_ns: list[int], depth_ns: list[int], tolerance_s: float) -> Finding:
-    """How far the nearest depth image is from each colour image, in time.
+    """Judge the time between each colour image and the nearest depth image.
 
-    The partners of the first and of the last colour image may have come before or after what was heard: alone, they are
-    not counted.
+    The partners of the first and the last colour image may lie outside the recorded interval; if only that image lacks
+    one, it is not counted.
     """
     color, depth = np.sort(np.array(color_ns, np.int64)), np.sort(np.array(depth_ns, np.int64))
     first, last = depth[0] - tolerance_s * 1e9, depth[-1] + tolerance_s * 1e9
@@ -129,7 +129,7 @@ _STATIC = "/tf_static"
 
 
 class Endpoint(NamedTuple):
-    """A publisher or a subscription of a topic: the name of its node, and what it offers or asks for."""
+    """A publisher or a subscription of a topic: the name of its node, and the offered or requested QoS."""
 
     node: str
     offer: OfferedQos
@@ -159,7 +159,7 @@ def _deaf(topic: str, ends: TopicEndpoints, graph: bool) -> Iterator[Finding]:
         asked.setdefault(end.node, []).append(end.offer)
     for publisher in ends.publishers:
         for node, requests in asked.items():
-            if not any(publisher.offer.meets(request) for request in requests):  # one that it has is enough
+            if not any(publisher.offer.meets(request) for request in requests):  # one compatible subscription is enough
                 yield _named(topic, publisher, node, requests[0], graph)
 
 

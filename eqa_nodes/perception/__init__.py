@@ -1,4 +1,4 @@
-"""Detectors (core/perception/detection.py). A missing library is reported when a detector that needs it is made."""
+"""Detectors (core/perception/detection.py). A missing library is reported when its detector is created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eqa_nodes.core.perception.tracking import Perceiver, PerceiverConfig
 
 
 def open_detector(config: DetectorConfig, vocabulary: tuple[str, ...]) -> Detector:
-    """Return the detector that a configuration names. vocabulary: names of objects to look for, where it is open.
+    """Return the configured detector. vocabulary: names of objects to look for, for open-vocabulary detectors.
 
     Raises ConfigError for an unknown name or a model that cannot be loaded, MissingExtra.
     """
@@ -19,14 +19,14 @@ def open_detector(config: DetectorConfig, vocabulary: tuple[str, ...]) -> Detect
 
 
 def open_perceiver(detector: DetectorConfig, config: PerceiverConfig) -> Perceiver:
-    """Return the perception step. Raises as open_detector."""
+    """Return the perception step. Raises the errors of open_detector."""
     return Perceiver(open_detector(detector, config.detection.vocabulary), config)
 
 
 def open_texts(name: str) -> Texts | None:
-    """Return what reads the text in kept views with the detector of a name; "": nothing does.
+    """Return a reader of the text in kept views, by the name of its detector; None for "".
 
-    Raises as open_detector, and ConfigError for a detector that reads the simulator's labels: it would read no text.
+    Raises the errors of open_detector, and ConfigError for a detector of simulator labels, which cannot read text.
     """
     if not name:
         return None

@@ -1,6 +1,6 @@
 """Local models through transformers, by folder or hub name: loading, segmentation of boxes, embeddings of pictures.
 
-Code that comes with a model is never executed.
+Code that is shipped with a model is never executed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class LoadedModel(NamedTuple):
         return str(self.model.config.model_type)
 
     def named_failures(self) -> AbstractContextManager[None]:
-        """Turn what the libraries raise inside into ModelError."""
+        """Return a context that turns errors of the libraries into ModelError."""
         return named_failures(self.torch, self.model.device, str(self.model.name_or_path), _SMALLER)
 
     def inputs(self, pictures: Sequence[np.ndarray] = (), **given: Any) -> Any:
         """Return images ((H, W, 3) uint8) and texts as tensors on the device, images in the model's dtype."""
-        if pictures:  # of an array with three rows nobody knows which axis is colour
+        if pictures:  # as images: in an array with three rows the colour axis is ambiguous
             given["images"] = [Image.fromarray(np.ascontiguousarray(picture)) for picture in pictures]
         made = self.processor(return_tensors="pt", **given).to(self.model.device)
         if "pixel_values" in made:
@@ -49,7 +49,7 @@ class LoadedModel(NamedTuple):
 def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
     """Return a model of one of transformers' auto classes.
 
-    Raises ConfigError where it cannot be loaded or does not fit, or device or dtype are not there; MissingExtra
+    Raises ConfigError if it cannot be loaded or does not fit, or if device or dtype are unavailable; MissingExtra
     without transformers.
     """
     try:
@@ -58,7 +58,7 @@ def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
     except ImportError as error:
         raise MissingExtra(error.name or "transformers", "local") from error
     device = device_of(torch, config.device, "detector.device")
-    dtype = dtype_of(torch, config.dtype or "float32", "detector.dtype")  # boxes are measured with it
+    dtype = dtype_of(torch, config.dtype or "float32", "detector.dtype")  # for accurate boxes
     try:
         model = getattr(transformers, auto_class).from_pretrained(name, dtype=dtype, trust_remote_code=False)
         processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
@@ -70,14 +70,14 @@ def load(auto_class: str, name: str, config: DetectorConfig) -> LoadedModel:
 
 
 class BoxSegmenter:
-    """One mask a box. Raises ConfigError and MissingExtra when it is made, ModelError when it is used."""
+    """Segments boxes into masks. The constructor raises ConfigError and MissingExtra, `masks` ModelError."""
 
     def __init__(self, config: DetectorConfig) -> None:
         self._batch = config.batch
         self._model = load("AutoModelForMaskGeneration", config.segmenter, config)
 
     def masks(self, rgb: np.ndarray, boxes: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        """Return the (H, W) bool mask of each box, which does not leave it. rgb: (H, W, 3) uint8."""
+        """Return the (H, W) bool mask of each box, clipped to the box. rgb: (H, W, 3) uint8."""
         found: list[np.ndarray] = []
         for begin in range(0, len(boxes), self._batch):
             found += self._pass(rgb, boxes[begin:begin + self._batch])
@@ -91,7 +91,7 @@ class BoxSegmenter:
             out = m.model(**{k: v for k, v in inputs.items() if k not in ("original_sizes", "reshaped_input_sizes")},
                           multimask_output=False)
             sizes = [inputs["original_sizes"].cpu()]
-            sizes += [inputs["reshaped_input_sizes"].cpu()] if "reshaped_input_sizes" in inputs else []  # not SAM 2
+            sizes += [inputs["reshaped_input_sizes"].cpu()] if "reshaped_input_sizes" in inputs else []  # not in SAM 2
             whole = m.processor.post_process_masks(out.pred_masks.float(), *sizes)[0][:, 0].cpu().numpy()
         masks = []
         for (left, top, right, bottom), mask in zip(boxes, whole.astype(bool), strict=True):
@@ -102,9 +102,9 @@ class BoxSegmenter:
 
 
 class PictureEmbedder:
-    """Unit vectors; similar images and matching texts have similar ones.
+    """Embeds images and texts as unit vectors, similar for similar images and matching texts.
 
-    Raises ConfigError and MissingExtra when it is made, ModelError when it is used.
+    The constructor raises ConfigError and MissingExtra, the methods ModelError.
     """
 
     def __init__(self, config: DetectorConfig) -> None:
@@ -112,12 +112,12 @@ class PictureEmbedder:
         self._model = load("AutoModel", config.embedder, config)
 
     def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
-        """Return (n, D) float32. crops: n of (H, W, 3) uint8, each of any size."""
+        """Return embeddings (n, D) float32. crops: n images (H, W, 3) uint8, each of any size."""
         return self._vectors("get_image_features", [{"pictures": part} for part in _parts(crops, self._batch)])
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Return (n, D) float32."""
-        padding = "max_length" if self._model.kind.startswith("siglip") else True  # SigLIP was trained on full lines
+        """Return embeddings (n, D) float32 of n texts."""
+        padding = "max_length" if self._model.kind.startswith("siglip") else True  # SigLIP was trained on padded texts
         return self._vectors("get_text_features", [{"text": part, "padding": padding, "truncation": True}
                                                    for part in _parts(texts, self._batch)])
 

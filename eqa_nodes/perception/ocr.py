@@ -11,14 +11,14 @@ from eqa_nodes.core.perception.detection import Detection, DetectorConfig
 from eqa_nodes.core.traits import DetectorTraits
 from eqa_nodes.core.types.views import TEXT, Frame, Label
 
-# One thread each, so that reading leaves the other cores to mapping and driving. Words lie upright in a robot's view.
+# One thread each, which leaves the other cores to mapping and driving. Words are upright in a robot's view.
 _PARAMETERS = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1,
                "Global.log_level": "error", "Global.use_cls": False}
-_LEAST = 2  # letters and digits of a text: a single one is more often a handle or a socket
+_LEAST = 2  # minimum letters and digits of a text: a single one is more often a handle or a socket
 
 
 class TextDetector:
-    """Finds lines of text: detections of the kind "text" that say what is written. Raises MissingExtra when made."""
+    """Finds lines of text: detections of the kind "text" with the words. The constructor raises MissingExtra."""
 
     privileged = False
     traits = DetectorTraits(library="rapidocr", extra="ocr")
@@ -33,7 +33,7 @@ class TextDetector:
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
         """Return the lines of text in the image, with the boxes around them."""
-        read = self._engine(np.ascontiguousarray(frame.rgb[..., ::-1]))  # the library takes BGR, as OpenCV does
+        read = self._engine(np.ascontiguousarray(frame.rgb[..., ::-1]))  # the library expects BGR, like OpenCV
         if not read.txts:
             return []
         return [_line(text, float(score), np.asarray(corners), frame.depth_m.shape)
@@ -42,7 +42,7 @@ class TextDetector:
 
 
 def _line(text: str, score: float, corners: np.ndarray, shape: tuple[int, ...]) -> Detection:
-    """Return a line of text, all of its upright box; corners: (4, 2) pixels."""
+    """Return a line of text as a detection whose mask fills its axis-aligned box. corners: (4, 2) pixels."""
     height, width = shape
     left, top = np.clip(np.floor(corners.min(axis=0)), 0, (width - 1, height - 1)).astype(int).tolist()
     right, bottom = np.clip(np.ceil(corners.max(axis=0)), (left + 1, top + 1), (width, height)).astype(int).tolist()

@@ -1,4 +1,4 @@
-"""Detectors for tests: one reads the simulator's labels (privileged) with configurable faults, one plays a script.
+"""Detectors for tests: one reads the simulator's labels (privileged) with configurable errors, one plays a script.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eqa_nodes.core.types.views import Frame, Label
 
 
 class LabelDetector:
-    """Detects what is labelled. masks False: it gives boxes only, as most detectors do; noise: what it gets wrong."""
+    """Detects labelled objects. masks: False = only boxes, like most detectors; noise: simulated detection errors."""
 
     privileged = True
     traits = DetectorTraits(labels=True)
@@ -25,18 +25,18 @@ class LabelDetector:
 
     @classmethod
     def from_options(cls, config: DetectorConfig, vocabulary: Sequence[str]) -> LabelDetector:
-        """Return it as the registry makes it; what labels name it finds, whatever the vocabulary."""
+        """Create it for the registry. It finds all labelled objects, whatever the vocabulary."""
         return cls(config.masks, config.noise)
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
-        """Return every labelled object that has enough pixels and is near enough."""
+        """Return all labelled objects that have enough pixels and are near enough."""
         image = frame.labels if frame.labels is not None else np.zeros(frame.depth_m.shape, np.uint16)
         return [Detection(s.label.kind, 1.0, s.bbox, image == s.label.instance if self._masks else None)
                 for s in sightings(frame, labels, self._config)]
 
 
 class ScriptedDetector:
-    """Returns the detections of a script, one entry a frame. Raises ModelError when the script has ended."""
+    """Returns the detections of a script, one entry per frame. Raises ModelError after the last entry."""
 
     privileged = False
 
@@ -45,7 +45,7 @@ class ScriptedDetector:
         self.frames: list[Frame] = []
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> Sequence[Detection]:
-        """Return the next entry; `frames` keeps what was shown."""
+        """Return the next entry of the script, and append the frame to `frames`."""
         self.frames.append(frame)
         for found in self._script:
             return found

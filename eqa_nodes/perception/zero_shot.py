@@ -1,6 +1,6 @@
 """Open-vocabulary detection through transformers: OWL-ViT and OWLv2, Grounding DINO and its MM variant.
 
-A segmenter (SAM) turns boxes into masks and an embedder (CLIP, SigLIP) crops into vectors, where they are named.
+If configured, a segmenter (SAM) turns boxes into masks, and an embedder (CLIP, SigLIP) turns crops into vectors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Raw(NamedTuple):
 
 
 class ZeroShotDetector:
-    """Finds what the vocabulary names. Raises ConfigError, MissingExtra when it is made."""
+    """Finds the objects of the vocabulary. The constructor raises ConfigError, MissingExtra."""
 
     privileged = False
     traits = DetectorTraits(library="torch", extra="local")
@@ -41,7 +41,7 @@ class ZeroShotDetector:
         self._embedder = PictureEmbedder(config) if config.embedder else None
 
     def detect(self, frame: Frame, labels: Mapping[int, Label]) -> list[Detection]:
-        """Return what is in the image, the surest first. Raises ModelError."""
+        """Return the detections in the image, the highest score first. Raises ModelError."""
         rgb, (height, width) = frame.rgb, frame.depth_m.shape
         with self._model.named_failures(), self._model.torch.inference_mode():
             raw = list(READERS[self._model.kind](self._model, rgb, self._vocabulary, self._config))
@@ -62,7 +62,7 @@ class ZeroShotDetector:
 
 
 def _whole(boxes: np.ndarray, width: int, height: int) -> list[tuple[int, int, int, int]]:
-    """Return boxes in whole pixels within the image; what is not finite has no area."""
+    """Return boxes in whole pixels, clipped to the image; NaN becomes 0."""
     ends = np.array([width, height, width, height])
     clipped = np.rint(np.clip(np.nan_to_num(boxes, nan=0.0), 0, ends)).astype(int)
     return [(int(x), int(y), int(u), int(v)) for x, y, u, v in clipped]
@@ -73,7 +73,7 @@ def _has_area(box: tuple[int, int, int, int]) -> bool:
 
 
 def _owl(model: LoadedModel, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
-    """OWL-ViT and OWLv2 (Minderer et al. 2022, 2023): one pass for all names, a score for each patch and name."""
+    """Run OWL-ViT or OWLv2 (Minderer et al. 2022, 2023): one pass for all names, a score for each patch and name."""
     inputs = model.inputs([rgb], text=[[f"a photo of a {name}" for name in names]], truncation=True)
     read = model.processor.post_process_grounded_object_detection(
         model.model(**inputs), threshold=config.threshold, target_sizes=[rgb.shape[:2]])[0]
@@ -81,9 +81,9 @@ def _owl(model: LoadedModel, rgb: np.ndarray, names: list[str], config: Detector
 
 
 def _grounding(model: LoadedModel, rgb: np.ndarray, names: list[str], config: DetectorConfig) -> Iterator[Raw]:
-    """Grounding DINO (Liu et al. 2023): names in one sentence, as many in a pass as its text encoder takes.
+    """Run Grounding DINO (Liu et al. 2023): names in one sentence, as many per pass as its text encoder accepts.
 
-    A box has a score for each token; its name is the one whose tokens have the highest mean, its score is that mean.
+    A box has a score per token; its name is the one whose tokens have the highest mean, and its score is that mean.
     """
     height, width = rgb.shape[:2]
     for part in _sentences(model, names):
@@ -101,12 +101,12 @@ def _grounding(model: LoadedModel, rgb: np.ndarray, names: list[str], config: De
 
 
 def sentence(names: Sequence[str]) -> str:
-    """Return names as Grounding DINO was trained with them: lower case, a full stop after each."""
+    """Return names in the format of Grounding DINO's training: lower case, a full stop after each."""
     return " ".join(f"{name.lower()}." for name in names)
 
 
 def _sentences(model: LoadedModel, names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the names in parts that the text encoder takes whole. Raises ConfigError for one that is too long alone."""
+    """Yield the names in parts that fit the text encoder. Raises ConfigError for a single name that is too long."""
     limit, part = int(model.model.config.max_text_len), list[str]()
     for name in names:
         if len(model.processor.tokenizer(sentence([*part, name]))["input_ids"]) <= limit:
@@ -122,7 +122,7 @@ def _sentences(model: LoadedModel, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _spans(model: LoadedModel, text: str, names: Sequence[str]) -> list[np.ndarray]:
-    """Return the numbers of the tokens that each name is made of."""
+    """Return the indices of the tokens of each name."""
     offsets = np.array(model.processor.tokenizer(text, return_offsets_mapping=True)["offset_mapping"])
     spans, begin = [], 0
     for name in names:

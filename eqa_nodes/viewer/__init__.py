@@ -1,1 +1,1 @@
-"""Reconstructions in a browser: what a page is sent, the page's own script, and three.js, which draws it."""
+"""Reconstructions in a browser: the data for the page, the page's own script, and three.js, which draws it."""

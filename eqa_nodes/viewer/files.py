@@ -1,4 +1,4 @@
-"""The files of the viewer, for a server that serves them, and as one script for a page that is a file."""
+"""The files of the viewer, for a web server, and as one script for a page that is opened as a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import resources
 from eqa_nodes.core.errors import StorageError
 
 _OWN, _VENDORED = "page", "vendor/three"
-_BARE = "eqa/"  # how a page that is a file calls its modules: names, because a data: address has no folder
+_BARE = "eqa/"  # prefix of module names in a page that is a file: relative paths do not work in data: URLs
 _IMPORT = re.compile(r"""(\bfrom\s*)(["'])(\./[\w.-]+\.js|three)\2""")
 _THREE = "three.module.min.js"
 
@@ -20,7 +20,7 @@ _THREE = "three.module.min.js"
 def viewer_files() -> dict[str, bytes]:
     """Return scripts and style by file name. All scripts import one another as "./NAME.js".
 
-    Of three.js only the import in its controls is changed, from the name "three" to the file.
+    The only change of three.js is the import in its controls, from the name "three" to the file.
     """
     root = resources.files("eqa_nodes.viewer")
     found = {file.name: file.read_bytes() for part in (_OWN, _VENDORED) for file in root.joinpath(part).iterdir()
@@ -31,7 +31,7 @@ def viewer_files() -> dict[str, bytes]:
 
 @cache
 def page_script() -> str:
-    """Return one classic script that holds every module and begins: a page that is a file may not import others."""
+    """Return one classic script with all modules that starts the viewer: a page that is a file may not import files."""
     modules = {name: data.decode() for name, data in viewer_files().items() if name.endswith(".js")}
     imports = {_BARE + name: "data:text/javascript;base64," + base64.b64encode(_imports(text, _BARE).encode()).decode()
                for name, text in sorted(modules.items())}
@@ -52,7 +52,7 @@ for (const [type, text] of [["importmap", JSON.stringify(MAP)], ["module", 'impo
 
 
 def _imports(text: str, prefix: str) -> str:
-    """Return a module with its imports named PREFIX + file. Raises StorageError where one is not understood."""
+    """Return a module with its imports renamed to PREFIX + file. Raises StorageError for an unknown form of import."""
     changed = _IMPORT.sub(
         lambda m: f"{m[1]}{m[2]}{prefix}{_THREE if m[3] == 'three' else m[3].removeprefix('./')}{m[2]}", text)
     code = "\n".join(line for line in changed.splitlines() if not line.lstrip().startswith("*"))  # no comments

@@ -1,4 +1,4 @@
-"""What pages draw, packed: arrays with a head of JSON as one compressed blob (page/data.js), and objects as boxes."""
+"""Data for pages: arrays with a JSON header as one compressed blob (page/data.js), and objects as boxes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from eqa_nodes.core.types.views import Keyframe, Sighting
 
 _KINDS = {"uint8": "Uint8Array", "uint16": "Uint16Array", "int32": "Int32Array", "float32": "Float32Array"}
-_ALIGNED = 8  # bytes: a typed array begins at a multiple of its items' size
-BOXES = 80  # on a page; the ones that were seen in most pixels
-_FLAT_M = 0.04  # how far a surface may lie outside the box that it belongs to
+_ALIGNED = 8  # bytes: a typed array must start at a multiple of its items' size
+BOXES = 80  # maximum on a page: those with the largest sightings
+_FLAT_M = 0.04  # maximum distance of a surface from the box that it belongs to
 
 
 def packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray], level: int = 9) -> bytes:
-    """Return a zlib stream of: length of the head (uint32, little endian), the head, the arrays.
+    """Return a zlib stream of: length of the header (uint32, little endian), the header, the arrays.
 
-    The head is JSON and names each array under "arrays": kind (of JavaScript), offset in bytes behind the head, and
-    number of items. level: of zlib. Raises KeyError for an array of another type.
+    The header is JSON and lists each array under "arrays": JavaScript type, offset in bytes after the header, and
+    number of items. level: compression level of zlib. Raises KeyError for an array of another type.
     """
     table, parts, offset = {}, [], 0
     for name, array in arrays.items():
@@ -35,7 +35,7 @@ def packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray], level: int
 
 
 def quantised(points: np.ndarray) -> tuple[np.ndarray, dict[str, list[float]]]:
-    """Return (n, 3) uint16 for points (n, 3) in metres, and "low" and "step" by which low + step * q is the point."""
+    """Quantise points (n, 3), metres, to q (n, 3) uint16; return q, "low" and "step", with point = low + step * q."""
     low = points.min(axis=0).astype(np.float64) if len(points) else np.zeros(3)
     high = points.max(axis=0).astype(np.float64) if len(points) else np.ones(3)
     step = np.maximum(high - low, 1e-6) / 65_535
@@ -43,7 +43,8 @@ def quantised(points: np.ndarray) -> tuple[np.ndarray, dict[str, list[float]]]:
 
 
 def differences(triangles: np.ndarray) -> np.ndarray:
-    """Return (m, 3) int32 that compresses well: first corners less that of the row before, others less the first."""
+    """Return triangles as (m, 3) int32 differences, which compress well: first corners relative to the previous row's
+    first corner, the others relative to the first corner of their row."""
     rows = np.array(triangles, np.int32)
     rows[:, 1:] -= rows[:, :1]
     rows[1:, 0] -= triangles[:-1, 0]
@@ -51,7 +52,7 @@ def differences(triangles: np.ndarray) -> np.ndarray:
 
 
 class ShownBox(NamedTuple):
-    """An object: its name, corners in metres (map frame), and whether only a simulator's labels know of it."""
+    """An object: name, two opposite corners (metres, map frame), and whether it is known only from simulator labels."""
 
     name: str
     low: tuple[float, float, float]
@@ -60,9 +61,9 @@ class ShownBox(NamedTuple):
 
 
 def boxes_of(views: Iterable[Keyframe]) -> list[ShownBox]:
-    """Return a box for each object that the views show, largest sighting first, BOXES at most.
+    """Return a box for each object in the views, the one with the largest sighting first, at most BOXES.
 
-    An object's box is that of its newest sighting, widened by older ones that meet it: it may have been moved since.
+    A box is that of the newest sighting, extended by older ones that overlap it: the object may have been moved.
     """
     seen: dict[tuple[bool, str, int], list[Sighting]] = {}
     for view in views:
@@ -75,12 +76,12 @@ def boxes_of(views: Iterable[Keyframe]) -> list[ShownBox]:
 
 
 def owners(points: np.ndarray, boxes: list[ShownBox]) -> np.ndarray:
-    """Return whose points (n, 3) are: (n,) uint8, 1 + index of the smallest box around a point, 0 = nobody's."""
+    """Return the owner of each of the points (n, 3): (n,) uint8, 1 + index of the smallest box around it, 0 = none."""
     owner = np.zeros(len(points), np.uint8)
     volume = [np.prod(np.subtract(box.high, box.low) + 0.01) for box in boxes]
     for index in np.argsort(volume)[::-1]:
         low, high = np.asarray(boxes[index].low), np.asarray(boxes[index].high)
-        inset = np.array([-_FLAT_M, -_FLAT_M, min(_FLAT_M, (high[2] - low[2]) / 2)])  # not the floor below it
+        inset = np.array([-_FLAT_M, -_FLAT_M, min(_FLAT_M, (high[2] - low[2]) / 2)])  # excludes the floor below it
         owner[((points >= low + inset) & (points <= high + _FLAT_M)).all(axis=1)] = index + 1
     return owner
 

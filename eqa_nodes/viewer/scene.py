@@ -1,4 +1,4 @@
-"""What a page shows of a place: its surface, the robot's path, the views that were evidence, and objects."""
+"""The scene of a place on a page: its surface, the robot's path, the views used as evidence, and objects."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Mesh
 from eqa_nodes.viewer.packing import ShownBox, boxes_of, differences, owners, packed, quantised
 from eqa_nodes.wire.image_files import shrunk
 
-TRIANGLES = 150_000  # of a surface on a page
-PATH = 2000  # points of a path on a page
+TRIANGLES = 150_000  # maximum of a surface on a page
+PATH = 2000  # maximum number of points of a path on a page
 FRUSTUMS = 120
-FOV_DEG, ASPECT = 40.0, 1.5  # of the first view
+FOV_DEG, ASPECT = 40.0, 1.5  # field of view and aspect ratio of the first view
 _ELEVATION_RAD = math.radians(52)
 _FITTINGS = 4
-_REACH_M = 0.3  # how far a drawn frustum goes; one of evidence three times as far
-GLANCES = 240  # kept of a recording; of more every second goes
-_STRIDE = 4  # pixels of the depth image from one that is kept to the next
+_REACH_M = 0.3  # length of a drawn frustum; three times as long for evidence
+GLANCES = 240  # maximum per recording; above it, every second one is removed
+_STRIDE = 4  # step in pixels between the kept pixels of a depth image
 _TOLERANCE_M, _NEAR_M = 0.12, 0.1
-UNSEEN = 255  # as a time
+UNSEEN = 255  # value of first and last for points that no glance shows
 SIZE = (960, round(960 / ASPECT))
 BACKGROUND = (236, 239, 243)
-_COLOURS, _RAMP = 160, 32  # of the palette: for the surface, and for the path
+_COLOURS, _RAMP = 160, 32  # colours in the palette for the surface and for the path
 _PATH_RAMP, _PROOF = ((13, 148, 136), (99, 91, 235), (219, 64, 126)), (217, 119, 6)
 _EYE_M = 0.05
 
 
 class Glance(NamedTuple):
-    """What is kept of a frame: when, from where, and its depth (h, w) float32 metres at every _STRIDE-th pixel."""
+    """The kept part of a frame: time, pose, and depth (h, w) float32, metres, at every _STRIDE-th pixel."""
 
     stamp_ns: int
     camera_from_map: np.ndarray
@@ -49,7 +49,7 @@ class Glance(NamedTuple):
 
 
 def glance_of(frame: Frame) -> Glance:
-    """Return what is kept of a frame."""
+    """Return the kept part of a frame."""
     k = frame.intrinsics
     coarse = np.ascontiguousarray(frame.depth_m[_STRIDE // 2::_STRIDE, _STRIDE // 2::_STRIDE])
     scaled = (k.fx / _STRIDE, k.fy / _STRIDE, k.cx / _STRIDE, k.cy / _STRIDE)
@@ -57,9 +57,9 @@ def glance_of(frame: Frame) -> Glance:
 
 
 def times_seen(points: np.ndarray, glances: list[Glance]) -> tuple[np.ndarray, np.ndarray]:
-    """Return when points (n, 3), metres, map frame, were seen first and last: (n,) uint8 each.
+    """Return when points (n, 3), metres, map frame, were first and last seen: (n,) uint8 each.
 
-    0 to 254 is the share of the time from the first glance to the last; UNSEEN where no glance shows the point.
+    0 to 254 is linear in time from the first to the last glance; UNSEEN if no glance shows the point.
     """
     first, last = np.full(len(points), UNSEEN, np.uint8), np.full(len(points), UNSEEN, np.uint8)
     if not glances:
@@ -87,7 +87,7 @@ def _seen(points: np.ndarray, glance: Glance) -> np.ndarray:
 
 
 class Frustum(NamedTuple):
-    """A view: its corners on the picture plane (4, 3) and its eye, metres, map frame; jpeg: small, of evidence only."""
+    """A view: image corners (4, 3) and eye, metres, map frame; jpeg: small picture, only for evidence."""
 
     eye: tuple[float, float, float]
     corners: np.ndarray
@@ -98,7 +98,7 @@ class Frustum(NamedTuple):
 
 @dataclass
 class Surfaces:
-    """A reconstruction with when its frames were taken. path: (n, 3) metres, of the base."""
+    """A reconstruction with the times of its frames. path: (n, 3) positions of the base, metres, map frame."""
 
     mesh: Mesh
     path: np.ndarray
@@ -109,7 +109,7 @@ class Surfaces:
 
 @dataclass(frozen=True)
 class SceneModel:
-    """Everything that a page draws; metres, map frame. first, last, owner: (n,) uint8 of the vertices."""
+    """Everything that a page draws; metres, map frame. first, last, owner: (n,) uint8, per vertex."""
 
     mesh: Mesh
     first: np.ndarray
@@ -124,12 +124,12 @@ class SceneModel:
 
     @property
     def privileged(self) -> bool:
-        """Return whether objects are shown that only a simulator's labels know of."""
+        """Return whether it shows objects that are known only from simulator labels."""
         return any(box.privileged for box in self.boxes)
 
 
 def surfaces_of(frames: Iterable[Frame], config: ReconstructionConfig) -> Surfaces:
-    """Put frames together. Frames that cannot be used are counted. Raises MissingExtra without Open3D."""
+    """Reconstruct the surface from frames. Unusable frames are counted. Raises MissingExtra without Open3D."""
     built, glances, path, refused = Reconstruction(config), list[Glance](), list[tuple[float, ...]](), Counter[str]()
     every = 1
     for index, frame in enumerate(frames):
@@ -147,9 +147,9 @@ def surfaces_of(frames: Iterable[Frame], config: ReconstructionConfig) -> Surfac
 
 
 def scene_of(surfaces: Surfaces, views: Sequence[Keyframe], proofs: dict[int, str]) -> SceneModel | None:
-    """Return what a page draws; None where the frames show no surface.
+    """Return the scene for a page; None if the frames show no surface.
 
-    views: that were remembered; proofs: notes of those that are evidence, by id.
+    views: remembered views; proofs: notes of the views that are evidence, by id.
     """
     mesh = simplified(surfaces.mesh, TRIANGLES)
     if not len(mesh.triangles):
@@ -165,7 +165,7 @@ def scene_of(surfaces: Surfaces, views: Sequence[Keyframe], proofs: dict[int, st
 
 
 def frustums_of(views: Sequence[Keyframe], proofs: dict[int, str], begin_ns: int) -> list[Frustum]:
-    """Return the cameras of views whose geometry is known: all of the evidence, and others even in time."""
+    """Return the frustums of views with known geometry: those of the evidence, and others at even intervals."""
     known = [view for view in views if view.geometry is not None]
     others = [view for view in known if view.id not in proofs]
     step = -(-len(others) // FRUSTUMS) or 1
@@ -174,7 +174,7 @@ def frustums_of(views: Sequence[Keyframe], proofs: dict[int, str], begin_ns: int
 
 
 def first_view(points: np.ndarray) -> RenderView:
-    """Return where a house is seen whole from: above, at an angle, its longer side across the picture."""
+    """Return a view of all points from above at an angle, with the longer side across the picture."""
     points = points[::max(len(points) // 5000, 1)].astype(np.float64)
     wide, deep, _ = np.ptp(points, axis=0)
     azimuth = math.radians(-80 if wide >= deep else -10)
@@ -182,7 +182,7 @@ def first_view(points: np.ndarray) -> RenderView:
                      math.sin(_ELEVATION_RAD)])
     right = np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
     up, half, target, distance_m = np.cross(back, right), math.tan(math.radians(FOV_DEG) / 2), points.mean(axis=0), 10.0
-    for _ in range(_FITTINGS):  # what is nearer looks larger, so that the middle of the picture moves with the distance
+    for _ in range(_FITTINGS):  # perspective: the middle of the picture depends on the distance
         offsets = points - target
         ahead = np.maximum(distance_m - offsets @ back, 0.1)
         x, y = ((offsets @ axis) / ahead for axis in (right, up))
@@ -199,7 +199,7 @@ def _middle(values: np.ndarray) -> float:
 
 
 def scene_bytes(scene: SceneModel) -> bytes:
-    """Return the scene as a page reads it."""
+    """Return the scene in the format of the page."""
     positions, grid = quantised(scene.mesh.vertices)
     boxes = [{"name": box.name, "low": _plain(box.low), "high": _plain(box.high), "privileged": box.privileged}
              for box in scene.boxes]
@@ -216,12 +216,12 @@ def scene_bytes(scene: SceneModel) -> bytes:
 
 
 def _in_order(mesh: Mesh) -> Mesh:
-    """Return the mesh with neighbours beside each other, which compresses well."""
+    """Return the mesh with neighbouring vertices next to each other, which compresses well."""
     order = np.lexsort(np.floor(mesh.vertices / 0.2).astype(np.int32).T)
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     triangles = place[mesh.triangles]
-    turn = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3  # the same corners, the least first
+    turn = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3  # the same corners, the smallest index first
     triangles = np.take_along_axis(triangles, turn, axis=1)
     return Mesh(mesh.vertices[order], triangles[np.lexsort(triangles.T[::-1])], mesh.colours[order])
 
@@ -243,7 +243,7 @@ def _plain(point: Iterable[float]) -> list[float]:
 
 
 def still_png(scene: SceneModel) -> bytes:
-    """Return the first view as PNG with the path and the views that were evidence. Raises MissingExtra without Open3D.
+    """Return the first view as PNG with the path and the views used as evidence. Raises MissingExtra without Open3D.
     """
     image = Image.fromarray(rendered(scene.mesh, scene.view, SIZE, BACKGROUND)).quantize(_COLOURS)
     ink = [_ramp(k / (_RAMP - 1)) for k in range(_RAMP)] + [_PROOF]
@@ -266,7 +266,7 @@ def still_png(scene: SceneModel) -> bytes:
 
 def _line(draw: ImageDraw.ImageDraw, view: RenderView, a: Iterable[float], b: Iterable[float],
           ink: int, width: int) -> None:
-    """Draw a line between two map points in a colour of the palette; one that reaches behind the eye is left out."""
+    """Draw a line between two map points in a colour of the palette, unless it reaches behind the eye."""
     matrix = view.camera_from_map()
     ends = np.array([[*a, 1.0], [*b, 1.0]]) @ matrix[:3].T
     if ends[:, 2].min() < _EYE_M:

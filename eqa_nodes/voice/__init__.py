@@ -1,1 +1,1 @@
-"""Questions that are spoken and answers that are read aloud, on this machine and without a network (docs/voice.md)."""
+"""Spoken questions and answers that are read aloud, on this machine and without a network (docs/voice.md)."""

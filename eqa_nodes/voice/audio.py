@@ -1,4 +1,4 @@
-"""Microphone and loudspeaker of this machine, through ALSA's arecord and espeak-ng."""
+"""Microphone and loudspeaker of this machine, by ALSA's arecord and espeak-ng."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.voice.recogniser import MOST_S, RATE_HZ, BadSound, Sound, of_pcm
 
-_END_S = 5.0  # for arecord to write what it has
-_SPEAK_S = 120.0  # the longest answer
+_END_S = 5.0  # time for arecord to write its data
+_SPEAK_S = 120.0  # maximum duration of an answer
 
 
 def check_microphone() -> None:
-    """Raise ConfigError where nothing here can record."""
+    """Raise ConfigError if this machine has no program to record."""
     if shutil.which("arecord") is None:
         raise ConfigError("arecord is not installed: apt-get install alsa-utils, or name a WAV file with --file")
 
 
 def record(device: str, done: Callable[[float], bool]) -> Sound:
-    """Return what the microphone hears until somebody is done, MOST_S at most.
+    """Record the microphone until `done` returns True, at most MOST_S.
 
-    device: of ALSA ("hw:1,0"), "" = the default one. done: waits for so many seconds, and says whether to stop. Raises
-    ConfigError where there is no microphone, BadSound where nothing was recorded.
+    device: ALSA device ("hw:1,0"), "" = the default. done: waits for the given seconds and returns whether to stop.
+    Raises ConfigError if there is no microphone, BadSound if nothing was recorded.
     """
     check_microphone()
     command = ["arecord", "-q", "-t", "raw", "-f", "S16_LE", "-c", "1", "-r", str(RATE_HZ),
@@ -37,7 +37,7 @@ def record(device: str, done: Callable[[float], bool]) -> Sound:
             end = time.monotonic() + MOST_S
             while process.poll() is None and time.monotonic() < end and not done(0.1):
                 pass
-            failed = process.poll() is not None  # it records until it is told to end
+            failed = process.poll() is not None  # it should record until it is terminated
         finally:
             process.terminate()
             process.wait(_END_S)
@@ -54,26 +54,26 @@ def record(device: str, done: Callable[[float], bool]) -> Sound:
 
 
 def check_speaker() -> None:
-    """Raise ConfigError where nothing here can speak."""
+    """Raise ConfigError if this machine has no program to speak."""
     if shutil.which("espeak-ng") is None:
         raise ConfigError("espeak-ng is not installed: apt-get install espeak-ng, or choose --silent")
 
 
 def speak(text: str) -> None:
-    """Read a text aloud and return when it was read. Raises ConfigError where this machine cannot."""
+    """Read a text aloud and return at its end. Raises ConfigError if this machine cannot."""
     check_speaker()
     try:
         done = subprocess.run(["espeak-ng", "--stdin"], input=text.encode(), capture_output=True, timeout=_SPEAK_S)
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"espeak-ng did not end within {_SPEAK_S:.0f} s: is a loudspeaker connected?") from error
     why = (done.stderr.decode(errors="replace").strip().splitlines() or [""])[-1]
-    if done.returncode or why.startswith("error"):  # without a loudspeaker it returns 0
+    if done.returncode or why.startswith("error"):  # it returns 0 even without a loudspeaker
         raise ConfigError(f"espeak-ng cannot speak ({why or done.returncode}): is a loudspeaker connected? "
                           "Choose --silent to read the answer only")
 
 
 def spoken(answer: Answer) -> str:
-    """Return what is read aloud of an answer."""
+    """Return the text to read aloud for an answer."""
     if answer.error:
         return f"The question ended with an error: {answer.error.name.replace('_', ' ').lower()}."
     return "I do not know." if answer.abstained else answer.text

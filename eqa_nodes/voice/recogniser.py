@@ -1,6 +1,6 @@
 """Recorded questions as samples and as words: WAV files, the protocol of recognisers, and Moonshine.
 
-Moonshine is a small English model (arXiv 2410.15608), whose weights are in the package moonshine-voice.
+Moonshine is a small English model (arXiv 2410.15608); its weights are in the package moonshine-voice.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from eqa_nodes.core.errors import ConfigError, EqaError, MissingExtra, ModelErro
 from eqa_nodes.core.traits import Traits
 
 DEFAULT = "moonshine"
-RATE_HZ = 16_000  # of every sound: what recognisers are trained on, and what the page and `eqa listen` record
-MOST_S = 20.0  # of one recording
+RATE_HZ = 16_000  # of all sounds: the rate of the recognisers' training, the page and `eqa listen`
+MOST_S = 20.0  # maximum length of a recording
 _RATES = (8_000, 48_000)
-_MODEL = "tiny-en"  # the one that the package holds up to its version 0.0.73; later ones download theirs
+_MODEL = "tiny-en"  # included in the package up to version 0.0.73; later versions download their models
 
 
 class BadSound(EqaError):
@@ -28,18 +28,18 @@ class BadSound(EqaError):
 
 
 class Sound(NamedTuple):
-    """samples: (N,) float32 from -1 to 1, one channel, RATE_HZ of them a second."""
+    """samples: (N,) float32 from -1 to 1, one channel, at RATE_HZ."""
 
     samples: np.ndarray
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Duration in seconds."""
         return len(self.samples) / RATE_HZ
 
 
 def of_pcm(data: bytes, rate_hz: int = RATE_HZ, channels: int = 1) -> Sound:
-    """Return the sound of samples of 16 bits, at RATE_HZ; several channels become their mean. Raises BadSound."""
+    """Convert 16-bit PCM samples to a sound at RATE_HZ; several channels are averaged. Raises BadSound."""
     whole = len(data) // (2 * channels) * 2 * channels
     samples = np.frombuffer(data[:whole], "<i2").reshape(-1, channels).mean(axis=1) / 32768
     seconds = len(samples) / rate_hz
@@ -58,7 +58,7 @@ def _resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
 
 
 def read_wav(data: bytes) -> Sound:
-    """Return the sound of a WAV file. Raises BadSound."""
+    """Read a sound from the bytes of a WAV file. Raises BadSound."""
     try:
         with wave.open(io.BytesIO(data)) as file:
             channels, width, rate_hz = file.getnchannels(), file.getsampwidth(), file.getframerate()
@@ -73,10 +73,10 @@ def read_wav(data: bytes) -> Sound:
 
 
 class Recogniser(Protocol):
-    """Recognises English on this machine. Made without arguments; making it loads its model."""
+    """Recognises English on this machine. The constructor takes no arguments and loads the model."""
 
     def recognise(self, sound: Sound) -> str:
-        """Return the words of a sound, "" where none were recognised. One call at a time. Raises EqaError."""
+        """Return the words of a sound, "" if none were recognised. One call at a time. Raises EqaError."""
 
 
 def open_recogniser(name: str) -> Recogniser:
@@ -91,18 +91,18 @@ def words_of(recogniser: Recogniser, sound: Sound) -> str:
 
 
 class Moonshine:
-    """Recognises a question of 3 s in 0.15 s on two cores."""
+    """The Moonshine model; it recognises a question of 3 s in 0.15 s on two cores."""
 
     traits = Traits(library="moonshine_voice", extra="voice")
 
     def __init__(self) -> None:
-        """Load the model. Raises MissingExtra, ConfigError where the package has no weights or cannot be loaded."""
+        """Load the model. Raises MissingExtra; ConfigError if the package has no weights or cannot be loaded."""
         if find_spec("moonshine_voice") is None:
             raise MissingExtra("moonshine-voice", "voice")
         self._transcriber = _loaded()
 
     def recognise(self, sound: Sound) -> str:
-        """As in Recogniser."""
+        """Return the words of a sound (see Recogniser)."""
         from moonshine_voice.errors import MoonshineError
 
         try:
@@ -120,6 +120,6 @@ def _loaded() -> Any:
             raise ConfigError(f"this moonshine-voice brings no weights ({weights} is absent): "
                               "pip install 'eqa-nodes[voice]'")
         return Transcriber(str(weights.parent), ModelArch.TINY)
-    except (OSError, RuntimeError) as error:  # its library wants glibc 2.34
+    except (OSError, RuntimeError) as error:  # its library requires glibc 2.34
         raise ConfigError(f"moonshine-voice cannot be loaded ({error}): its wheels need glibc 2.34 or newer, that is "
                           "Debian 12 or Ubuntu 22.04") from error
