@@ -1,7 +1,7 @@
 """Action clients, action servers and services that lose no request or answer on a busy machine.
 
-A client whose requests arrive may be discovered in full only seconds later. Answers that the middleware gave up are
-sent again in a thread of their own, so that an executor does not wait for one client.
+Discovery of a client may complete seconds after its first request. A background thread resends answers that the
+middleware gave up, so that the executor does not wait for one client.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.action.server import GoalEvent, default_handle_accepted_callback
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-ANSWER_S = 10.0  # how long an answer is tried: so long a client waits to hear that its goal is accepted
-PAUSE_S = 0.1  # after an attempt that failed, for others to send: the attempt itself has waited as long
-_UNANSWERED = "failed to send response (timeout)"  # how rclpy's warning begins
-_WARNING = threading.Lock()  # what Python records of warnings is the same for all threads
-DEPTH = 256  # requests, replies or feedback that may wait to be taken
+ANSWER_S = 10.0  # deadline for sending an answer: a client waits this long for its goal to be accepted
+PAUSE_S = 0.1  # pause after a failed attempt, in which others can send; the attempt itself takes as long
+_UNANSWERED = "failed to send response (timeout)"  # beginning of rclpy's warning
+_WARNING = threading.Lock()  # Python's recording of warnings is shared by all threads
+DEPTH = 256  # maximum number of requests, replies or feedback messages in a queue
 
 
 class Unsent(NamedTuple):
-    """An answer that was given up.
+    """An answer that the middleware gave up.
 
-    send: tries once and returns whether the middleware took the answer; ended: is told whether it ever did; end:
-    deadline by the monotonic clock.
+    send: tries once and returns whether the middleware accepted the answer; ended: called at the end with whether it
+    did; end: deadline, monotonic clock, s.
     """
 
     send: Callable[[], bool]
@@ -41,14 +41,14 @@ class Unsent(NamedTuple):
 
 
 class LateAnswers:
-    """Sends answers in turn until each is taken or its deadline has passed."""
+    """Sends answers in turn until each is accepted by the middleware or its deadline has passed."""
 
     def __init__(self) -> None:
         self._lock, self._working = threading.Lock(), False
         self._waiting: deque[Unsent] = deque()
 
     def put(self, send: Callable[[], bool], ended: Callable[[bool], None]) -> None:
-        """Add an answer, as of `Unsent`; return at once."""
+        """Add an answer, with the arguments of `Unsent`; return at once."""
         with self._lock:
             self._waiting.append(Unsent(send, ended, time.monotonic() + ANSWER_S))
             if self._working:
@@ -57,12 +57,12 @@ class LateAnswers:
         threading.Thread(target=self._work, name="late answers", daemon=True).start()
 
     def _work(self) -> None:
-        """Send until nothing is left. After an answer that was taken, the next one follows at once."""
+        """Send until nothing is left. After a successful attempt, the next answer follows at once."""
         while (answer := self._next()) is not None:
             try:
                 if not self._ended(answer):
                     time.sleep(PAUSE_S)
-            except Exception:  # of whoever hears of the end: other answers are not theirs
+            except Exception:  # raised by an `ended` callback; other answers must still be sent
                 traceback.print_exc()
 
     def _next(self) -> Unsent | None:
@@ -71,7 +71,7 @@ class LateAnswers:
             return self._waiting.popleft() if self._waiting else None
 
     def _ended(self, answer: Unsent) -> bool:
-        """Try once; return whether that was the last attempt. An answer that is tried again is last in the line."""
+        """Try once; return whether that was the last attempt. An answer to be retried goes to the end of the queue."""
         try:
             sent, over = answer.send(), time.monotonic() > answer.end
         except InvalidHandle:  # its server is gone
@@ -93,7 +93,7 @@ def service_qos() -> QoSProfile:
 
 
 def answer_patiently(service: Any) -> None:
-    """Let a service send its answers again while the middleware gives them up. Its executor does not wait for that."""
+    """Make a service resend answers that the middleware gives up. Its executor does not wait for that."""
     send = service.send_response
 
     def send_response(response: Any, header: Any) -> None:
@@ -118,14 +118,14 @@ def _given_up(send: Callable[[], None]) -> bool:
 
 
 class ReliableActionClient(ActionClient):
-    """An action client that handles no reply while it sends, so that each request is registered before its reply."""
+    """An action client that processes no reply while it sends: each request is registered before its reply."""
 
     def __init__(self, node: Any, action_type: Any, name: str, callback_group: Any) -> None:
         deep = service_qos()
         super().__init__(node, action_type, name, callback_group=callback_group, goal_service_qos_profile=deep,
                          result_service_qos_profile=deep, cancel_service_qos_profile=deep,
                          feedback_sub_qos_profile=QoSProfile(depth=DEPTH))
-        self._lock = threading.RLock()  # rclpy's own, where it has one, cannot be taken twice
+        self._lock = threading.RLock()  # rclpy's own lock, if it has one, is not reentrant
 
     def take_data(self) -> Any:
         with self._lock:
@@ -145,10 +145,10 @@ class ReliableActionClient(ActionClient):
 
 
 class ConcurrentActionServer(ActionServer):
-    """An action server with room for many goals at once."""
+    """An action server for many concurrent goals."""
 
     def __init__(self, node: Any, action_type: Any, name: str, execute: Callable[[Any], Any], **options: Any) -> None:
-        """options: those of rclpy's ActionServer."""
+        """options: keyword arguments of rclpy's ActionServer."""
         deep = service_qos()
         self._accepted = options.pop("handle_accepted_callback", default_handle_accepted_callback)
         self._handed_over: set[bytes] = set()  # goals whose requests are being worked on
@@ -158,7 +158,7 @@ class ConcurrentActionServer(ActionServer):
                          handle_accepted_callback=self._hand_over, **options)
 
     async def _execute_goal_request(self, request_header_and_message: Any) -> None:
-        """Take a goal. One that rclpy has accepted and then dropped, since the answer was given up, is answered again.
+        """Process a goal request. Resend the answer if rclpy accepted the goal but dropped it for a lost answer.
         """
         await super()._execute_goal_request(request_header_and_message)
         header, request = request_header_and_message
@@ -173,7 +173,7 @@ class ConcurrentActionServer(ActionServer):
                  partial(self._answered, handle))
 
     def _sent(self, send: Callable[[], None]) -> bool:
-        """Send an answer; return whether the middleware took it."""
+        """Send an answer; return whether the middleware accepted it."""
         try:
             with self._lock:
                 send()
@@ -182,7 +182,7 @@ class ConcurrentActionServer(ActionServer):
         return True
 
     def _answered(self, handle: Any, sent: bool) -> None:
-        """Execute a goal whose client knows that it is accepted; end one whose client does not."""
+        """Execute a goal if its client received the acceptance; otherwise end it."""
         if not sent:
             self._logger.warning("nobody is there to hear that a goal is accepted: it is not executed")
             self._end_unheard(handle)
@@ -192,7 +192,7 @@ class ConcurrentActionServer(ActionServer):
         self._handed_over.discard(bytes(handle.goal_id.uuid))
 
     def _end_unheard(self, handle: Any) -> None:
-        """End a goal that is not executed as canceled, so that it is forgotten like any other."""
+        """Set a goal that is not executed to canceled, so that it expires like any other."""
         if not handle.is_cancel_requested:
             handle._update_state(GoalEvent.CANCEL_GOAL)
         handle.canceled()
@@ -205,7 +205,7 @@ class ConcurrentActionServer(ActionServer):
         self._accepted(handle)
 
     async def _execute_cancel_request(self, request_header_and_message: Any) -> None:
-        """Call off each goal that is meant. rclpy takes goals out of the list while it goes through it."""
+        """Cancel each requested goal. Replaces rclpy's method, which removes items from the list it iterates over."""
         header, request = request_header_and_message
         with self._lock:
             response = self._handle.process_cancel_request(request, self._action_type.Impl.CancelGoalService.Response)

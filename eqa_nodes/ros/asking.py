@@ -1,4 +1,4 @@
-"""Goals of the action ask: each is a question in the agent's queue with its own feedback, result and cancellation."""
+"""Goals of the action ask. Each is a question in the agent's queue with its own feedback, result and cancellation."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS
 
-CANCELING_S, POLL_S = 5.0, 0.01  # for rclpy to note that a goal is being canceled, after it has asked whether it may
-RESULT_S = 900  # for who asked to fetch the answer; rclpy keeps it 10 s
-TELL_S = 1.0  # how often those that wait hear their place, also when nothing changes: feedback may be lost
+CANCELING_S, POLL_S = 5.0, 0.01  # deadline for rclpy to mark a goal as canceling after its cancel callback
+RESULT_S = 900  # time for the client to fetch the answer; rclpy's default is 10 s
+TELL_S = 1.0  # period of feedback to waiting questions with their place in the queue: feedback may be lost
 
 
 class Goal:
@@ -34,7 +34,7 @@ class Goal:
 
     def __init__(self, handle: Any, begin: Callable[[Goal], None], end: Callable[[Goal, Answer], None],
                  show: Callable[[Any, Progress], None]) -> None:
-        """show: completes and shows what is done for it, as feedback."""
+        """show: completes the feedback with a progress and publishes what belongs on other topics."""
         self.handle, self.question = handle, Question(handle.request.question.text)
         self._begin, self._end, self._show = begin, end, show
         self.asked: QueuedQuestion | None = None
@@ -49,17 +49,17 @@ class Goal:
             place=progress.place)
         self._show(feedback, progress)
         if progress.call is not None:
-            return  # it has a topic of its own, and the phase is the one before
-        with suppress(RCLError, InvalidHandle):  # the end has taken the publisher away, or its queue is full
+            return  # it has its own topic, and the phase has not changed
+        with suppress(RCLError, InvalidHandle):  # the publisher was destroyed at the end, or its queue is full
             self.handle.publish_feedback(feedback)
 
     def begins(self) -> None:
-        """Note that the question's turn has come."""
+        """Start the goal: its question is the next to be answered."""
         self._execute()
         self._begin(self)
 
     def ends(self, answer: Answer) -> None:
-        """Keep the answer for `result`, and tell the node."""
+        """Store the answer for `result` and pass it to the node."""
         self._carry(answer)
         try:
             self._end(self, self.answer)
@@ -72,7 +72,7 @@ class Goal:
         self.begun = True
         try:
             self.handle.execute()
-        except RCLError:  # canceled at this very moment: now that is its state, and stays
+        except RCLError:  # canceled at the same moment: that state is now final
             self.handle.execute()
 
     def result(self) -> Any:
@@ -91,7 +91,7 @@ class Goal:
         return result
 
     def _carry(self, answer: Answer) -> None:
-        """Keep an answer and its message; one that ROS cannot carry becomes a named error, for rclpy would drop it."""
+        """Store an answer and its message. One that ROS cannot serialize becomes an error; rclpy would drop it."""
         empty = interface(ACTIONS["ask"].type).Result
         self.answer = answer
         try:
@@ -106,8 +106,8 @@ class Goal:
 class AskServer:
     """Serves the action ask from a queue.
 
-    begin: called when a question's turn has come, and may raise EqaError; end: called for each question that ends, even
-    one that has not begun; show: completes and shows the progress, as feedback.
+    begin: called when a question begins, may raise EqaError; end: called for each question that ends, even if it never
+    began; show: completes the feedback with a progress.
     """
 
     def __init__(self, node: EqaNode, queue: QuestionQueue, begin: Callable[[Goal], None],
@@ -115,7 +115,7 @@ class AskServer:
         self._node, self._queue = node, queue
         self._begin, self._end, self._show = begin, end, show
         self._goals: dict[bytes, Goal] = {}
-        self._early: set[bytes] = set()  # goals that were called off before rclpy has handed them over
+        self._early: set[bytes] = set()  # goals that were cancelled before rclpy passed them to _accepted
         self._noting = threading.Lock()
         port = ACTIONS["ask"]
         self._server = ConcurrentActionServer(
@@ -136,7 +136,7 @@ class AskServer:
         return GoalResponse.REJECT
 
     def _accepted(self, handle: Any) -> None:
-        """Put a question into the queue. Its goal is accepted already, so an error becomes its answer."""
+        """Put a question into the queue. Its goal is already accepted, so an error becomes its answer."""
         with self._noting:
             goal = self._goals[_key(handle)] = Goal(handle, self._begin, self._end, self._show)
             goal.canceled = _key(handle) in self._early
@@ -144,7 +144,7 @@ class AskServer:
         try:
             goal.question = messages.question_of(handle.request.question)
             goal.asked = self._queue.put(goal.question, goal)
-        except EqaError as error:  # such as two that came at once for the last place
+        except EqaError as error:  # for example, two arrived at once for the last place
             goal.ends(Answer(abstained=True, error=error.code, message=str(error)))
         except Exception as error:
             goal.ends(internal(error))

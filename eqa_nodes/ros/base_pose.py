@@ -16,21 +16,21 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TRANSFORMS
 from eqa_nodes.wire.transforms import NoTransform, TfBuffer
 
-_STEP_S = 1.0  # a longer step between two stamps of odometry is a jump of its clock
-_SLOWEST = 10  # simulated time that goes slower than by this factor is not waited for
+_STEP_S = 1.0  # a longer step between two stamps of odometry is a clock jump
+_SLOWEST = 10  # waits assume that simulated time is at most this many times slower than wall time
 
 
 class OdometryTime:
-    """Adds up how far the stamps of odometry have gone on. seconds: since they were last set to 0.
+    """Accumulates the time that passed in the stamps of odometry. seconds: the sum since it was last set to 0.
 
-    Time that stands still adds nothing, and a clock that jumps as good as nothing.
+    Time that stands still adds nothing, a clock jump at most one second.
     """
 
     def __init__(self) -> None:
         self.seconds, self._newest_ns = 0.0, 0
 
     def take(self, stamp_ns: int) -> None:
-        """Take in the stamp of each message."""
+        """Add the stamp of a message, ns. Call this for each message."""
         if self._newest_ns:
             self.seconds += min(max(0, stamp_ns - self._newest_ns) / 1e9, _STEP_S)
         self._newest_ns = stamp_ns
@@ -39,8 +39,8 @@ class OdometryTime:
 class BasePoseListener:
     """The newest pose of the base. changed: notified of each new pose; hold it while reading.
 
-    newest: stamp and map_from_base, None before the first; heard_s: when odometry was heard last, of the node's
-    steady_s.
+    newest: stamp and map_from_base, None before the first; heard_s: time of the last odometry, on the clock of the
+    node's steady_s.
     """
 
     def __init__(self, node: EqaNode, changed: threading.Condition) -> None:
@@ -52,29 +52,29 @@ class BasePoseListener:
         self._clock_watch = ClockJumpDetector(names.time_jump_s)
         self._unplaced = OdometryTime(), OdometryTime()  # by transforms, by topic: since the newest pose
         self.newest: tuple[int, Transform] | None = None
-        self._newest_ns = 0  # of the transforms of odometry
+        self._newest_ns = 0  # stamp of the newest odometry transform
         self.heard_s = node.steady_s()
         for key in TRANSFORMS:
             node.subscribe(key, partial(self._on_transforms, static=key == "tf_static"))
 
     @property
     def chain(self) -> str:
-        """Return which transform that is, in words."""
+        """Return a description of the transform."""
         return f"transform from {self._names.map_frame} to {self._names.base_frame}"
 
     @property
     def behind_s(self) -> float:
-        """Return by how many seconds of its own stamps odometry has gone on since the newest pose."""
+        """Return the seconds of odometry, by its own stamps, since the newest pose."""
         return max(since.seconds for since in self._unplaced)
 
     def odometry(self, stamp_ns: int) -> None:
-        """Take in the stamp of a message of odometry, which may go on where its transform does not."""
+        """Add the stamp of an odometry message, ns. Odometry may continue while its transform does not."""
         self._heard(1, stamp_ns)
 
     def wait(self, deadline_s: float) -> tuple[int, Transform]:
-        """Return the newest; waits for the first. Raises StaleData at the deadline.
+        """Return the newest pose; wait for the first. Raises StaleData at the deadline.
 
-        That is seconds of the wall clock, or of odometry where its time goes slower.
+        deadline_s: seconds of the wall clock, or of odometry if its time is slower.
         """
         end, before_s = time.monotonic() + _SLOWEST * deadline_s, self.behind_s
         while not self._changed.wait_for(lambda: self.newest is not None, deadline_s):
@@ -85,17 +85,17 @@ class BasePoseListener:
         return self.newest
 
     def never(self) -> str:
-        """Return in words that no pose has come, what is missing, and the remedy."""
+        """Return the error message for no pose so far: the missing transform and the remedy."""
         return (f"no {self.chain} has come (none of {self._lacking()!r}): is the robot localised? Start AMCL or SLAM "
                 "Toolbox, and give AMCL the robot's pose")
 
     def lost(self) -> StaleData:
-        """Return the error for odometry that goes on without a pose: which transform is missing, for how long."""
+        """Return the error for odometry that continues without a pose: the missing transform, and since when."""
         return StaleData(f"no {self.chain} for {self.behind_s:.1f} s of odometry (none of {self._lacking()!r}): is the "
                          "robot localised? Look whether AMCL or SLAM Toolbox runs and receives its scans")
 
     def silent(self) -> StaleData:
-        """Return the error for a robot of which neither transforms nor odometry come any more."""
+        """Return the error for a robot that sends neither transforms nor odometry any more."""
         silent_s = self._node.steady_s() - self.heard_s
         return StaleData(f"no {self.chain} and no odometry came for {silent_s:.0f} s: do the robot's drivers run?")
 
@@ -110,7 +110,7 @@ class BasePoseListener:
         return self._names.base_frame
 
     def begin(self) -> None:
-        """Forget transforms that others disputed: an episode begins."""
+        """Forget contradicted transforms because an episode begins."""
         self._tf.forget_disputed()
 
     def set_back(self, stamp_ns: int, by_ns: int) -> None:
@@ -137,7 +137,7 @@ class BasePoseListener:
             if moved_ns:
                 self._newest_ns = moved_ns
                 self._heard(0, moved_ns)
-            for stamp_ns in (newest_ns, moved_ns):  # localisation may stamp its own ahead
+            for stamp_ns in (newest_ns, moved_ns):  # localisation may use stamps in the future
                 self._locate(stamp_ns)
 
     def _heard(self, source: int, stamp_ns: int) -> None:
@@ -150,7 +150,7 @@ class BasePoseListener:
             return
         try:
             self.newest = stamp_ns, self._tf.lookup(self._names.map_frame, self._names.base_frame, stamp_ns)
-        except BadFrame:  # a part of the chain has not come yet: the next message may bring it
+        except BadFrame:  # a part of the chain is missing; it may arrive with the next message
             return
         for unplaced in self._unplaced:
             unplaced.seconds = 0.0

@@ -1,4 +1,4 @@
-"""Asks the graph from outside: resets episodes, asks questions, shows progress."""
+"""A client of the graph from another process: resets episodes, asks questions, receives progress."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS, SERVICES, TOPICS, absolute
 
 CALL_S, STOP_S = 30.0, 5.0  # deadlines
-CANCEL_AGAIN_S = 1.0  # a question that was called off is called off again so often until it ends
-RESET_S, ANSWER_S = 120.0, 300.0  # a reset may build a house, an answer asks a model
-ASK_WALL_S = 3600.0  # a question that has not ended after this is called off
+CANCEL_AGAIN_S = 1.0  # period of repeated cancel requests until a question ends
+RESET_S, ANSWER_S = 120.0, 300.0  # a reset may generate a house, an answer may call a model
+ASK_WALL_S = 3600.0  # a question is cancelled after this time
 
 
 class GraphClient:
-    """A client of one graph, used as a context manager. environment: that of the graph's processes."""
+    """A client of one graph, used as a context manager. environment: environment of the graph's processes."""
 
     def __init__(self, environment: Mapping[str, str], listen: Callable[[Node], None] = lambda node: None, *,
                  namespace: str = "", remap: Mapping[str, str] = MappingProxyType({})) -> None:
-        """listen: subscribes to topics with the client's node, whose callbacks are called by its thread.
+        """listen: subscribes to topics with the client's node; the callbacks run in its thread.
 
-        namespace: of the graph's nodes; remap: key of a topic or service -> its name. Raises ConfigError.
+        namespace: namespace of the graph's nodes; remap: key of a topic or service -> its name. Raises ConfigError.
         """
         rules = rules_of(remap)
         os.environ.update({k: v for k, v in environment.items() if k.startswith(("ROS_", "FASTDDS_", "RMW_"))})
@@ -51,7 +51,7 @@ class GraphClient:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         remotes = Remotes(self.node)
-        self._ask = remotes.action("ask")  # before anything spins: rclpy shows an action client before it is whole
+        self._ask = remotes.action("ask")  # before spinning: rclpy adds an action client before it is complete
         self.services = {key: remotes.service(key)
                          for key in ("reset_episode", "reset_recorder", "answer_question", "act", "recall", "reply")}
         self._stop = self.node.create_client(CancelGoal, f"{ACTIONS['ask'].name}/_action/cancel_goal")
@@ -70,13 +70,14 @@ class GraphClient:
         if self._context.ok():
             rclpy.try_shutdown(context=self._context)
             self._thread.join(2.0)
-            if not self._thread.is_alive() and not self._ask.running:  # whoever still waits uses the node
+            if not self._thread.is_alive() and not self._ask.running:  # a waiting caller still uses the node
                 self._ask.close()
-                self.node.destroy_node()  # else a program that ends at once is listed for 20 s more
+                self.node.destroy_node()  # otherwise the node stays visible for 20 s after exit
 
     def reset(self, scene: str, episode_id: str, start: Pose2 | None, seed: int, keep_memory: bool = False,
               start_height_m: float = 0.0) -> int:
-        """Begin an episode and return the stamp of its first observation. Raises what the graph reports."""
+        """Begin an episode and return the stamp of its first observation, ns. Raises the error that the graph reports.
+        """
         episode = interface("eqa_interfaces/msg/Episode")(scene=scene, episode_id=episode_id, seed=seed,
                                                           keep_memory=keep_memory)
         if start is not None:
@@ -88,38 +89,38 @@ class GraphClient:
             cancel: threading.Event | None = None, deadline_s: float = ASK_WALL_S) -> Answer:
         """Ask and wait for the answer; `listener` gets the action's feedback; setting `cancel` cancels the question.
 
-        Several threads may ask at once: the questions wait for each other at the agent.
+        Several threads may ask at once: the agent queues the questions.
 
-        Raises NodeLost when the agent is gone or was restarted meanwhile; BadQuestion for wrong limits.
+        Raises NodeLost if the agent is gone or was restarted meanwhile; BadQuestion for invalid limits.
         """
         again_at = 0.0
 
         def poll(handle: Any) -> None:
             nonlocal again_at
             if cancel is not None and cancel.is_set() and time.monotonic() >= again_at:
-                handle.cancel_goal_async()  # again and again: the request may be lost
+                handle.cancel_goal_async()  # repeatedly: the request may be lost
                 again_at = time.monotonic() + CANCEL_AGAIN_S
 
-        check_limits(question.limits)  # messages cannot even hold some of what is none
+        check_limits(question.limits)  # messages cannot represent some invalid limits
         result = self._ask.run(self._ask.Goal(question=convert.question_msg(question)), deadline_s, listener, poll)
         if result.status == GoalStatus.STATUS_UNKNOWN:
             raise NodeLost("the agent lost the question: did it restart?")
         return messages.answer_of(result.result)
 
     def reply(self, inquiry: str, option: int) -> None:
-        """Reply to what the agent asks, by its id and the number of an option. Raises EqaError where it is too late."""
+        """Reply to an inquiry of the agent, by its id and the number of an option. Raises EqaError if it is late."""
         self.services["reply"].call(CALL_S, inquiry_id=inquiry, option=max(0, option))
 
     def stop(self) -> None:
-        """Cancel every question, whoever asked it. Raises NodeLost when nobody answers."""
+        """Cancel the questions of all clients. Raises NodeLost if the agent does not answer."""
         if not self._stop.wait_for_service(timeout_sec=STOP_S):
             raise NodeLost(f"no server for {self._stop.srv_name}: does the agent run?")
         end = time.monotonic() + STOP_S
         while self._called_off(end):
-            pass  # once more, for what has come meanwhile, until nothing is left to call off
+            pass  # repeat for questions that arrived meanwhile, until none is left
 
     def _called_off(self, end: float) -> bool:
-        """Cancel every question; return whether there was any. end: deadline by the monotonic clock."""
+        """Cancel all questions; return whether there were any. end: deadline, monotonic clock, s."""
         done = threading.Event()
         future = self._stop.call_async(CancelGoal.Request())  # no id and no stamp: all of them
         future.add_done_callback(lambda _: done.set())
@@ -148,7 +149,7 @@ class GraphClient:
 
 
 def rules_of(remap: Mapping[str, str]) -> list[str]:
-    """Return remappings (key of the graph -> name) as arguments of a node. Raises ConfigError."""
+    """Return remappings (key of the graph -> name) as ROS arguments of a node. Raises ConfigError."""
     wires = {key: wire.name for table in (TOPICS, SERVICES) for key, wire in table.items()}
     if strange := sorted(set(remap) - set(wires)):
         raise ConfigError(unknown("topic or service", strange[0], wires))

@@ -1,4 +1,4 @@
-"""Core values -> messages (eqa_nodes/wire/messages.py has the reverse), frame names, and errors in responses."""
+"""Converts core values to messages (inverse: eqa_nodes/wire/messages.py); frame names, and errors in responses."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from eqa_nodes.core.types.trace import TraceDecision
 from eqa_nodes.core.types.views import Cloud
 from eqa_nodes.wire.messages import DETECTED
 
-# Nav2 reports failures as numbers of the server that failed; these come after all of them.
+# Nav2 reports a failure as an error number of the failed server; these numbers lie above all of Nav2's.
 NAV_ERRORS = {floor.NavCode.BLOCKED: 9901, floor.NavCode.UNREACHABLE: 9902, floor.NavCode.TIMEOUT: 9903,
               floor.NavCode.FAILED: 9904, floor.NavCode.CANCELED: 9905, floor.NavCode.OUT_OF_STEPS: 9906,
               floor.NavCode.OUT_OF_METRES: 9907, floor.NavCode.OUT_OF_SECONDS: 9908,
               floor.NavCode.NOT_ALLOWED: 9909}
 NAV_CODES = {number: code for code, number in NAV_ERRORS.items()}
 MAP, ODOM, BASE, SCAN = "map", "odom", "base_link", "base_scan"
-MOUNT, LINK, CAMERA = "camera_mount", "camera_link", "camera_color_optical_frame"  # of a head that tilts, from the base
+MOUNT, LINK, CAMERA = "camera_mount", "camera_link", "camera_color_optical_frame"  # frames of the head, base first
 DTYPES = {"rgb8": np.uint8, "bgr8": np.uint8, "bgra8": np.uint8, "32FC1": np.float32, "16UC1": np.uint16}
 
 
@@ -62,8 +62,8 @@ class RemoteError(EqaError):
 
 
 def raise_remote(response: Any) -> None:
-    """Raise what a response reports as an error; nothing when it reports none."""
-    if hasattr(response, "success"):  # of a service that ROS itself defines
+    """Raise the error that a response reports, if any."""
+    if hasattr(response, "success"):  # a service type of ROS itself
         if not response.success:
             raise RemoteError(ErrorCode.INTERNAL, response.message)
     elif response.error_code:
@@ -90,7 +90,7 @@ def header(stamp_ns: int, frame: str = MAP) -> Header:
 
 
 def in_frame(message: Any, frame: str) -> Any:
-    """Give the map frame, in all headers of a message, the name that it has on the robot. Returns the message."""
+    """Rename the map frame in all headers of a message to the robot's name for it. Returns the message."""
     parts = (entry for name in ("markers", "detections", "evidence") for entry in getattr(message, name, ()))
     for part in (message, *parts):
         if (stamped := getattr(part, "header", None)) is not None and stamped.frame_id == MAP:
@@ -99,7 +99,7 @@ def in_frame(message: Any, frame: str) -> Any:
 
 
 def image_msg(pixels: np.ndarray, encoding: str, stamp_ns: int) -> Image:
-    """(H, W[, 3]) array -> Image. array('B') from a buffer is the one fast way through rclpy's field checks."""
+    """(H, W[, 3]) array -> Image. Only array('B') from a buffer passes rclpy's field checks fast."""
     pixels = np.ascontiguousarray(pixels, DTYPES[encoding])
     data = array("B")
     data.frombytes(pixels.data.cast("B"))
@@ -108,7 +108,7 @@ def image_msg(pixels: np.ndarray, encoding: str, stamp_ns: int) -> Image:
 
 
 def cloud_msg(cloud: Cloud, stamp_ns: int) -> PointCloud2:
-    """Points -> PointCloud2 with the fields x, y, z and rgb, whose bytes are blue, green, red, 0 (as PCL has it)."""
+    """Points -> PointCloud2 with the fields x, y, z and rgb, with the bytes blue, green, red, 0 as in PCL."""
     packed = np.zeros(len(cloud.points), [("xyz", "<f4", 3), ("bgr", "u1", 3), ("unused", "u1")])
     packed["xyz"], packed["bgr"] = cloud.points, cloud.colours[:, ::-1]
     data = array("B")
@@ -145,7 +145,7 @@ def camera_info_msg(k: views.Intrinsics, stamp_ns: int) -> CameraInfo:
 
 
 def scan_msg(scan: views.PlanarScan, stamp_ns: int) -> LaserScan:
-    """Scan -> LaserScan. All beams are of one moment."""
+    """Scan -> LaserScan. All beams have the same time."""
     return LaserScan(header=header(stamp_ns, SCAN), angle_min=scan.first_rad, angle_increment=scan.step_rad,
                      angle_max=scan.first_rad + scan.step_rad * (len(scan.ranges_m) - 1),
                      range_min=scan.min_range_m, range_max=scan.max_range_m, ranges=array("f", scan.ranges_m.tobytes()))
@@ -171,7 +171,7 @@ def _quaternion(t: Transform) -> Quaternion:
 
 
 def goal_msg(goal: Pose2, stamp_ns: int, frame: str = MAP) -> PoseStamped:
-    """Floor pose -> PoseStamped. frame: the map's."""
+    """Floor pose -> PoseStamped. frame: name of the map frame."""
     return PoseStamped(header=header(stamp_ns, frame), pose=pose_msg(goal.transform()))
 
 
@@ -188,7 +188,7 @@ def end_goal(handle: Any, response: Any, result: floor.NavResult) -> Any:
 
 
 def grid_msg(cells: np.ndarray, grid: floor.GridMap) -> OccupancyGrid:
-    """(H, W) int8 cells of a map (its occupancy, or what is explored as 0/100) -> OccupancyGrid."""
+    """(H, W) int8 cells of a map (occupancy, or explored area as 0/100) -> OccupancyGrid."""
     message = OccupancyGrid(header=header(grid.stamp_ns))
     message.info.map_load_time = message.header.stamp
     message.info.resolution = grid.resolution_m
@@ -199,7 +199,7 @@ def grid_msg(cells: np.ndarray, grid: floor.GridMap) -> OccupancyGrid:
 
 
 def explored_msg(grid: floor.GridMap) -> OccupancyGrid:
-    """What is explored -> OccupancyGrid of 0 (not yet) and 100 (explored)."""
+    """Explored area -> OccupancyGrid of 0 (not explored) and 100 (explored)."""
     return grid_msg(grid.explored.astype(np.int8) * np.int8(100), grid)
 
 
@@ -266,7 +266,7 @@ def limits_msg(limits: questions.Limits) -> eqa.Limits:
 
 
 def allowance_msg(allowance: floor.Allowance) -> eqa.Allowance:
-    """What one drive may use -> message."""
+    """Limits of one drive -> message."""
     limited = allowance._replace(permitted=False) != floor.FREE
     return eqa.Allowance(limited=limited, steps=float(allowance.steps), metres=float(allowance.metres),
                          seconds=float(allowance.seconds), permitted=allowance.permitted,
@@ -274,13 +274,13 @@ def allowance_msg(allowance: floor.Allowance) -> eqa.Allowance:
 
 
 def budget_msg(budget: CallBudget) -> eqa.CallBudget:
-    """What a model may be paid for one request -> message."""
+    """Budget of model calls for one request -> message."""
     return eqa.CallBudget(limited=budget != UNLIMITED, calls=float(budget.calls), tokens=float(budget.tokens),
                           money=float(budget.money))
 
 
 def inquiry_msg(inquiry: Inquiry) -> eqa.Inquiry:
-    """What a person is asked -> message."""
+    """Inquiry to a person -> message."""
     return eqa.Inquiry(id=inquiry.id, kind=inquiry.kind, text=stored(inquiry.text),
                        options=[stored(option) for option in inquiry.options], deadline=float(inquiry.deadline_s),
                        question_id=inquiry.question_id, question=inquiry.question, reply=inquiry.reply)
@@ -313,7 +313,7 @@ def option_msg(o: floor.Option) -> eqa.Option:
 
 
 def brief_fields(brief: advice.DecisionRequest) -> dict[str, Any]:
-    """DecisionRequest -> the fields of an Advise request, but for the question."""
+    """DecisionRequest -> the fields of an Advise request, except the question."""
     return {"views": [keyframe_msg(view) for view in brief.views], "options": [option_msg(o) for o in brief.options],
             "now": list(brief.now), "visited": [stored(room) for room in brief.visited],
             "notes": [stored(note) for note in brief.notes], "legs_left": brief.legs_left,
@@ -365,7 +365,7 @@ def fill_answer(message: Any, answer: questions.Answer) -> Any:
 
 
 def answer_msg(answer: questions.Answer, question: questions.Question, stamp_ns: int) -> eqa.Answer:
-    """Answer -> message. stamp_ns: of the newest observation when the question ended."""
+    """Answer -> message. stamp_ns: stamp of the newest observation at the end of the question."""
     message = eqa.Answer(header=header(stamp_ns), question_id=stored(question.id), question=stored(question.text),
                          shown=answer.shown)
     fill_answer(message, answer)
@@ -383,7 +383,7 @@ def decision_msg(decision: TraceDecision, goal: Pose2, explored: float) -> eqa.D
 
 
 def detections_msg(p: Perceived, stamp_ns: int) -> Detection3DArray:
-    """What was detected in a picture -> vision_msgs/Detection3DArray in the map."""
+    """Detections of an image -> vision_msgs/Detection3DArray in the map frame."""
     return Detection3DArray(header=header(stamp_ns), detections=[_detection_msg(d, s, stamp_ns) for d, s in p.found])
 
 

@@ -27,17 +27,17 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import KINDS, TOPICS, Topic
 
 PERIOD_S = 1.0
-STALL_S = 1.0  # that the report of a second may come late: so long one callback held up all others
+STALL_S = 1.0  # a report that is later than this shows that a callback blocked all others
 _TF = "tf2_msgs/msg/TFMessage"
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 class Diagnostics:
-    """Counts and reports for one node. `add` and `gauge` are hooks for values that only the node knows."""
+    """Counts and reports for one node. `add` and `gauge` add values of the node itself."""
 
     def __init__(self, node: Any) -> None:
         self._node = node
-        self._topics: dict[str, tuple[Flow, bool]] = {}  # by name: and whether it is judged
+        self._topics: dict[str, tuple[Flow, bool]] = {}  # by name; with whether rate and age are checked
         self._services: dict[str, Flow] = {}
         self._gauges: dict[str, tuple[Callable[[], float], float]] = {}
         self._reports: dict[str, Callable[[], StatusReport]] = {}
@@ -51,7 +51,7 @@ class Diagnostics:
     def watched(self, topic: Topic, callback: Callable[[Any], None], raw: bool) -> Callable[..., None]:
         """Wrap the callback of a subscription so that it counts; the result takes a message and rclpy's message info.
 
-        The callbacks of one topic never overlap. An inactive node gets only what is latched.
+        The callbacks of one topic never overlap. An inactive node receives latched messages only.
         """
         flow = Flow(time.monotonic_ns())
         self._topics[topic.name] = flow, topic.qos == "frame"
@@ -91,23 +91,23 @@ class Diagnostics:
         self._gauges[name] = read, limit
 
     def add(self, name: str, report: Callable[[], StatusReport]) -> None:
-        """Report a status of the node's own, requested once a second."""
+        """Add a status of the node itself. report: called once a second."""
         self._reports[name] = report
 
     def received(self, name: str) -> int:
-        """Return how many messages of a topic were received."""
+        """Return the number of received messages of a topic."""
         return self._topics[name][0].total if name in self._topics else 0
 
     def read(self, gauge: str) -> float:
-        """Return how much waits in a queue now. Raises KeyError for one that is not shown."""
+        """Return the current length of a queue. Raises KeyError for an unknown gauge."""
         return self._gauges[gauge][0]()
 
     def report(self, name: str) -> StatusReport:
-        """Return a status of the node's own as of now. Raises KeyError for one that was not added."""
+        """Return the current value of a status that was added. Raises KeyError for any other."""
         return self._reports[name]()
 
     def lost(self) -> dict[str, int]:
-        """Return how many messages of each topic were lost since the node subscribed to it."""
+        """Return the number of lost messages of each topic since the node subscribed to it."""
         return {name: flow.gaps.lost for name, (flow, _) in list(self._topics.items())}
 
     def clear(self) -> None:
@@ -116,7 +116,7 @@ class Diagnostics:
             kept.clear()
 
     def _clock(self) -> Callable[[int], int]:
-        """Return stamp -> age, both in ns; UNKNOWN where the stamp is a simulator's and this node's clock is not."""
+        """Return a function from stamp to age, both ns; UNKNOWN for a simulator's stamp if this node uses wall time."""
         node, wall = self._node, time.time_ns
         if node.get_parameter("use_sim_time").value:
             return lambda stamp_ns: node.get_clock().now().nanoseconds - stamp_ns
@@ -177,7 +177,7 @@ class Diagnostics:
 
 
 class Health:
-    """The outcome of calls to a model, or to anything else that may fail on its own."""
+    """The outcomes of calls to a model or another part that may fail independently."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -190,7 +190,7 @@ class Health:
         began, error = time.monotonic(), ""
         try:
             yield
-        except LimitReached:  # the question's, no failure of the model
+        except LimitReached:  # the question's limit, not a failure of the model
             raise
         except EqaError as failure:
             error = str(failure)
@@ -202,7 +202,7 @@ class Health:
                 self._seconds = time.monotonic() - began
 
     def report(self, requests: int) -> StatusReport:
-        """Return the status; an error when the last call failed. requests: that were sent to the model."""
+        """Return the status; an error if the last call failed. requests: number of requests sent to the model."""
         with self._lock:
             verdict = FlowStatus(ERROR, f"the last call failed: {self._error}") if self._failed else FlowStatus(
                 OK, "the last call succeeded" if self._calls else "not called yet")
@@ -217,7 +217,7 @@ def resident_mb() -> float:
 
 
 def _stamp_of(topic: Topic, raw: bool) -> Callable[[Any], int] | None:
-    """Return what reads the stamp in ns of a topic's messages; None where they have none that says how old they are."""
+    """Return the function that reads the stamp of a topic's messages, ns; None if they have no stamp that tells age."""
     if topic.type == _TF:
         return None if topic.qos == "static" else messages.stamp_in_tf if raw else _first_stamp
     if next(iter(interface(topic.type).get_fields_and_field_types()), "") != "header":

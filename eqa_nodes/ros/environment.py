@@ -1,4 +1,4 @@
-"""Prepares the environment of a process of the graph: variables, a domain of its own, clean shared memory.
+"""Prepares the environment of a process of the graph: variables, its own ROS domain, clean shared memory.
 
 Everything here runs before, or without, an import of rclpy.
 """
@@ -21,27 +21,27 @@ from pathlib import Path
 
 from eqa_nodes.core.errors import EqaError, MissingExtra
 
-DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral range; low ones are what people set by hand
+DOMAINS = range(101, 0, -1)  # ports of higher domains lie in the ephemeral range; users set low ones by hand
 RESERVATION = "\0eqa_nodes/domain/"
 PROFILE = Path(__file__).with_name("fastdds.xml")
 SMALL_PROFILE = Path(__file__).with_name("fastdds_small.xml")
 NETWORK_PROFILE = Path(__file__).with_name("fastdds_network.xml")
 LOCK_FILE = re.compile(r"(fastdds|fastrtps)_([0-9a-f]{16}|port\d{1,5})_(el|sl)")
-# Large images need shared memory and an allocator that keeps blocks. The domain and who may hear us stay the user's.
+# Large images need shared memory and an allocator that keeps blocks. Domain and discovery range stay the user's choice.
 IMAGES = ("FASTDDS_DEFAULT_PROFILES_FILE", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_",
           "MALLOC_ARENA_MAX")
 WHEELS = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
-READY, CLOSED = "eqa: ready", "eqa: closed"  # what a process of nodes prints when they work, and when they have ended
-STOP_DEADLINE_S = 5.0  # for all processes of a graph to end together; one that writes a bag has END_S
+READY, CLOSED = "eqa: ready", "eqa: closed"  # printed by a process of nodes when all are ready, and closed
+STOP_DEADLINE_S = 5.0  # deadline for all processes of a graph to end; END_S for one that writes a bag
 POLL_S = 0.02
-END_S = 20.0  # for a process of nodes to end: a recorder may have a bag to write to a slow disk
+END_S = 20.0  # deadline for a process of nodes to end: a recorder may have to write a bag to a slow disk
 IMAGE_BYTES = 32 << 20  # larger than any image message: freed blocks are kept for the next one
 
 
 def ros_environment(domain_id: int, log_dir: Path) -> dict[str, str]:
-    """Return the variables to put over os.environ for a process of the graph.
+    """Return the variables that a process of the graph needs in addition to os.environ.
 
-    A Fast DDS profile that the user has set stays.
+    A Fast DDS profile set by the user is kept.
     """
     return {
         "ROS_DOMAIN_ID": str(domain_id),
@@ -51,29 +51,29 @@ def ros_environment(domain_id: int, log_dir: Path) -> dict[str, str]:
         "RCUTILS_COLORIZED_OUTPUT": "0",
         "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
         "PYTHONUNBUFFERED": "1",
-        # Without these the allocator hands every image back to the system, and its pages fault in again at the next.
+        # Without these the allocator returns each image to the system, and the next one causes page faults again.
         "MALLOC_MMAP_THRESHOLD_": str(IMAGE_BYTES),
         "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
         "MALLOC_TOP_PAD_": str(IMAGE_BYTES),
-        # Blocks are kept by arena, so that many arenas would keep the peak of each thread.
+        # Blocks are kept per arena, so many arenas would keep the peak memory of each thread.
         "MALLOC_ARENA_MAX": "2",
         **_wheels_environment(),
     }
 
 
 def use_small_segment() -> None:
-    """Give this process, which publishes no images, the small shared-memory segment; call it before ROS starts.
+    """Use the small shared-memory segment for this process, which publishes no images. Call it before ROS starts.
 
-    A Fast DDS profile that the user has set stays.
+    A Fast DDS profile set by the user is kept.
     """
     if os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE") == str(PROFILE):
         os.environ["FASTDDS_DEFAULT_PROFILES_FILE"] = str(SMALL_PROFILE)
 
 
 def _wheels_environment() -> dict[str, str]:
-    """Return where the ros-* wheels keep their libraries; nothing where ROS 2 comes from a distribution.
+    """Return the library paths of the ros-* wheels; nothing if ROS 2 is a distribution.
 
-    Without this the wheels start Python a second time, with the library folders in an order that varies.
+    Without them the wheels start Python a second time, with the library folders in a varying order.
     """
     if importlib.util.find_spec("ros_wheels_bootstrapper") is None:
         return {}
@@ -89,9 +89,9 @@ def _wheels_environment() -> dict[str, str]:
 
 
 def launch_variables() -> dict[str, str]:
-    """Return what launched nodes need where ROS 2 comes from Python wheels; a sourced distribution stays as it is.
+    """Return the variables of launched nodes if ROS 2 comes from Python wheels; empty for a sourced distribution.
 
-    Other machines may hear them, unless ROS_AUTOMATIC_DISCOVERY_RANGE keeps ROS to this one.
+    Other machines can discover the nodes, unless ROS_AUTOMATIC_DISCOVERY_RANGE restricts ROS to this one.
     """
     values = ros_environment(0, Path())
     if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE") not in ("LOCALHOST", "OFF"):
@@ -100,7 +100,7 @@ def launch_variables() -> dict[str, str]:
 
 
 def ensure_ros() -> None:
-    """Raise MissingExtra when there is no rclpy, EqaError when the project's or the standard messages are missing."""
+    """Raise MissingExtra if rclpy is missing, EqaError if the project's or the standard messages are."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtra("rclpy", "ros")
     for package in ("eqa_interfaces", "tf2_msgs", "nav2_msgs", "vision_msgs"):
@@ -111,11 +111,11 @@ def ensure_ros() -> None:
 
 @contextmanager
 def free_domain() -> Iterator[int]:
-    """Reserve a ROS_DOMAIN_ID that nobody on this machine uses; it is released after the block, or at exit.
+    """Reserve a ROS_DOMAIN_ID that is unused on this machine; it is released after the block, or at exit.
 
-    The reservation is a name in the kernel's table of abstract sockets: it needs no file, spans all users, and goes
-    with the process. What dead processes left in shared memory is removed first: 70 MB for each that was killed.
-    Raises EqaError when all domains are taken.
+    The reservation is a name in the kernel's table of abstract sockets: it needs no file, is valid for all users, and
+    ends with the process. Shared memory of dead processes is removed first: 70 MB for each that was killed.
+    Raises EqaError if all domains are in use.
     """
     clean_shared_memory()
     with ExitStack() as held:
@@ -128,7 +128,7 @@ def free_domain() -> Iterator[int]:
 
 
 def _reserved(held: ExitStack) -> int:
-    """Reserve and return an unused domain; 0 where there is none."""
+    """Reserve and return an unused domain; 0 if there is none."""
     for domain_id in DOMAINS:
         reservation = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         if _bound(reservation, f"{RESERVATION}{domain_id}") and not _spoken_in(domain_id):
@@ -139,11 +139,11 @@ def _reserved(held: ExitStack) -> int:
 
 
 def _spoken_in(domain_id: int) -> bool:
-    """Return whether some ROS process on this machine listens on the domain's discovery ports.
+    """Return whether a ROS process on this machine listens on the domain's discovery ports.
 
-    Also a context of this process that has ended: others see its nodes until Python has collected it.
+    This includes ended contexts of this process: their nodes stay visible until Python collects them.
     """
-    base = 7400 + 250 * domain_id  # DDSI-RTPS 2.5, 9.6.2.3: multicast discovery; from 10 above on that of each
+    base = 7400 + 250 * domain_id  # DDSI-RTPS 2.5, 9.6.2.3: multicast discovery; unicast of each process from +10 on
     for port in (base, *range(base + 10, base + 250, 2)):
         with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
             if not _bound(probe, ("", port)):
@@ -165,8 +165,8 @@ def clean_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 1
                         held: Collection[str] | None = None) -> list[str]:
     """Remove the shared-memory files that dead Fast DDS processes left, and return their names.
 
-    A living process holds a lock on its files; what is younger than `older_than_s` may not be locked yet and stays.
-    held: only what belongs to these lock files.
+    A living process holds a lock on its files; files younger than `older_than_s` may not be locked yet and stay.
+    held: names of lock files; only their files are removed, None = all.
     """
     left = left_in_shared_memory(folder, older_than_s, held)
     for victim in left:
@@ -175,9 +175,9 @@ def clean_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 1
 
 
 def held_in_shared_memory(pid: int, folder: Path = Path("/dev/shm")) -> set[str]:
-    """Return the names of the lock files of segments that a process holds; none where the system does not tell (/proc).
+    """Return the names of the lock files of segments that a process holds; none on a system without /proc.
 
-    Ports are left out: they are small, and other processes, which may live longer, hold on to the file they know.
+    Ports are left out: they are small, and other processes, which may live longer, keep using the file they opened.
     """
     found = set()
     with suppress(OSError):  # it has ended
@@ -190,7 +190,7 @@ def held_in_shared_memory(pid: int, folder: Path = Path("/dev/shm")) -> set[str]
 
 def left_in_shared_memory(folder: Path = Path("/dev/shm"), older_than_s: float = 10.0,
                           held: Collection[str] | None = None) -> list[Path]:
-    """Return the shared-memory files that dead Fast DDS processes left. held: only those of these lock files."""
+    """Return the shared-memory files that dead Fast DDS processes left. held: names of lock files to check."""
     left = []
     for lock_file in sorted(folder.iterdir()) if folder.is_dir() else []:
         asked = LOCK_FILE.fullmatch(lock_file.name) and (held is None or lock_file.name in held)
@@ -207,6 +207,6 @@ def _abandoned(lock_file: Path, older_than_s: float) -> bool:
             if time.time() - file.st_ctime < older_than_s or os.geteuid() not in (0, file.st_uid):
                 return False
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, FileNotFoundError, PermissionError):  # in use, gone already, another user's
+    except (BlockingIOError, FileNotFoundError, PermissionError):  # in use, already removed, or another user's
         return False
     return True

@@ -1,4 +1,4 @@
-"""The agent's episodes. They begin on request; on a robot also automatically, once its messages arrive."""
+"""The agent's episodes. They begin on request, and on a robot also automatically once its messages arrive."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from eqa_nodes.ros.rates import OK, WARN, FlowStatus
 from eqa_nodes.wire.messages import stamp_of
 
 EPISODE = "episode"  # name of the status on /diagnostics
-LISTEN_S, AGAIN_S = 0.2, 2.0  # between checks for the robot's messages; after a failed beginning
+LISTEN_S, AGAIN_S = 0.2, 2.0  # period of checks for the robot's messages; pause after a failed attempt to begin
 
 
 class Episodes:
-    """Begins episodes: who shows the world first (it gives the stamp), who observes, the first observation."""
+    """Begins episodes: resets the simulator, which gives the stamp, then the observers; gets the first observation."""
 
     def __init__(self, node: EqaNode, odometry: RosOdometry) -> None:
         self._node, self._odometry, self._simulated = node, odometry, node.config.simulator
@@ -31,37 +31,37 @@ class Episodes:
         self._begun, self._ended = threading.Event(), threading.Event()
         self._why = "the agent has just started"
         if self._simulated:
-            self._begun.set()  # or the simulator says that none has
+            self._begun.set()  # otherwise the simulator reports the error
 
     def start(self) -> None:
-        """On a robot: begin an episode as soon as that can be done. Returns at once."""
+        """On a robot: begin an episode as soon as its messages arrive. Returns at once."""
         if not self._simulated:
             threading.Thread(target=self._begin_by_itself, name="episode", daemon=True).start()
 
     def stop(self) -> None:
-        """Begin none any more."""
+        """Stop trying to begin an episode."""
         self._ended.set()
 
     def await_begun(self) -> None:
-        """Wait for the episode that begins automatically. Raises StaleData with what is missing."""
+        """Wait for the episode that begins automatically. Raises StaleData naming what is missing."""
         if not self._begun.wait(self._node.config.begin_deadline_s):
             raise StaleData(f"no episode has begun: {self._odometry.missing() or self._why}")
 
     def report(self) -> StatusReport:
-        """Return the status of the episode: what it waits for, as long as none has begun."""
+        """Return the status of the episode; before the first one, what is missing."""
         if self._begun.is_set():
             return StatusReport(FlowStatus(OK, "an episode can be asked about"), {})
         return StatusReport(FlowStatus(WARN, self._odometry.missing() or self._why), {})
 
     def begin(self, asked: Any) -> Any:
-        """Begin an episode (eqa_interfaces/Episode) and return it as begun. Raises what is in the way."""
+        """Begin an episode (eqa_interfaces/Episode) and return it as begun. Raises EqaError naming the obstacle."""
         with self._one_at_a_time:
             return self._begin(asked)
 
     def _begin(self, asked: Any) -> Any:
         if not self._simulated:
             self._complete(asked)
-        own = not self._simulated  # nobody else stamps it: it begins after all received messages
+        own = not self._simulated  # the agent stamps it: it begins after all received messages
         asked.header = convert.header(self._odometry.newest_ns + own)
         begun = self._announced(asked, self._node.config.node.call_deadline_s)
         self._node.send("episode", begun)
@@ -70,7 +70,7 @@ class Episodes:
         return begun
 
     def _complete(self, asked: Any) -> None:
-        """Fill in what a robot's episode has where nothing is said. Raises UnknownScene, StaleData."""
+        """Fill in the defaults of a robot's episode. Raises UnknownScene, StaleData."""
         if asked.scene:
             raise UnknownScene(f"scene {asked.scene!r}: a robot cannot change its scene; leave the scene empty")
         if missing := self._odometry.missing():
@@ -79,7 +79,7 @@ class Episodes:
         asked.map_name = asked.map_name or self._node.config.map_name
 
     def _announced(self, asked: Any, deadline_s: float) -> Any:
-        """Return the episode as begun; it begins once more, later, where memory has seen stamps as late as its own."""
+        """Reset all observers; return the episode as begun. Retry once with a later stamp if memory has later ones."""
         for _ in range(2):
             begun = asked
             if self._simulated:

@@ -1,7 +1,7 @@
-"""Faults for drills and tests: messages lost, doubled or late on their way into a node, lost requests and replies of
-services and actions, and slow callbacks.
+"""Injects faults for drills and tests: lost, duplicated or late messages, lost requests and replies of services and
+actions, and slow callbacks.
 
-The environment variable EQA_FAULTS names a JSON file that holds Faults; it may change while nodes run. Without the
+The environment variable EQA_FAULTS names a JSON file with Faults; it may change while nodes run. Without the
 variable no node imports this module.
 """
 
@@ -23,17 +23,17 @@ from rclpy.clock import Clock, ClockType
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.core.ranges import Count, Finite, NotNegative, Share, check_ranges
 
-_TICK_S = 0.02  # how exactly late messages are late
+_TICK_S = 0.02  # resolution of the delay of late messages
 _ACTION = {"goal": "_execute_goal_request", "result": "_execute_get_result_request",
-           "cancel": "_execute_cancel_request"}  # the methods of rclpy's action server that take a request
-_LOST = object()  # in place of a reply: nothing is sent
+           "cancel": "_execute_cancel_request"}  # the methods of rclpy's action server that handle a request
+_LOST = object()  # returned instead of a reply: nothing is sent
 
 
 _time, _time_ns = time.time, time.time_ns
 
 
 def _set_clock(step_s: float) -> None:
-    """Set the wall clock that this process's Python reads."""
+    """Shift the wall clock that Python reads in this process."""
     if step_s or time.time is not _time:
         time.time = lambda: _time() + step_s
         time.time_ns = lambda: _time_ns() + round(step_s * 1e9)
@@ -41,7 +41,7 @@ def _set_clock(step_s: float) -> None:
 
 @dataclass(frozen=True)
 class Faults:
-    """What goes wrong in every node. The same messages in the same order meet the same faults."""
+    """The faults of every node. The same messages in the same order get the same faults."""
 
     seed: Count = 1
     lose_share: Share = 0.0  # share of the messages of topics that are lost
@@ -49,10 +49,10 @@ class Faults:
     late_share: Share = 0.0  # share that arrives late
     late_s: NotNegative = 0.5  # how late, in seconds
     tf_delay_s: NotNegative = 0.0  # delay of every transform in seconds
-    clock_step_s: Finite = 0.0  # by which the wall clock of every node is ahead of the true one, as its Python reads it
-    delay_s: Mapping[str, float] = field(default_factory=dict)  # node: seconds that it sleeps before every callback
-    # How many of the next requests, or replies, of a service are lost. The key is that of the graph; an action's are
-    # KEY/goal, KEY/result and KEY/cancel. Its replies to goal and cancel cannot be lost here.
+    clock_step_s: Finite = 0.0  # seconds by which the wall clock of every node, as Python reads it, is ahead
+    delay_s: Mapping[str, float] = field(default_factory=dict)  # node -> seconds of sleep before every callback
+    # Number of the next requests, or replies, of a service that are lost, by key of the graph; actions have the keys
+    # KEY/goal, KEY/result and KEY/cancel. Replies of an action to goal and cancel cannot be lost here.
     lose_requests: Mapping[str, int] = field(default_factory=dict)
     lose_replies: Mapping[str, int] = field(default_factory=dict)
 
@@ -60,14 +60,14 @@ class Faults:
         check_ranges(self, "faults")
 
     def write(self, path: Path) -> None:
-        """Write the file that EQA_FAULTS names; a node never reads half of it."""
+        """Write the file that EQA_FAULTS names, atomically."""
         new = path.with_name(f"{path.name}.new")
         new.write_text(json.dumps(asdict(self)))
         os.replace(new, path)
 
 
 def read_faults(path: Path) -> Faults:
-    """Return the faults of a file. Raises ConfigError."""
+    """Read the faults from a file. Raises ConfigError."""
     try:
         return replace(Faults(), **json.loads(path.read_text()))
     except (OSError, ValueError, TypeError) as error:
@@ -75,10 +75,10 @@ def read_faults(path: Path) -> Faults:
 
 
 class Injection:
-    """Stands between a node's subscriptions and services and its callbacks. Use one generator a node."""
+    """Injects faults between a node's subscriptions and services and its callbacks. One random generator per node."""
 
     def __init__(self, node: Any, path: Path) -> None:
-        """Raises ConfigError for a file that holds no faults."""
+        """Raises ConfigError for an invalid file."""
         self._node, self._path = node, path
         self._faults, self._read_ns = read_faults(path), path.stat().st_mtime_ns
         self._dice = self._seeded()
@@ -89,7 +89,7 @@ class Injection:
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def wrap(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a callback of a topic that loses, doubles and holds back messages before `callback` gets them."""
+        """Return a callback of a topic that loses, duplicates and delays messages before `callback` gets them."""
         def faulty(*message: Any) -> None:
             now = self._present()
             late_s = now.tf_delay_s if key == "tf" else 0.0
@@ -106,7 +106,7 @@ class Injection:
         return faulty
 
     def slow(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a callback that sleeps first, where this node is to be slow."""
+        """Return a callback that first sleeps for the configured delay of this node."""
         def late(*args: Any) -> Any:
             time.sleep(self._present().delay_s.get(self._node.get_name(), 0.0))
             return callback(*args)
@@ -124,12 +124,12 @@ class Injection:
         return faulty
 
     def mute(self, service: Any) -> None:
-        """Let a service send nothing where its callback has lost the request or the reply."""
+        """Make a service send nothing if its callback lost the request or the reply."""
         send = service.send_response
         service.send_response = lambda reply, header: None if reply is _LOST else send(reply, header)
 
     def deafen(self, key: str, server: Any) -> None:
-        """Let an action server lose requests, and replies that are results."""
+        """Make an action server lose requests, and replies with results."""
         for what, name in _ACTION.items():
             setattr(server, name, self._deaf(f"{key}/{what}", getattr(server, name)))
         send = server._send_result_response
@@ -148,7 +148,7 @@ class Injection:
         return faulty
 
     def _loses(self, what: str, key: str) -> bool:
-        """Return whether this request or reply is one of those that are lost. what: request | reply."""
+        """Return whether this request or reply must be lost. what: request | reply."""
         with self._counting:
             now = self._present()
             wanted = (now.lose_requests if what == "request" else now.lose_replies).get(key, 0)
@@ -158,7 +158,7 @@ class Injection:
         return lost
 
     def _present(self) -> Faults:
-        """Return the faults of the file as it is now."""
+        """Return the current faults; read the file again if it has changed."""
         written_ns = self._path.stat().st_mtime_ns
         if written_ns != self._read_ns:
             before, self._faults, self._read_ns = self._faults, read_faults(self._path), written_ns

@@ -1,10 +1,10 @@
 """Forks the processes of a graph from one process that has imported their modules: imports run once, pages are shared.
 
-`ForkServer` is the side of the runner. The server itself (`python -m eqa_nodes.ros.fork_server`) imports modules and
-nothing more: it never starts ROS or a thread, so that its children begin in a clean state.
-A request names nodes and the variables that differ from the server's, and hands over three file descriptors: standard
-input and output of the new process, and a pipe on which the server writes its process id at once and its exit code when
-it has ended. One server can therefore start the processes of several graphs.
+`ForkServer` is the runner's side. The server itself (`python -m eqa_nodes.ros.fork_server`) only imports modules:
+it never starts ROS or a thread, so that its children begin in a clean state.
+A request contains the nodes, the variables that differ from the server's, and three file descriptors: standard input
+and output of the new process, and a pipe to which the server writes the process id at once and the exit code when
+the process has ended. One server can therefore start the processes of several graphs.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from eqa_nodes.core.errors import NodeLost
 
 COMMAND = (sys.executable, "-m", "eqa_nodes.ros.fork_server")  # the descriptor of its socket follows
 _REQUEST_BYTES = 1 << 16
-_END_S = 10.0  # for a killed server to end
+_END_S = 10.0  # deadline for a killed server to end
 _SET_NAME = 15  # PR_SET_NAME of prctl(2)
 
 
 class ForkServer:
-    """A running server, which is started again when it has died. start() may be called from several threads."""
+    """A running server, which is restarted when it has died. start() may be called from several threads."""
 
     def __init__(self, environment: Mapping[str, str], log: Path, command: Sequence[str] = COMMAND) -> None:
-        """environment: of the server and all its children. log: what it prints itself, which is only errors."""
+        """environment: variables of the server and all its children. log: file for the server's own output (errors)."""
         self._environment, self._log, self._command = dict(environment), log, list(command)
         self._lock = threading.Lock()
         self._launch()
@@ -49,7 +49,7 @@ class ForkServer:
         return self._process.pid
 
     def start(self, nodes: Sequence[str], params: Path, environment: Mapping[str, str] | None = None) -> Forked:
-        """Start a process that runs these nodes. Raises NodeLost when a server dies, and so does its successor.
+        """Start a process that runs these nodes. Raises NodeLost when a server and its successor both die.
 
         environment: all variables of the process; None = those of the server.
         """
@@ -60,7 +60,7 @@ class ForkServer:
         try:
             return self._start(request)
         except NodeLost:
-            asked.wait(_END_S)  # it may have closed its pipes and not ended yet
+            asked.wait(_END_S)  # it may have closed its pipes before it ends
             return self._start(request)
 
     def _start(self, request: bytes) -> Forked:
@@ -71,7 +71,7 @@ class ForkServer:
             if self._process.poll() is not None:
                 self._control.close()
                 self._launch()
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died: `status` says so
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it died: `status` shows that
                 socket.send_fds(self._control, [request], theirs)
         for descriptor in theirs:
             os.close(descriptor)
@@ -79,8 +79,8 @@ class ForkServer:
 
     def _launch(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # Ctrl-C reaches all processes of a terminal: the parent ends its children, in whatever state they are.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # they inherit it
+        # Ctrl-C reaches all processes of a terminal, but only the parent may end its children.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # inherited by the children
         try:
             with theirs, self._log.open("ab") as output:
                 self._process = subprocess.Popen(
@@ -90,16 +90,16 @@ class ForkServer:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def close(self) -> None:
-        """End the server; children that still run go on until their standard input closes."""
+        """End the server; running children continue until their standard input closes."""
         self._control.close()
         self._process.wait()
 
 
 class Forked:
-    """A process that the server has forked, with the part of subprocess.Popen that the runner uses."""
+    """A process forked by the server, with the part of subprocess.Popen's interface that the runner uses."""
 
     def __init__(self, stdin: IO[str], stdout: IO[str], status: IO[str], log: Path) -> None:
-        """log: of the server. Raises NodeLost when the server dies before it forks."""
+        """log: the server's log file. Raises NodeLost if the server dies before it forks."""
         self.stdin: IO[str] | None = stdin
         self.stdout: IO[str] | None = stdout
         self._status, self._lock = status, threading.Lock()
@@ -134,7 +134,7 @@ class Forked:
         with self._lock:
             if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
                 line = self._status.readline()
-                if not line:  # the server has died: nobody would hear of the end of this process
+                if not line:  # the server has died: the end of this process would go unnoticed
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(self.pid, signal.SIGKILL)
                 self.returncode = int(line or -signal.SIGKILL)
@@ -157,7 +157,7 @@ def serve(control: socket.socket, prepare: Callable[[str], object], run: Callabl
                 return
             nodes, params, changes = json.loads(request)
             for name in nodes:
-                with contextlib.suppress(Exception):  # the child imports it again, and says in its log what is wrong
+                with contextlib.suppress(Exception):  # the child imports it again and logs the error
                     prepare(name)
             pid = _fork(control, passed, [pipe for _, pipe in status.values()], nodes,
                         partial(_run, run, nodes, Path(params), changes))
@@ -168,7 +168,7 @@ def serve(control: socket.socket, prepare: Callable[[str], object], run: Callabl
 def _fork(control: socket.socket, passed: Sequence[int], others: Sequence[int], nodes: Sequence[str],
           run: Callable[[], int]) -> int:
     """Fork and return the process id of the child, which runs and never returns. others: pipes of other children."""
-    gc.freeze()  # else the collector writes to every page that is shared
+    gc.freeze()  # otherwise the collector would write to every shared page
     pid = os.fork()
     if pid:
         for descriptor in passed[:2]:
@@ -178,7 +178,7 @@ def _fork(control: socket.socket, passed: Sequence[int], others: Sequence[int], 
         os.dup2(descriptor, standard)
     for descriptor in (control.fileno(), *others, *passed):
         os.close(descriptor)
-    ctypes.CDLL(None).prctl(_SET_NAME, "+".join(nodes).encode())  # what ps and top show
+    ctypes.CDLL(None).prctl(_SET_NAME, "+".join(nodes).encode())  # shown by ps and top
     code = 1
     try:
         code = run()
@@ -191,7 +191,7 @@ def _fork(control: socket.socket, passed: Sequence[int], others: Sequence[int], 
 
 def _run(run: Callable[[Sequence[str], Path], int], nodes: Sequence[str], params: Path,
          changes: Mapping[str, str | None]) -> int:
-    """Run nodes with changed variables; None = without the variable."""
+    """Run nodes with changed environment variables; None = remove the variable."""
     for name, value in changes.items():
         if value is None:
             os.environ.pop(name, None)
@@ -201,7 +201,7 @@ def _run(run: Callable[[Sequence[str], Path], int], nodes: Sequence[str], params
 
 
 def _send_number(pipe: int, number: int) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the runner has died; standard input tells the children
+    with contextlib.suppress(BrokenPipeError):  # the runner has died; the children notice it by their standard input
         os.write(pipe, f"{number}\n".encode())
 
 

@@ -17,8 +17,8 @@ except ImportError:  # Humble
 from eqa_nodes.core.errors import ConfigError
 from eqa_nodes.wire.graph import KINDS
 
-# Between nodes of the graph type and quality of service agree. rclpy's default callbacks, which report where they do
-# not, are two more entities of each publisher and subscription that its executors look through for every message.
+# Between nodes of the graph, type and quality of service always match. rclpy's default callbacks, which report a
+# mismatch, are two more entities per publisher and subscription that its executors check for every message.
 QUIET_PUBLISHER = PublisherEventCallbacks(use_default_callbacks=False)
 QUIET_SUBSCRIPTION = SubscriptionEventCallbacks(use_default_callbacks=False)
 
@@ -26,7 +26,7 @@ QUIET_SUBSCRIPTION = SubscriptionEventCallbacks(use_default_callbacks=False)
 @cache
 def interface(type_name: str) -> Any:
     """Return the class of "package/msg/Name" (srv and action alike). Raises ConfigError naming the missing package."""
-    if not re.fullmatch("[a-z][a-z0-9_]*/(msg|srv|action)/[A-Z][A-Za-z0-9]*", type_name):  # it may come from a peer
+    if not re.fullmatch("[a-z][a-z0-9_]*/(msg|srv|action)/[A-Z][A-Za-z0-9]*", type_name):  # the name may be from a peer
         raise ConfigError(f"{type_name!r:.80} is not the name of an interface such as std_msgs/msg/String")
     package, kind, name = type_name.split("/")
     try:

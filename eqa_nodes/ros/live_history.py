@@ -1,4 +1,4 @@
-"""A running graph's messages as a history: the frames of a camera, and what a trace is made from if there is no bag.
+"""A running graph's messages as a history: the frames of a camera, and the data of a trace if there is no bag.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from eqa_nodes.wire.frame_assembler import FrameAssembler
 from eqa_nodes.wire.graph import SELDOM, TOPICS, TRANSFORMS
 from eqa_nodes.wire.transforms import TfBuffer
 
-# Large messages: of these the last one is of use, and the last one before each message that was made on it.
+# Large messages: only the last one is kept, and the last one before each message that was derived from it.
 NEWEST = {"map": ("decision", "keyframes"), "explored": ("decision", "keyframes"), "color": ("decision",)}
 IMAGES = ("color", "depth", "camera_info")
-WAITING = 30  # frames that may wait for whoever reads; later ones are dropped and counted
-QUIET_S = 10.0  # a camera that shows nothing for as long is taken for switched off
+WAITING = 30  # frames that may wait for the reader; later ones are dropped and counted
+QUIET_S = 10.0  # a camera without images for this long counts as switched off
 
 
 class LiveMessages:
-    """What a graph publishes on some topics since `begin`, in the order of arrival. Implements recordings.Messages.
+    """The messages of some topics of a graph since `begin`, in order of arrival. Implements recordings.Messages.
 
-    Of topics in NEWEST only a few messages are kept. Static transforms stay from one episode to the next.
+    Of topics in NEWEST only a few messages are kept. Static transforms are kept across episodes.
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
@@ -61,12 +61,12 @@ class LiveMessages:
             node.create_subscription(interface(topic.type), topic.name, partial(self._take, key), qos(topic.qos))
 
     def begin(self, stamp_ns: int) -> None:
-        """Drop what is older than an episode's first observation, and what has no stamp, such as answers."""
+        """Drop messages older than an episode's first observation, and those without a stamp, such as answers."""
         with self._changed:
             self._kept = [r for r in self._kept if r.key == "tf_static" or r.log_ns >= stamp_ns]
 
     def await_message(self, key: str, stamp_ns: int, deadline_s: float) -> None:
-        """Wait until a message of a topic with this stamp or a later one is here. Raises StaleData at the deadline."""
+        """Wait for a message of a topic with this stamp or a later one. Raises StaleData at the deadline."""
         def there() -> bool:
             return any(r.key == key and r.log_ns >= stamp_ns for r in self._kept)
 
@@ -76,15 +76,15 @@ class LiveMessages:
                                 f"{deadline_s:g} s: does this machine receive it?")
 
     def count(self, key: str) -> int:
-        """Return how many messages of a topic are kept."""
+        """Return the number of kept messages of a topic."""
         return sum(r.key == key for r in self._copy())
 
     def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
-        """Yield the kept messages of some topics in the order of arrival. from_ns: leave out what is older."""
+        """Yield the kept messages of some topics in order of arrival. from_ns: skip messages with older stamps."""
         return (r for r in self._copy() if r.key in keys and (from_ns is None or r.log_ns >= from_ns))
 
     def last(self, key: str) -> Any | None:
-        """Return the last message of a topic, None where there is none."""
+        """Return the last message of a topic, None if there is none."""
         return next((r.message for r in reversed(self._copy()) if r.key == key), None)
 
     def missing(self, key: str) -> str:
@@ -103,7 +103,7 @@ class LiveMessages:
             self._changed.notify_all()
 
     def _forget(self, key: str) -> None:
-        """Drop the last message of a topic where nothing was made on it."""
+        """Drop the last message of a topic unless a later message was derived from it."""
         for index in range(len(self._kept) - 1, -1, -1):
             if self._kept[index].key == key:
                 del self._kept[index]
@@ -113,25 +113,25 @@ class LiveMessages:
 
 
 def _stamp_of(message: Any) -> int:
-    """Return a message's stamp, ns; of transforms the newest one, -1 where a message has none."""
+    """Return a message's stamp, ns; for transforms the newest one, -1 if a message has none."""
     if hasattr(message, "transforms"):
         return max((messages.stamp_of(t) for t in message.transforms), default=-1)
     return messages.stamp_of(message) if hasattr(message, "header") else -1
 
 
 class LiveHistory(FramesAlone):
-    """Listens while it is iterated over; a second iteration sees other frames. Its length is not known: 0.
+    """Subscribes while it is iterated over; a second iteration yields other frames. Its length is unknown: 0.
 
-    It takes in what the graph's own nodes take in: colour, depth and intrinsics of one stamp, and transforms from map
-    over base_link to the camera. labels: filled in during the iteration, where they are wanted.
+    It needs the same messages as the graph's own nodes: colour, depth and intrinsics of one stamp, and transforms from
+    map over base_link to the camera. labels: label table, filled during the iteration if requested.
     """
 
     def __init__(self, namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}), seconds: float = 0.0,
                  labels: bool = False, quiet_s: float = QUIET_S, domain_id: int | None = None) -> None:
-        """remap: key of graph.TOPICS -> topic; seconds: from the first frame to the end, wall clock, 0 = until quiet.
+        """remap: key of graph.TOPICS -> topic; seconds: duration from the first frame on, wall clock, 0 = unlimited.
 
-        quiet_s: an iteration ends when nothing came for so long. domain_id: default: ROS_DOMAIN_ID. Raises ConfigError
-        for a key that is none of the topics of an observation.
+        quiet_s: an iteration ends after this time without a frame; domain_id: None = ROS_DOMAIN_ID. Raises ConfigError
+        for a key that is not a topic of an observation.
         """
         self._parts = IMAGES + ("labels",) * labels
         wanted = self._parts + ("label_table",) * labels + TRANSFORMS
@@ -149,7 +149,7 @@ class LiveHistory(FramesAlone):
         return 0
 
     def recorded(self) -> Iterator[RecordedFrame]:
-        """Yield the frames as they come. Raises StorageError when none comes at all."""
+        """Yield the frames as they arrive. Raises StorageError if none arrives at all."""
         self.dropped = Counter()
         with self._listening() as (arrived, node):
             frame = _next(arrived, self._quiet_s)
@@ -163,7 +163,7 @@ class LiveHistory(FramesAlone):
                 frame = _next(arrived, min(self._quiet_s, end - time.monotonic()))
 
     def _silence(self, node: Node) -> str:
-        """Return what is missing."""
+        """Return the error message for no frame: the missing publishers or the reasons of drops."""
         silent = [topic for key, topic in self._topics.items()
                   if key in self._parts and not node.count_publishers(topic)]
         reasons = "; ".join(f"{count} x {reason}" for reason, count in sorted(self.dropped.items()))
@@ -191,7 +191,7 @@ class LiveHistory(FramesAlone):
 
 
 def _next(arrived: queue.Queue[Frame], patience_s: float) -> Frame | None:
-    """Return the next frame; None when none came in time, or the time was over before."""
+    """Return the next frame; None if none arrives in time. patience_s: time to wait, may be negative."""
     try:
         return arrived.get(timeout=patience_s) if patience_s > 0 else None
     except queue.Empty:
@@ -199,7 +199,7 @@ def _next(arrived: queue.Queue[Frame], patience_s: float) -> Frame | None:
 
 
 class _HistorySubscriber:
-    """Subscriptions whose messages become frames in a queue."""
+    """Subscriptions that put frames into a queue."""
 
     def __init__(self, node: Node, history: LiveHistory, parts: tuple[str, ...], topics: Mapping[str, str],
                  arrived: queue.Queue[Frame]) -> None:
@@ -216,7 +216,7 @@ class _HistorySubscriber:
             adaptive.subscribe(TOPICS[key]._replace(name=topic), message_alone(callbacks[key]), seldom=key in SELDOM)
 
     def _put(self, part: str, message: Any) -> None:
-        if messages.stamp_of(message) > self._last_ns:  # others were shown once more
+        if messages.stamp_of(message) > self._last_ns:  # older ones are repeated images
             self._frames.put(part, message)
 
     def _transforms(self, static: bool, message: Any) -> None:

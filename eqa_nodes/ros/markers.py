@@ -1,4 +1,4 @@
-"""A decision as standard messages that RViz and Foxglove show: what was seen, weighed and chosen, and why."""
+"""Converts a decision to standard messages for RViz and Foxglove: regions, frontiers, candidates, goal and reason."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Situation
 from eqa_nodes.ros import convert
 
-SHOWN = 40  # candidates, the strongest: a graph of places grows with the way, a message must not
+SHOWN = 40  # strongest candidates shown: their number grows with the path, the message must not
 _REGION_DISC_M = 0.6
 _GOAL: Colour = (225, 29, 72)
 _TEXT_M, _REASON_M = 0.22, 0.28
 
 
 def decision_markers(situation: Situation, decision: Decision) -> MarkerArray:
-    """Return all that explains a decision, in the map frame, with the stamp of its map.
+    """Return the markers that explain a decision, in the map frame, with the stamp of its map.
 
-    Namespaces: regions, frontiers, candidates/<kind>, goal, reason. The first marker clears what was shown before.
+    Namespaces: regions, frontiers, candidates/<kind>, goal, reason. The first marker clears all earlier ones.
     """
     shown = sorted(zip(decision.candidates, strengths(decision.candidates), strict=True), key=lambda cs: -cs[1])[:SHOWN]
     left_out = len(decision.candidates) - len(shown)
@@ -42,7 +42,7 @@ def decision_markers(situation: Situation, decision: Decision) -> MarkerArray:
 
 
 def semantic_map(grid: GridMap, marks: Sequence[Candidate]) -> OccupancyGrid:
-    """Return the value of the floor as a map of 0..100, -1 where nothing is known of it, stamped as the map is."""
+    """Return the value of the floor as a grid of 0..100, -1 = unknown, with the stamp of the map."""
     layer = value_layer(grid, marks)
     return convert.grid_msg(np.where(layer < 0, -1, np.rint(100 * layer)).astype(np.int8), grid)
 
@@ -51,7 +51,7 @@ def _regions(regions: Sequence[MarkCluster]) -> Iterator[Marker]:
     for region in regions:
         colour = colour_of(region.name)
         discs = _marker("regions", Marker.SPHERE_LIST, colour, 0.2 + 0.3 * min(max(region.weight, 0.0), 1.0),
-                        (_REGION_DISC_M, _REGION_DISC_M, 0.01))  # flat balls: one message holds all of a region
+                        (_REGION_DISC_M, _REGION_DISC_M, 0.01))  # flat spheres: one marker contains a whole region
         discs.points = [_point(m.x, m.y, 0.02) for m in region.marks]
         yield discs
         yield _text("regions", _point(region.x, region.y, 0.3), f"{region.name} {region.weight:.2f}", colour, _TEXT_M)
@@ -68,7 +68,7 @@ def _frontiers(frontiers: Sequence[Frontier]) -> Iterator[Marker]:
 
 
 def _candidates(candidates: Sequence[tuple[Candidate, float]]) -> Iterator[Marker]:
-    """Show a kind by its colour, a weight by size, opacity and number: frontiers as balls, other kinds as boxes."""
+    """Yield markers: colour shows the kind; size, opacity and text the weight. Frontiers are spheres, others cubes."""
     for c, strength in candidates:
         kind, colour, size = f"candidates/{c.label}", colour_of(c.label), 0.12 + 0.28 * strength
         shape = Marker.SPHERE if c.label == "frontier" else Marker.CUBE

@@ -1,7 +1,7 @@
-"""The base of every node: lifecycle, parameters, wiring from its row of the graph, counters, a clean end.
+"""The base of every node: lifecycle, parameters, interfaces from its row of the graph, counters, clean shutdown.
 
-Nodes configure and activate themselves when they start, or a lifecycle manager asks them to. An inactive node receives
-latched messages only, and refuses requests by name.
+Nodes configure and activate themselves at start, or at the request of a lifecycle manager. An inactive node receives
+latched messages only, and refuses requests with a named error.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from eqa_nodes.ros.subscriptions import AdaptiveSubscriptions, ListenerNode, Tak
 from eqa_nodes.wire.graph import ACTIONS, CAMERA_TOPICS, FOREIGN, NODES, SELDOM, SERVICES, TOPICS, Topic
 
 FAULTS = "EQA_FAULTS"  # names a file of faults (docs/faults.md); only drills and tests set it
-ACKED_S = 1.0  # for subscribers to have received what was published, before its publisher goes
-REASONS, OTHER = 100, "for another reason"  # that are counted apart: some have numbers in them, such as a wrong pose
+ACKED_S = 1.0  # deadline for subscribers to receive all messages before their publisher is destroyed
+REASONS, OTHER = 100, "for another reason"  # at most 100 reasons are counted separately: some contain numbers
 ConfigT = TypeVar("ConfigT", bound=Settings)
 
 
@@ -52,22 +52,22 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **kwargs)
         self.configured = self.active = False
         self._failure: Exception | None = None
-        self._lasting: set[Any] = set()  # what is there also while unconfigured
+        self._lasting: set[Any] = set()  # entities that exist also while unconfigured
 
     def configure(self) -> None:
-        """Make what the node works with: publishers, servers, files. An EqaError leaves it unconfigured."""
+        """Create the node's publishers, servers and files. An EqaError leaves it unconfigured."""
 
     def activate(self) -> None:
         """Start the node's own work, such as timers and threads."""
 
     def deactivate(self) -> None:
-        """End what runs."""
+        """End the work that `activate` started."""
 
     def release(self) -> None:
-        """Close what is no entity of ROS: files, threads, other nodes."""
+        """Close everything that is not a ROS entity of this node: files, threads, other nodes."""
 
     def bring_up(self) -> None:
-        """Configure and activate. Raises what that failed of."""
+        """Configure and activate. Raises the error of a failed transition."""
         self._failure = None
         if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
             self.trigger_activate()
@@ -96,10 +96,10 @@ class ManagedNode(LifecycleNode):
         return self._transition(self._finish)
 
     def _transition(self, work: Callable[[], None], otherwise: Callable[[], None] = lambda: None) -> Any:
-        """Do the work of a transition; where it fails, undo and tell why."""
+        """Do the work of a transition; if it fails, undo it and log the error."""
         try:
             work()
-        except Exception as error:  # rclpy would pass over it without a word
+        except Exception as error:  # rclpy would ignore it silently
             expected = isinstance(error, EqaError)
             self.get_logger().error(str(error) if expected else traceback.format_exc())
             otherwise()
@@ -108,7 +108,7 @@ class ManagedNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def halt(self) -> None:
-        """End what runs, if the node is active."""
+        """Deactivate the node if it is active."""
         if self.active:
             self.active = False
             self.deactivate()
@@ -118,7 +118,7 @@ class ManagedNode(LifecycleNode):
         self._clean()
 
     def _clean(self) -> None:
-        """Take back all that was made since the node was unconfigured."""
+        """Destroy everything that was created since the node was unconfigured."""
         self.close()
         taking_back(self)
         for entity, destroy in self._entities().items():
@@ -126,7 +126,7 @@ class ManagedNode(LifecycleNode):
                 destroy(entity)
 
     def _entities(self) -> dict[Any, Callable[[Any], object]]:
-        """Return what of ROS belongs to this node, and how to destroy each."""
+        """Return the ROS entities of this node, each with the function that destroys it."""
         actions = [one for one in self.waitables if isinstance(one, (ActionServer, ActionClient))]
         kinds: list[tuple[Iterable[Any], Callable[[Any], object]]] = [
             (actions, lambda action: action.destroy()), (self.publishers, self.destroy_publisher),
@@ -135,13 +135,13 @@ class ManagedNode(LifecycleNode):
         return {entity: destroy for entities, destroy in kinds for entity in entities}
 
     def close(self) -> None:
-        """Let go of what is no entity of ROS, once; also when ROS has ended."""
+        """Release everything that is not a ROS entity, once; works also after ROS has shut down."""
         if self.configured:
             self.configured = False
             self.release()
 
     def destroy_node(self) -> None:
-        """End the node in whatever state it is."""
+        """End the node in any state."""
         self.close()
         taking_back(self)
         super().destroy_node()
@@ -151,16 +151,16 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
     """A node of the graph; `row` names its row there."""
 
     row: str
-    _listener: ListenerNode | None = None  # also where __init__ has failed
+    _listener: ListenerNode | None = None  # also if __init__ has failed
     _adaptive: AdaptiveSubscriptions | None = None
     _name_held: HeldName | None = None
 
     def __init__(self, **kwargs: Any) -> None:
-        """Raises ConfigError for wrong parameters, and where a node of this name runs already."""
+        """Raises ConfigError for wrong parameters, and if a node of this name is already running."""
         super().__init__(self.row, start_parameter_services=True, **kwargs)
         self._name_held = HeldName(self.get_fully_qualified_name(), self.context.get_domain_id())
         self.spec = NODES[self.row]
-        self.config: ConfigT = declare(self)  # read it whenever a setting is needed: `ros2 param set` replaces it
+        self.config: ConfigT = declare(self)  # read it at each use: `ros2 param set` replaces it
         self.counts: Counter[str] = Counter()
         self.data_group = MutuallyExclusiveCallbackGroup()
         self.call_group = ReentrantCallbackGroup()
@@ -179,7 +179,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         return result
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        self._publishers_by_key, self._remotes, self._adaptive = {}, None, None  # those of before were taken back
+        self._publishers_by_key, self._remotes, self._adaptive = {}, None, None  # the earlier ones were destroyed
         self.diagnostics.clear()
         return super().on_configure(state)
 
@@ -200,17 +200,17 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
 
     @property
     def wall(self) -> Callable[[], int] | None:
-        """The clock that stamps may not be ahead of, ns; None where time is simulated, and goes as its sender likes."""
+        """The clock, ns, that stamps may not be ahead of; None if time is simulated, as its sender may set any time."""
         return None if self.get_parameter("use_sim_time").value else time.time_ns
 
     def steady_s(self) -> float:
-        """Return seconds of the monotonic clock; of simulated time where that is the node's, which may stand still."""
+        """Return seconds of the monotonic clock or, if the node uses it, of simulated time, which may stand still."""
         if self.get_parameter("use_sim_time").value:
             return self.get_clock().now().nanoseconds / 1e9
         return time.monotonic()
 
     def future_watch(self, what: str = "a message") -> Callable[[int], bool]:
-        """Return what tells of each stamp of one sender whether it is a stray from the future. what: it sends."""
+        """Return a function that says whether a stamp of one sender is an outlier in the future. what: its message."""
         watch, wall = FutureStampFilter(self.config.node.tf.time_jump_s), self.wall
         if wall is None:
             return lambda stamp_ns: False
@@ -224,13 +224,13 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         return stray
 
     def reconfigured(self, old: ConfigT, new: ConfigT) -> None:
-        """Hand new settings to objects that hold some; self.config is `old` until this returns.
+        """Pass new settings to objects that store them; self.config is `old` until this returns.
 
-        An EqaError refuses them: then nothing may have changed.
+        An EqaError refuses the settings; then nothing may have changed.
         """
 
     def out(self, key: str) -> Any:
-        """Return the publisher of a topic in this node's row (made at the first call)."""
+        """Return the publisher of a topic in this node's row (created at the first call)."""
         if key not in self._publishers_by_key:
             self._allowed(key, self.spec.publishes, "publish")
             topic = TOPICS[key]
@@ -239,7 +239,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         return self._publishers_by_key[key]
 
     def recreate_publisher(self, key: str) -> None:
-        """Publish a topic anew: late subscribers are given nothing of what was published before."""
+        """Create a topic's publisher again, so that late subscribers receive no earlier messages."""
         publisher = self.out(key)
         publisher.wait_for_all_acked(Duration(seconds=ACKED_S))
         self.destroy_publisher(self._publishers_by_key.pop(key))
@@ -251,7 +251,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         self._subscribe(key, callback, raw)
 
     def subscribe_any_type(self, topic: Topic, take: Take) -> None:
-        """Subscribe to a topic of others whatever its type is. take: gets what rclpy tells of a message too."""
+        """Subscribe to a foreign topic of any type. take: called with each message and rclpy's message info."""
         self._adaptive = self._adaptive or AdaptiveSubscriptions(self, self.data_group)
         self._adaptive.subscribe(topic, take)
 
@@ -272,7 +272,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
                                      raw=raw, event_callbacks=QUIET_SUBSCRIPTION)
 
     def serve(self, key: str, callback: Callable[[Any, Any], Any]) -> None:
-        """Offer a service of this node's row; EqaError raised by the callback is reported in the response."""
+        """Offer a service of this node's row; an EqaError of the callback is reported in the response."""
         self._allowed(key, self.spec.serves, "serve")
 
         def guarded(request: Any, response: Any) -> Any:
@@ -299,7 +299,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
 
     def offer(self, key: str, execute: Callable[[Any], Any], cancel: Callable[[Any], None],
               accepted: Callable[[Any], None] = default_handle_accepted_callback) -> None:
-        """Offer an action of this node's row. Inactive, it takes no goal.
+        """Offer an action of this node's row. An inactive node rejects goals.
 
         cancel: called for each goal that is cancelled; accepted: starts its execution, by default at once.
         """
@@ -317,7 +317,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         self.inject_faults(key, server)
 
     def inject_faults(self, key: str, server: ConcurrentActionServer) -> None:
-        """Let an action server lose, in a drill, the requests and results that the drill wants lost."""
+        """In a drill, make an action server lose the configured requests and results."""
         if self._faults is not None:
             self._faults.deafen(key, server)
 
@@ -329,18 +329,18 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
         return self._remotes.action(key) if key in ACTIONS else self._remotes.service(key)
 
     def send(self, key: str, message: Any) -> None:
-        """Publish, in the robot's own map frame.
+        """Publish a message, in the robot's own map frame.
 
-        When the middleware cannot take more, that is counted (the observation is then shown again).
+        A message that the middleware cannot accept is counted (the observation is then published again).
         """
         try:
             self.out(key).publish(convert.in_frame(message, self.config.node.tf.map_frame))
         except (RCLError, InvalidHandle) as error:
-            if self.context.ok():  # else the end took the publisher away
+            if self.context.ok():  # otherwise the shutdown destroyed the publisher
                 self.count(f"{key} not published: {error}")
 
     def count(self, reason: str) -> None:
-        """Count something that was dropped or refused; shown in the log and on /diagnostics."""
+        """Count a dropped or refused input by its reason; shown in the log and on /diagnostics."""
         if reason not in self.counts and len(self.counts) >= REASONS:
             reason = OTHER
         self.counts[reason] += 1
@@ -348,7 +348,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
             self.get_logger().warning(f"{reason} ({self.counts[reason]} so far)")
 
     def _faulty(self, key: str, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the callback of a topic, in a drill with the faults that it puts before it."""
+        """Return the callback of a topic, in a drill wrapped with its faults."""
         return callback if self._faults is None else self._faults.slow(self._faults.wrap(key, callback))
 
     def _allowed(self, key: str, row: tuple[str, ...], verb: str) -> None:
@@ -358,7 +358,7 @@ class EqaNode(ManagedNode, Generic[ConfigT]):
 
 
 def _faults_of(node: EqaNode[Any]) -> Any:
-    """Return what injects faults into a node in a drill; None without the environment variable."""
+    """Return the fault injection of a node in a drill; None without the environment variable."""
     if not (path := os.environ.get(FAULTS)):
         return None
     from eqa_nodes.ros.faults import Injection
@@ -367,7 +367,7 @@ def _faults_of(node: EqaNode[Any]) -> Any:
 
 
 def executor_of(node: EqaNode) -> Any:
-    """Return an executor as the node's row wants it, with the node added."""
+    """Return an executor with the number of threads in the node's row, with the node added."""
     if node.spec.threads > 1:
         executor: Any = Threads(node.spec.threads, context=node.context)
     else:

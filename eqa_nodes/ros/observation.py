@@ -1,6 +1,6 @@
-"""Observations on topics as a robot publishes them, and who has taken them in: of the simulator and of recordings.
+"""Publishes observations of a simulator or a recording as a robot would, and waits for acknowledgements.
 
-That wait is all of lock-step: when `await_observers` returns, nothing in the graph is older than the observation.
+Lock-step consists of that wait: when `await_observers` returns, no observer is behind the observation.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Acknowledgements:
         self._node = node
         self._newest: dict[str, int] = {}
         self._changed = threading.Condition()
-        node.subscribe("acknowledged", self._on_acknowledged)  # apart: a callback waits for it
+        node.subscribe("acknowledged", self._on_acknowledged)  # on the listener node, since a callback waits for it
 
     def wait(self, stamp_ns: int, within_s: float) -> list[str]:
-        """Return the observers that have not acknowledged this observation or a later one within the time."""
+        """Return the observers that do not acknowledge this observation or a later one within the time."""
         with self._changed:
             self._changed.wait_for(lambda: not self._behind(stamp_ns), within_s)
             return self._behind(stamp_ns)
@@ -58,15 +58,15 @@ class Observations:
 
     def __init__(self, node: EqaNode) -> None:
         self._node = node
-        self._published_labels: Mapping[int, Label] = {}  # the table of labels that was published last
-        self._fixed: list[Link] = []  # on tf_static, as it was published last
+        self._published_labels: Mapping[int, Label] = {}  # the label table that was published last
+        self._fixed: list[Link] = []  # the links that were last published on tf_static
         self._has_head = "tf_static" in node.spec.publishes
         for key in (*OBSERVATION, *["tf_static"] * self._has_head):
             node.out(key)
         self._acknowledged = Acknowledgements(node)
 
     def publish(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
-        """Tell an observation's time and place, and show it."""
+        """Publish an observation: clock, transforms, odometry and images."""
         self._node.send("clock", Clock(clock=convert.time_of(frame.stamp_ns)))
         self.tell_fixed(frame.stamp_ns, frame.base_from_camera, again=again)
         place = LocalisedPose(Transform.identity(), frame.map_from_base)
@@ -75,10 +75,10 @@ class Observations:
 
     def tell_fixed(self, stamp_ns: int, base_from_camera: Transform,
                    mounts: Mapping[str, Transform] = MappingProxyType({}), again: bool = False) -> None:
-        """Publish on tf_static what is fixed to the robot: the camera's mount and lens, and more by frame.
+        """Publish the robot's fixed transforms on tf_static: the camera's mount and lens, and `mounts` by frame.
 
-        Only when it has changed, or when somebody may not have it. A node without tf_static, such as that of a
-        recording, whose camera may have been moved in any way, publishes nothing.
+        Published only if they have changed, or with `again`. A node without tf_static publishes nothing, such as
+        the one of a recording, in which the camera may have moved freely.
         """
         mount, _, lens = head_of(base_from_camera)
         links = [(convert.BASE, convert.MOUNT, mount), (convert.LINK, convert.CAMERA, lens),
@@ -89,7 +89,7 @@ class Observations:
 
     def tell_place(self, stamp_ns: int, place: LocalisedPose, base_from_camera: Transform,
                    velocity: tuple[float, float] = (0.0, 0.0)) -> None:
-        """Publish tf and odom: where the base is, how the head is tilted, and metres and radians a second."""
+        """Publish tf and odom: pose of the base, tilt of the head. velocity: m/s and rad/s."""
         camera = ((convert.MOUNT, convert.LINK, head_of(base_from_camera)[1]) if self._has_head else
                   (convert.BASE, convert.CAMERA, base_from_camera))
         known = [] if place.map_from_odom is None else [(convert.MAP, convert.ODOM, place.map_from_odom)]
@@ -97,7 +97,7 @@ class Observations:
         self._node.send("odom", _odometry(stamp_ns, place.odom_from_base, velocity))
 
     def tell_correction(self, stamp_ns: int, map_from_odom: Transform) -> None:
-        """Publish on tf what localisation knows apart from odometry."""
+        """Publish the correction by localisation on tf."""
         self._send_links("tf", stamp_ns, [(convert.MAP, convert.ODOM, map_from_odom)])
 
     def _send_links(self, key: str, stamp_ns: int, links: Sequence[Link]) -> None:
@@ -105,7 +105,7 @@ class Observations:
             convert.transform_msg(parent, child, stamp_ns, transform) for parent, child, transform in links]))
 
     def show(self, frame: Frame, labels: Mapping[int, Label], again: bool = False) -> None:
-        """Publish the images; the table of labels only when it has changed, or when somebody may not have it."""
+        """Publish the images, and the label table if it has changed or with `again`."""
         stamp, send = frame.stamp_ns, self._node.send
         send("camera_info", convert.camera_info_msg(frame.intrinsics, stamp))
         if frame.labels is not None:
@@ -118,7 +118,7 @@ class Observations:
 
     def await_observers(self, frame: Frame, labels: Mapping[int, Label],
                         repeat: Callable[[], None] | None = None) -> None:
-        """Return when all observers have taken in the observation. Raises NodeLost naming those that have not.
+        """Wait until all observers have acknowledged the observation. Raises NodeLost naming those that have not.
 
         repeat: publishes it again for observers that missed a part; by default everything is published again.
         """
@@ -136,10 +136,10 @@ class Observations:
 
 
 def offset_after(newest_ns: int, first_ns: int) -> int:
-    """Return what to add to the stamps of an episode whose first is `first_ns`: on the wire time goes on.
+    """Return the offset for the stamps of an episode whose first is `first_ns`: published stamps must increase.
 
-    Also when the next scene has another clock, and when the publishing node was started again (the request for the
-    episode says what others have seen).
+    This holds also if the next scene has another clock, and if the publishing node was restarted (the request for the
+    episode contains the newest stamp that others have seen).
     """
     return max(0, newest_ns + 1 - first_ns)
 

@@ -1,4 +1,4 @@
-"""Base of the nodes that take in observations: episodes, frames in order, and the acknowledgement of each."""
+"""Base of the nodes that process observations: episodes, frames in order, and acknowledgements."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from eqa_nodes.wire.transforms import TfBuffer
 
 
 class EpisodeNode(EqaNode[ConfigT]):
-    """Knows the running episode: reset by service, or by the latched topic when the node started late.
+    """Tracks the running episode: reset by service, or by the latched topic if the node started late.
 
-    Observations are taken in only within an episode, and never from before its first stamp.
+    Observations are accepted only within an episode, and never from before its first stamp.
     """
 
     def configure(self) -> None:
@@ -40,21 +40,21 @@ class EpisodeNode(EqaNode[ConfigT]):
         self._subscribe("episode", self._late)
 
     def begin(self, episode: Any, late: bool) -> None:
-        """Begin an episode (eqa_interfaces/Episode); late: it is running already. An empty id ends the last one."""
+        """Begin an episode (eqa_interfaces/Episode); late: it is already running. An empty id ends the last one."""
         raise NotImplementedError
 
     def not_before(self, episode: Any) -> int:
-        """Return the first stamp in ns that an episode may begin with.
+        """Return the first stamp, ns, at which an episode may begin.
 
-        An earlier episode gets an error, is not begun, and ends the running one.
+        An episode with an earlier stamp is not begun, ends the running one, and gets this stamp in the response.
         """
         return 0
 
     def republish(self) -> None:
-        """Publish once more what was derived from the last observation (it was asked for again)."""
+        """Publish the results of the last observation again, because that observation was repeated."""
 
     def acknowledge(self, stamp_ns: int) -> None:
-        """Say that this observation has been taken in, or refused for good."""
+        """Acknowledge that this observation was processed, or refused permanently."""
         self._acknowledged.publish(convert.header(stamp_ns, self.get_name()))
 
     def _reset(self, request: Any, response: Any) -> Any:
@@ -62,7 +62,7 @@ class EpisodeNode(EqaNode[ConfigT]):
         first_ns = self.not_before(request.episode)
         if messages.stamp_of(request.episode) < first_ns:
             response.episode.header = convert.header(first_ns)
-            self.episode = None  # what is seen until it begins, on a robot that goes on, would put it off once more
+            self.episode = None  # observations until then, on a moving robot, would delay it again
             self._drop_waiting()
         else:
             self._begin(request.episode, late=False)
@@ -82,23 +82,23 @@ class EpisodeNode(EqaNode[ConfigT]):
         self.episode = episode if episode.episode_id else None
 
     def _drop_waiting(self) -> None:
-        """Forget the parts of observations that the running episode still waits for."""
+        """Forget incomplete observations of the running episode."""
 
 
 class ObserverNode(EpisodeNode[ConfigT]):
-    """Takes in frames one by one: `take` gets each observation of the episode once, in order.
+    """Processes frames one by one: `take` gets each observation of the episode once, in order.
 
-    With a second camera, those of both, in the order of their stamps. Jumps of the clock and of localisation are
-    counted, and reported to `set_back` and `relocated` before the next frame.
+    Frames of two cameras are merged in stamp order. Jumps of the clock and of localisation are counted, and reported
+    to `set_back` and `relocated` before the next frame.
     """
 
-    two_cameras = True  # whether this node has a use for the second
+    two_cameras = True  # whether this node uses the second camera
 
     def configure(self) -> None:
         super().configure()
         node = self.config.node
         labels, source = getattr(self.config, "labels", False), getattr(self.config, "labels_from", "simulator")
-        detected = labels and source == "detector"  # then every observation has a table of its own
+        detected = labels and source == "detector"  # then every observation has its own table
         limits = (node.tf.relocated_m or math.inf, node.tf.relocated_rad or math.inf)
         self.tf = TfBuffer(corrected={node.tf.odom_frame: limits}, now=self.wall, ahead_s=node.tf.time_jump_s)
         self._place, self._clock_watch = RelocalisationDetector(*limits), ClockJumpDetector(node.tf.time_jump_s)
@@ -122,19 +122,19 @@ class ObserverNode(EpisodeNode[ConfigT]):
             self._jumps.unregister()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> None:
-        """Take in one observation. An EqaError refuses it; it is counted."""
+        """Process one observation. An EqaError refuses it; refusals are counted."""
         raise NotImplementedError
 
     def set_back(self, stamp_ns: int) -> None:
-        """Go on from an earlier stamp: the clock was set back. An EqaError is counted."""
+        """Continue from an earlier stamp after the clock was set back. An EqaError is counted."""
 
     def relocated(self) -> str:
-        """Do what is to be done when poses of before are none of the same walk; say what that is."""
+        """React to a jump of localisation, after which earlier poses are not comparable; return what was done."""
         return "this node goes on"
 
     def _camera(self, number: int, config: CameraConfig, parts: tuple[str, ...],
                 topics: Mapping[str, str]) -> FrameAssembler:
-        """Hear a camera. topics: of what does not come from it."""
+        """Subscribe to a camera. topics: keys of the topics of the parts that the camera does not publish."""
         deliver = self._frame if self._order is None else partial(self._order.put, number)
         frames = FrameAssembler(parts, self.tf, deliver, getattr(self.config, "pending", PENDING), config,
                                 self.config.node.tf)
@@ -149,7 +149,7 @@ class ObserverNode(EpisodeNode[ConfigT]):
         return frames
 
     def _watch_clock(self) -> Any:
-        """Watch for time jumps of a simulated clock; with other clocks, stamps that go back show them."""
+        """Watch for jumps of a simulated clock; jumps of other clocks are detected by decreasing stamps."""
         if not self.get_parameter("use_sim_time").value or not self.config.node.tf.time_jump_s:
             return None
         limit = JumpThreshold(min_forward=None, on_clock_change=False,
@@ -227,12 +227,12 @@ class ObserverNode(EpisodeNode[ConfigT]):
         self.acknowledge(frame.stamp_ns)
 
     def _locate(self, frame: Frame) -> None:
-        """Tell the node when localisation has found the robot elsewhere, which no odometry says it has driven to."""
+        """Call `relocated` when localisation has moved the robot farther than odometry explains."""
         names = self.config.node.tf
         try:
             map_from_odom = self.tf.lookup(names.map_frame, names.odom_frame, frame.stamp_ns)
         except BadFrame:
-            return  # there is no odometry to compare with: what localisation says stands
+            return  # no odometry to compare with: the pose of localisation is used
         jump = self._place.moved(map_from_odom, frame.map_from_base)
         if jump is not None:
             self.count(f"localisation jumped by {jump.metres:.1f} m and {math.degrees(jump.radians):.0f} degrees: "

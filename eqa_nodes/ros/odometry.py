@@ -1,4 +1,4 @@
-"""The agent's odometry: of a simulator that counts, or of topics, as on a robot."""
+"""The agent's odometry: counts of a simulator, or topics, as on a robot."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class RosOdometry(Protocol):
         """Return the last received stamp, 0 before the first."""
 
     def begin(self, starts_ns: int) -> None:
-        """Count from here: an episode begins. Returns when its first observation has been taken in by all."""
+        """Start counting because an episode begins. Returns when all have acknowledged its first observation."""
 
     def robot(self) -> PoseStamped:
-        """Return where the robot was at the last observation, map frame."""
+        """Return the robot's pose at the last observation, map frame."""
 
     def travelled(self) -> Travelled:
-        """Return the counts up to now."""
+        """Return the counts so far."""
 
     def last(self) -> tuple[int, Pose2]:
         """Return stamp and pose of the last observation."""
 
     def missing(self) -> str:
-        """Return what an episode needs and has not been received yet; "" when nothing is missing."""
+        """Return a description of the messages that an episode needs and that have not arrived yet; "" if none."""
 
 
 class BridgeOdometry:
@@ -75,14 +75,14 @@ class BridgeOdometry:
         return messages.ns_of(status.stamp), pose2_of(messages.pose_of(status.pose))
 
     def missing(self) -> str:
-        return ""  # the simulator says so itself
+        return ""  # the simulator reports its own errors
 
 
 class TopicOdometry:
-    """Metres by `odom`, the pose in the map by the transforms; no steps are counted.
+    """Distance from `odom`, the pose in the map from transforms; steps are not counted.
 
-    What localisation corrects is not driven, nor what odometry itself jumps by: that is counted. An observation counts
-    as taken in when each observer says so on `taken`, as in lock-step.
+    Corrections by localisation and jumps of odometry do not count as distance; jumps are counted. An observation is
+    complete when each observer has acknowledged it, as in lock-step.
     """
 
     def __init__(self, node: EqaNode) -> None:
@@ -107,7 +107,7 @@ class TopicOdometry:
         return "; ".join(filter(None, (odom, place)))
 
     def begin(self, starts_ns: int) -> None:
-        """Raises NodeLost naming the observers that have not taken in an observation before the deadline."""
+        """Raises NodeLost naming the observers that acknowledge no observation before the deadline."""
         deadline = self._node.config.observe_deadline_s
         with self._changed:
             self._odometer.begin()
@@ -129,7 +129,7 @@ class TopicOdometry:
         return stamp, pose2_of(place)
 
     def _placed(self) -> tuple[int, Transform]:
-        """Return the newest stamp and map_from_base; waits for the first. Raises StaleData at the deadline."""
+        """Return the newest stamp and map_from_base; wait for the first. Raises StaleData at the deadline."""
         with self._changed:
             return self._place.wait(self._node.config.node.call_deadline_s)
 
@@ -148,7 +148,7 @@ class TopicOdometry:
                 self._node.count(str(error))
 
     def _go_back(self, stamp_ns: int) -> None:
-        """Go on from an earlier stamp."""
+        """Continue from an earlier stamp, ns."""
         back_ns = self._odometer.newest_ns - stamp_ns
         self._node.count(f"time went back by {back_ns / 1e9:.0f} s: where the robot is now counts")
         self._place.set_back(stamp_ns, back_ns)

@@ -1,6 +1,6 @@
-"""Settings as ROS parameters: declared, changed while the node runs, and read from a graph that runs.
+"""Settings as ROS parameters: declared, changed while the node runs, and read from a running graph.
 
-A change is checked by building all settings of the node anew, and it counts as a whole or not at all.
+To check a change, all settings of the node are built again; the change is applied as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from eqa_nodes.config.nodes import SETTINGS
 from eqa_nodes.config.parameters import ROS_OWN, Parameter, build, leaves, parameters_of, settings_of
 from eqa_nodes.core.errors import EqaError, NodeLost
 
-NEEDED = ("agent", "mapper", "memory", "explorer", "answerer")  # every graph that can be asked has these
+NEEDED = ("agent", "mapper", "memory", "explorer", "answerer")  # nodes of every graph that answers questions
 AGAIN_S = 2.0  # an answer may be lost while client and server discover each other
 
 
 def declare(node: Any) -> Any:
-    """Declare the settings of a node's row as parameters and return them; from now on `node.config` follows changes.
+    """Declare the settings of a node's row as parameters and return them; later changes replace `node.config`.
 
-    Raises ConfigError for an override that is no parameter (rclpy would not), or none that counts.
+    Raises ConfigError for an override that is not a parameter (rclpy would ignore it) or has an invalid value.
     """
     lists = {p.name for p in settings_of(SETTINGS[node.row]) if isinstance(p.default, tuple)}
-    overrides = {key: () if p.value is None and key in lists else p.value  # what ROS makes of an empty list in a file
+    overrides = {key: () if p.value is None and key in lists else p.value  # ROS reads an empty list in a file as None
                  for key, p in node._parameter_overrides.items() if key not in ROS_OWN}
     known = shared_once({node.row: overrides}, node.get_name())
     config = settings(SETTINGS[node.row], {SHARED: known.get(SHARED, {}), node.row: known.get(node.row, {})})
@@ -44,7 +44,7 @@ def declare(node: Any) -> Any:
 
 
 def descriptor(parameter: Parameter) -> ParameterDescriptor:
-    """Return what `ros2 param describe` shows of a parameter; one that is not live is read-only."""
+    """Return a parameter's description for `ros2 param describe`; one that is not live is read-only."""
     when = parameter.live
     message = ParameterDescriptor(
         description=parameter.description, read_only=not when,
@@ -54,7 +54,7 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
         return message
     if isinstance(parameter.default, float):
         message.floating_point_range = [FloatingPointRange(from_value=allowed.low, to_value=allowed.high)]
-    elif math.isfinite(allowed.high):  # ROS has no integer range with one end
+    elif math.isfinite(allowed.high):  # ROS has no half-open integer range
         message.integer_range = [IntegerRange(from_value=int(allowed.low), to_value=int(allowed.high), step=1)]
     if allowed.above or not message.floating_point_range + message.integer_range:
         message.additional_constraints = f"{allowed}; {message.additional_constraints}"
@@ -62,7 +62,7 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
 
 
 def _change(node: Any, parameters: Sequence[Any]) -> SetParametersResult:
-    """Take new values, or say why not. rclpy asks one change after the other and has refused read-only ones by now."""
+    """Apply new values, or return why not. rclpy calls this for one change at a time, after refusing read-only ones."""
     old = node.config
     known = dict(leaves(old))
     changed = {p.name: p.value for p in parameters if p.name in known}  # others are ROS's own
@@ -82,7 +82,7 @@ def _change(node: Any, parameters: Sequence[Any]) -> SetParametersResult:
 def graph_parameters(node: Node, deadline_s: float) -> Parameters:
     """Return {node: {name: value}} of the graph's nodes in the namespace of `node`, whose executor must spin.
 
-    Raises NodeLost where a needed node is absent or one does not answer within the deadline, seconds.
+    Raises NodeLost if a needed node is absent or one does not answer within the deadline, seconds.
     """
     end = time.monotonic() + deadline_s
     while lacking := [name for name in NEEDED if not _runs(node, name)]:
@@ -99,7 +99,7 @@ def _runs(node: Node, name: str) -> bool:
 
 
 def _parameters_of(node: Node, name: str, end: float) -> dict[str, Any]:
-    """Return the parameters that a node has beside ROS's own."""
+    """Return the parameters of a node without ROS's own."""
     listed = _call(node, ListParameters, f"{name}/list_parameters", ListParameters.Request(), end).result.names
     names = [each for each in listed if each not in ROS_OWN and not each.startswith("qos_overrides.")]
     values = _call(node, GetParameters, f"{name}/get_parameters", GetParameters.Request(names=names), end).values
@@ -107,12 +107,12 @@ def _parameters_of(node: Node, name: str, end: float) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays as lists, as parameter files have them."""
+    """Convert arrays to lists, as in parameter files."""
     return list(value) if hasattr(value, "__len__") and not isinstance(value, (str, bytes)) else value
 
 
 def _call(node: Node, kind: Any, service: str, request: Any, end: float) -> Any:
-    """Call a service, again where no answer comes. Raises NodeLost at `end`, by the monotonic clock."""
+    """Call a service, repeatedly until an answer arrives. Raises NodeLost at `end`, monotonic clock, s."""
     client, done = node.create_client(kind, service), threading.Event()
     try:
         while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""The agent's ports over topics, services and actions: what is an object in process is a node here."""
+"""The agent's ports over topics, services and actions: nodes replace the objects of the in-process agent."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.odometry import RosOdometry
 from eqa_nodes.wire import messages
 
-ASK_AGAIN_S = 0.005  # the map is on its way
-DRIVE_WALL_S = 600.0  # a drive that has not ended after this is called off: its node is stuck
+ASK_AGAIN_S = 0.005  # pause before a retry while the map is not yet there
+DRIVE_WALL_S = 600.0  # a drive is cancelled after this time: its node hangs
 
 
 class RosMemory:
@@ -128,13 +128,13 @@ class RosAnswerer:
         self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")
         self._answer, self._advise, self._node = node.remote("answer_question"), node.remote("advise"), node
         self._spent = Receipt()
-        self.advises = False  # until the answerer says so
+        self.advises = False  # set from the answerer's response
 
     def spent(self) -> Receipt:
         return self._spent
 
     def why_unanswerable(self, question: Question) -> str:
-        """Ask for a judgement of no view: the node looks only at the question then, and says whether it advises."""
+        """Send a request without views: the node then checks only the question, and reports whether it advises."""
         response = self._assess.exchange(self._node.config.node.call_deadline_s,
                                          question=convert.question_msg(question))
         if response.error_code == ErrorCode.BAD_QUESTION:
@@ -165,7 +165,7 @@ class RosAnswerer:
         budget = convert.budget_msg(UNLIMITED if account is None else account.left())
         response = client.exchange(self._node.config.model_deadline_s, question=convert.question_msg(question),
                                    budget=budget, **fields)
-        cost = messages.receipt_of(response.receipt)  # before the error is raised: failed calls cost too
+        cost = messages.receipt_of(response.receipt)  # before the error is raised, since failed calls also cost
         self._spent = replace(self._spent.with_model(cost), privileged=cost.privileged)
         if account is not None:
             charge(account, cost)
@@ -208,6 +208,6 @@ def _result(response: Any) -> NavResult:
 
 
 def connect(node: EqaNode, odometry: RosOdometry, person: Person) -> Ports:
-    """Return the ports of the agent over this node's clients. person: who may be asked something."""
+    """Return the ports of the agent over this node's clients. person: receives the agent's inquiries."""
     navigator = RosNavigator(node, odometry)
     return Ports(navigator, RosExplorer(node, odometry), RosMemory(node), RosAnswerer(node), odometry, person)

@@ -1,4 +1,4 @@
-"""Nodes in this process, an executor thread each: how they begin, and how they end in order."""
+"""Runs nodes in this process, with one executor thread each, and ends them in order."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from eqa_nodes.ros.spinning import spin
 from eqa_nodes.wire.graph import ACTIONS, NODES, SERVICES, TOPICS
 
 IMAGE = "sensor_msgs/msg/Image"
-QUIET_S = 0.5  # to confirm what peers say that end at the same moment: who dies while writing holds them up for seconds
-JOIN_S = 1.0  # for callbacks that run
+QUIET_S = 0.5  # time to acknowledge peers that end simultaneously: a process that dies while writing blocks them
+JOIN_S = 1.0  # deadline for running callbacks to end
 
 
 def run(makers: Sequence[Callable[[], EqaNode]], wait: Callable[[], object], args: list[str] | None = None, *,
         together: Callable[[], object] | None = None) -> int:
-    """Run nodes until `wait` returns. Returns 2, after one clear line, when one cannot begin; else ends the process.
+    """Run nodes until `wait` returns. Prints an error and returns 2 if one cannot start; else ends the process.
 
-    They let go of what they do while ROS still lives, so that a drive is called off; then files are closed, and others
-    are told that they go. together: the whole graph ends with them, so nobody is told; this waits until all may go.
+    Nodes are deactivated while ROS is still running, so that a drive is cancelled; then files are closed, and the nodes
+    are destroyed. together: the whole graph ends, so nodes are not destroyed; it returns when the process may exit.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -59,7 +59,7 @@ def run(makers: Sequence[Callable[[], EqaNode]], wait: Callable[[], object], arg
     else:
         together()
     sys.stdout.flush()
-    os._exit(0)  # threads of an executor may wait for an answer that never comes; Python would wait for them
+    os._exit(0)  # executor threads may wait for an answer that never arrives; Python would wait for them
 
 
 def run_node(make: Callable[[], EqaNode], args: list[str] | None = None) -> int:
@@ -68,7 +68,7 @@ def run_node(make: Callable[[], EqaNode], args: list[str] | None = None) -> int:
 
 
 def until_signal() -> Callable[[], object]:
-    """Return what waits for SIGINT or SIGTERM; a second one must not tear a bag that is being ended."""
+    """Return a function that waits for SIGINT or SIGTERM. A second signal does not interrupt the closing of a bag."""
     asked = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked.set())
@@ -77,7 +77,7 @@ def until_signal() -> Callable[[], object]:
 
 
 def _end(nodes: Sequence[EqaNode], executors: Sequence[Any], threads: Sequence[threading.Thread]) -> None:
-    threading.Timer(END_S, os._exit, (1,)).start()  # whatever hangs
+    threading.Timer(END_S, os._exit, (1,)).start()  # exit even if something hangs
     for node in nodes:
         node.halt()
     _invalidate(rclpy.get_default_context())
@@ -97,22 +97,22 @@ def _leave(nodes: Sequence[EqaNode]) -> None:
 
 
 def _invalidate(context: Any) -> None:
-    """End all that waits, and nothing else: rclpy's own shutdown also destroys nodes and publishers.
+    """End all waits and nothing else: rclpy's own shutdown also destroys nodes and publishers.
 
-    That writes to peers, and one that dies meanwhile, holding a lock in shared memory, holds up the rest for seconds.
+    Destruction writes to peers; a peer that dies meanwhile with a shared-memory lock blocks the others for seconds.
     """
     with context.handle:
         context.handle.shutdown()
 
 
 def _spin_or_die(executor: Any, ending: threading.Event) -> None:
-    """Spin; a node whose executor fails must not linger as a process that answers nobody."""
+    """Spin; end the process if the executor fails, since its node would no longer answer."""
     try:
         spin(executor)
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
-        if not ending.is_set():  # else it failed for want of what the end has closed
+        if not ending.is_set():  # otherwise it failed because of the shutdown
             os._exit(3)
 
 
@@ -123,7 +123,7 @@ def node_class(name: str) -> Any:
 
 
 def prepare(name: str) -> None:
-    """Import what a node needs. Type support of messages is part of that: rosidl's parser takes 0.2 s and 30 MB."""
+    """Import a node's modules and the type support of its messages: rosidl's parser takes 0.2 s and 30 MB."""
     node_class(name)
     spec = NODES[name]
     ports = [TOPICS[key].type for key in (*spec.publishes, *spec.subscribes, *spec.apart, *spec.frames)]
@@ -135,13 +135,13 @@ def prepare(name: str) -> None:
 
 
 def run_nodes(names: Sequence[str], params: Path) -> int:
-    """Run nodes in this process until standard input closes. Returns the exit code of one that cannot begin."""
+    """Run nodes in this process until standard input closes. Returns the exit code if one cannot start."""
     if not any(TOPICS[key].type == IMAGE for name in names for key in NODES[name].publishes):
         use_small_segment()
     parent, by_hand = os.getppid(), False
 
     def together() -> None:
-        """Wait for the end of the others: the parent kills all at one moment, if it lives."""
+        """Wait for the other processes: the parent, if alive, kills all of them at the same time."""
         print(CLOSED, flush=True)
         end = time.monotonic() + STOP_DEADLINE_S
         while os.getppid() == parent and not by_hand and time.monotonic() < end:

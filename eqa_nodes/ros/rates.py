@@ -1,6 +1,6 @@
-"""Rates, ages and losses of messages, durations of callbacks, and jumps of clocks, for /diagnostics.
+"""Rates, ages and losses of messages, durations of callbacks, and clock jumps, for /diagnostics.
 
-A message costs a few additions and no memory; all sums are made once a second.
+Counting a message costs a few additions and no memory; summaries are computed once a second.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 from eqa_nodes.core.clocks import ALARM_S, WallClockMonitor
 
-WINDOW_S = 5.0  # over which rates and ages are computed
-RING = 256  # ages that are kept; more messages than that in a window: of the newest
-UNKNOWN = -(1 << 63)  # age of a message whose stamp is none of this clock
+WINDOW_S = 5.0  # window for rates and ages
+RING = 256  # number of newest ages that are kept
+UNKNOWN = -(1 << 63)  # age of a message whose stamp is not of this clock
 UNHEARD = "not heard yet"  # the message for a topic without any message
 OK, WARN, ERROR, STALE = range(4)  # as in diagnostic_msgs/DiagnosticStatus
 WALL_CLOCK_SET = ("let chrony step the clock at boot only and slew it later (makestep 1 3), and start the robot "
                   "with a clock that is right")
 STAMPS_WENT_BACK = "begin a new episode when a simulation or a recording starts again"
 STAMPS_AHEAD = "synchronise the clocks of sensor and computer (chrony, ptp4l)"
-_STRAYS_S = 10.0  # that a stamp from the future is told after it
+_STRAYS_S = 10.0  # a stamp from the future is reported for this time
 
 
 class FlowStatus(NamedTuple):
-    """A level (OK, WARN, ERROR, STALE) and the words for it."""
+    """A level (OK, WARN, ERROR, STALE) and its message."""
 
     level: int
     message: str
@@ -41,10 +41,10 @@ class StatusReport(NamedTuple):
 
 
 class RateWindow(NamedTuple):
-    """One window of a flow: messages a second, share of the time in its callback, ages and times in seconds.
+    """Statistics of a window: message rate, share of the time spent in the callback, ages and times in seconds.
 
-    ages are None where no stamp of the window was of this clock; silent_s: since the last message, None before any.
-    lost: messages in all that were sent and never came.
+    Ages are None if no stamp of the window was of this clock; silent_s: time since the last message, None before any;
+    lost: total number of messages that were sent and never arrived.
     """
 
     total: int
@@ -65,7 +65,7 @@ class LossCounter:
         self._numbers: dict[bytes, int] = {}
 
     def take(self, info: Mapping[str, Any]) -> int:
-        """Take in what rclpy tells of a message; return how many were lost before it. Some middlewares do not tell."""
+        """Add rclpy's info of a message; return the number lost before it, 0 if the middleware does not number them."""
         number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
         if number is None or publisher is None:
             return 0
@@ -80,7 +80,7 @@ class Flow:
     """Messages of one topic, or calls of one service. Times are monotonic nanoseconds."""
 
     def __init__(self, now_ns: int) -> None:
-        self._count = self._busy_ns = self._last_ns = self._longest_ns = 0  # the longest: since the last mark
+        self._count = self._busy_ns = self._last_ns = self._longest_ns = 0  # longest: since the last mark
         self._ages_ns = array("q", [UNKNOWN]) * RING
         self.gaps = LossCounter()
         self._marks: deque[tuple[int, int, int, int]] = deque([(now_ns, 0, 0, 0)])  # time, count, busy, longest before
@@ -97,13 +97,13 @@ class Flow:
         self._last_ns = now_ns
 
     def spent(self, ns: int) -> None:
-        """Count the time of its callback."""
+        """Add the duration of a callback."""
         self._busy_ns += ns
         if ns > self._longest_ns:
             self._longest_ns = ns
 
     def sum_up(self, now_ns: int) -> RateWindow:
-        """Return the last window, and begin the next second: call it once a second."""
+        """Return the statistics of the last window. Call this once a second."""
         marks = self._marks
         marks.append((now_ns, self._count, self._busy_ns, self._longest_ns))
         self._longest_ns = 0
@@ -119,14 +119,14 @@ class Flow:
             statistics.median(ages) / 1e9 if ages else None, max(ages) / 1e9 if ages else None, self.gaps.lost)
 
     def _newest(self, number: int) -> list[int]:
-        """Return the known ages of so many newest messages, in ns."""
+        """Return the known ages of the `number` newest messages, ns."""
         last = self._count
         ages = (self._ages_ns[i % RING] for i in range(last - min(number, RING), last))
         return [age for age in ages if age != UNKNOWN]
 
 
 def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> FlowStatus:
-    """Judge a topic. 0 = that is not judged. Stamps from the future by as much are wrong too: two clocks differ."""
+    """Judge rate and age of a topic; a limit of 0 disables a check. Negative ages beyond the limit are errors too."""
     if min_rate_hz and not flow.rate_hz:
         since = "yet" if flow.silent_s is None else f"for {flow.silent_s:.1f} s"
         return FlowStatus(STALE, f"nothing came {since}")
@@ -140,7 +140,7 @@ def judged(flow: RateWindow, min_rate_hz: float, max_age_s: float) -> FlowStatus
 
 
 class ClockAlarm:
-    """The clocks of one node. `report` is read once a second and looks at the wall clock itself."""
+    """The clock status of one node. `report` is called once a second and also checks the wall clock."""
 
     def __init__(self, threshold_s: float) -> None:
         self._wall = WallClockMonitor(threshold_s)
@@ -150,15 +150,15 @@ class ClockAlarm:
         self._stray = ""
 
     def went_back(self, seconds: float) -> None:
-        """The clock of the stamps went back: a simulation or a replay began again."""
+        """Note that the stamps went back: a simulation or a replay has restarted."""
         self._backs, self._back_s, self._back_at = self._backs + 1, seconds, time.monotonic()
 
     def stray(self, what: str) -> None:
-        """A message was stamped in the future."""
+        """Note a message that was stamped in the future. what: description of the message."""
         self._strays, self._stray, self._stray_at = self._strays + 1, what, time.monotonic()
 
     def report(self) -> StatusReport:
-        """Return the status: ERROR while stamps are ahead, WARN for minutes after a jump."""
+        """Return the status: ERROR while stamps are in the future, WARN for minutes after a jump."""
         now, ago_s = time.monotonic(), self._wall.look()
         values = {"wall clock was set [times]": self._wall.jumps, "last step [s]": f"{self._wall.last_s:.3f}",
                   "stamps went back [times]": self._backs, "stamps from the future": self._strays}

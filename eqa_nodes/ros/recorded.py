@@ -1,4 +1,4 @@
-"""State of a bag while it is recorded: observations on the disk, missing messages, and masked images.
+"""State of a bag while it is recorded: observations on disk, missing messages, and masked images.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from eqa_nodes.wire.frame_assembler import FrameAssembler
 from eqa_nodes.wire.graph import TOPICS
 from eqa_nodes.wire.transforms import TfBuffer
 
-_REMEMBERED = 100  # stamps of a topic by which a message is known that is shown again, and unfinished observations
+_REMEMBERED = 100  # number of stamps per topic kept to detect repeated messages, and of unfinished observations
 IMAGES = ("color", "depth")
 PARTS = (*IMAGES, "camera_info")
-_TIMES = 3  # that lock-step shows an observation before one that lacks what says where things are is refused
+_TIMES = 3  # an observation that lacks one of _WHERE is refused after lock-step has shown it this many times
 _WHERE = ("no transform", "no labels", "no label table")
 
 
@@ -63,23 +63,23 @@ class _Recent:
 
 
 class WriteTracker(Listener):
-    """Tracks which parts of which observations are being written, and which observations are on the disk."""
+    """Tracks the parts of observations that are being written, and the observations that are on disk."""
 
     def __init__(self, node: Observer, needed: tuple[str, ...], shown_again: bool) -> None:
-        """needed: parts that an observation is acknowledged with.
+        """needed: parts that must be on disk before an observation is acknowledged.
 
-        shown_again: its publisher shows an observation until it is acknowledged, so that a part whose stamp was there
-        before is the same message. Otherwise each message is one of its own, whatever its stamp.
+        shown_again: the publisher repeats an observation until it is acknowledged, so a part with a known stamp is the
+        same message. Otherwise each message is a new one, whatever its stamp.
         """
         self._node, self._needed, self._shown_again = node, needed, shown_again
         self._lock = threading.Lock()
         self._seen = _Recent()
-        self._parts: dict[int, set[str]] = {}  # by stamp: parts on the disk of observations that lack some
+        self._parts: dict[int, set[str]] = {}  # by stamp: parts on disk of incomplete observations
         self._written: list[int] = []
         self._durable_ns = -1
 
     def wanted(self, key: str, stamp_ns: int) -> bool:
-        """Return whether a part is new. A part of an observation on the disk causes another acknowledgement."""
+        """Return whether a part is new. A repeated part of an observation on disk is acknowledged again."""
         if not self._shown_again:
             return True
         with self._lock:
@@ -89,7 +89,7 @@ class WriteTracker(Listener):
         return new
 
     def acknowledge_again(self, stamp_ns: int) -> bool:
-        """Return whether an observation is on the disk already, and acknowledge it again if so."""
+        """Return whether an observation is already on disk, and acknowledge it again if so."""
         with self._lock:
             there = stamp_ns == self._durable_ns
         if there:
@@ -97,7 +97,7 @@ class WriteTracker(Listener):
         return there
 
     def without(self, stamp_ns: int, parts: tuple[str, ...]) -> None:
-        """Note that these parts are refused permanently: the observation is complete with its other parts."""
+        """Note that these parts are refused permanently: the observation is complete without them."""
         for key in parts:
             if self.wanted(key, stamp_ns):
                 self.written((key, stamp_ns))
@@ -142,17 +142,17 @@ class WriteTracker(Listener):
 class MessageCounts:
     """Counts the messages of each topic that arrived for one bag, and those that are not in it.
 
-    came: those that belong into the bag; early: those from before its episode.
+    came: messages that belong in the bag; early: messages from before its episode.
     """
 
     def __init__(self, lost: Callable[[], Mapping[str, int]], shown_again: bool) -> None:
-        """lost: tells how many messages of each topic never reached this process; shown_again: as of `WriteTracker`."""
+        """lost: returns the number of messages of each topic that never arrived; shown_again: as in `WriteTracker`."""
         self.came, self.early = Counter[str](), Counter[str]()
         self._seen = _Recent() if shown_again else None
         self._lost, self._before = lost, Counter(lost())
 
     def take(self, topic: str, stamp_ns: int | None) -> None:
-        """Count a message that belongs into the bag, once where it is shown again. stamp_ns: of a part, else None."""
+        """Count a message that belongs in the bag; repeats are not counted. stamp_ns: stamp of a part, else None."""
         self.came[topic] += self._seen is None or stamp_ns is None or self._seen.new(topic, stamp_ns)
 
     def take_early(self, topic: str) -> None:
@@ -160,18 +160,18 @@ class MessageCounts:
         self.early[topic] += 1
 
     def in_transit(self) -> Counter[str]:
-        """Return how many messages of each topic were lost between their publisher and this recorder."""
+        """Return the number of messages of each topic lost between their publisher and this recorder."""
         return +(Counter(self._lost()) - self._before)
 
     def values(self, written: Mapping[str, int], dropped: Mapping[str, int]) -> dict[str, str]:
-        """Return what diagnostics show of each topic while the bag is written. dropped: there was no room for it."""
+        """Return the counts of each topic for diagnostics. dropped: messages for which the buffer had no space."""
         transit = self.in_transit()
         return {topic: f"{self.came[topic]} came, {written.get(topic, 0)} written, {transit[topic]} lost on the way, "
                        f"{dropped.get(topic, 0)} dropped, {self.early[topic]} from before the episode"
                 for topic in sorted({*self.came, *transit, *self.early})}
 
     def losses(self, written: Mapping[str, int]) -> list[str]:
-        """Return, when all was written, one sentence for each topic of which something is not in the bag."""
+        """Return, after the bag is written, one sentence for each topic with messages that are not in the bag."""
         transit, report = self.in_transit(), []
         for topic in sorted({*self.came, *transit, *self.early}):
             words = [f"{n} {what}" for n, what in (
@@ -184,17 +184,17 @@ class MessageCounts:
 
 
 class Masking:
-    """Takes in the parts of observations; hands on the masked images of each that is whole, refuses the others.
+    """Collects the parts of observations; passes on the masked images of complete ones and refuses the others.
 
-    What cannot be masked is refused: no image leaves as it came. done_ns: the newest observation that was handed on or
-    refused.
+    Images that cannot be masked are refused: no image passes unmasked. done_ns: stamp of the newest observation that
+    was passed on or refused.
     """
 
     def __init__(self, config: PrivacyConfig, keep: Callable[[str, int, bytes], None],
                  refuse: Callable[[int, str], None], detected: bool = False, frames: TfConfig = TfConfig()) -> None:
-        """keep: gets key of graph.TOPICS, stamp and serialized message; refuse: stamp, and why its images are not.
+        """keep: called with key of graph.TOPICS, stamp and serialized message; refuse: with stamp and reason.
 
-        detected: labels come with a table for each observation.
+        detected: each observation has its own label table.
         """
         self._config, self._keep, self._refuse = config, keep, refuse
         labels = (("labels", "label_table") if detected else ("labels",)) if config.kinds else ()
@@ -202,7 +202,7 @@ class Masking:
         self._frames.rejected = self._rejected
         self._images: dict[int, dict[str, Any]] = {}
         self.done_ns = -1
-        self._shown = (-1, 0)  # the observation whose depth came last, and how often it came
+        self._shown = (-1, 0)  # stamp of the last depth image, and how often it arrived
         self.put_table = self._frames.put_table
 
     def begin(self) -> None:
@@ -212,15 +212,15 @@ class Masking:
         self.done_ns, self._shown = -1, (-1, 0)
 
     def end(self) -> None:
-        """Refuse what lacks something."""
+        """Refuse all incomplete observations."""
         self._frames.finish()
 
     def ask_again(self, stamp_ns: int) -> None:
-        """Take an observation in once more when it comes again: its images were not kept."""
+        """Accept an observation again when it is repeated, because its images were not kept."""
         self.done_ns = min(self.done_ns, stamp_ns - 1)
 
     def put(self, key: str, stamp_ns: int, message: Any) -> None:
-        """Take in a part of an observation later than done_ns; others are passed over.
+        """Add a part of an observation later than done_ns; others are ignored.
 
         key: color | depth | camera_info, serialized, or labels | label_table, a message.
         """
@@ -240,7 +240,7 @@ class Masking:
                 self._frames.give_up(stamp_ns)
 
     def put_transforms(self, cdr: bytes, static: bool) -> list[str]:
-        """Take in a serialized tf2_msgs/TFMessage; return why any of it was refused."""
+        """Add a serialized tf2_msgs/TFMessage; return the reasons for refused transforms."""
         try:
             return self._frames.put_transforms(decoded(cdr, TOPICS["tf"].type), static)
         except BadFrame as error:

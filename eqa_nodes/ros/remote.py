@@ -24,36 +24,36 @@ from eqa_nodes.wire.graph import ACTIONS, NAV2_SERVES, NODES, SERVICES, TOPICS
 from eqa_nodes.wire.messages import ns_of
 
 POLL_S = 0.1
-DISCOVERY_S = 10.0  # nodes that run find each other well within this
-# Of a simulated and of a replayed world there is one only, and of the navigators: whoever of them runs is the server.
+DISCOVERY_S = 10.0  # running nodes discover each other well within this time
+# Nodes that serve each key. Only one of bridge and replay, and one of the navigators, runs at a time.
 SERVERS = {key: tuple(name for name, spec in NODES.items() if key in spec.serves)
            for key in (*SERVICES, *ACTIONS) if key not in NAV2_SERVES}
-AGAIN_S, AGAIN = 5.0, 3  # a successor may miss a request that comes before it is discovered: ask so often again
-END_S = 45.0  # for a goal to end that was called off: an action of a simulator ends first
+AGAIN_S, AGAIN = 5.0, 3  # period and number of repeated requests: a restarted server may miss early ones
+END_S = 45.0  # deadline for a cancelled goal to end: an action of a simulator ends first
 ONCE = ("act",)  # may not be sent again, since the robot may have moved; a request for its STATUS may
 
 
 class Sent(NamedTuple):
-    """When a request was sent, ns since this machine was started, and the last start of its server known then."""
+    """Time at which a request was sent, and the last start of its server known then; ns since the machine's start."""
 
     born: int
     at_ns: int
 
 
 class NodeStarts:
-    """The last start of each node. A killed node stays visible for seconds, but its successor reports at once."""
+    """The last start of each node. A killed node stays visible for seconds, but a restarted one reports at once."""
 
     def __init__(self, node: Any, group: Any) -> None:
         self._born: dict[str, int] = {}
-        self._received_s: dict[str, float] = {}  # of a successor, by our own clock
-        self._stamps: dict[str, int] = {}  # of the newest announcement, as another machine's clock had it
+        self._received_s: dict[str, float] = {}  # when a restart was reported, by our own clock
+        self._stamps: dict[str, int] = {}  # stamp of the newest announcement, by the clock of its machine
         topic = TOPICS["started"]
         node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos), callback_group=group)
 
     def _on_started(self, header: Any) -> None:
         name, stamp, here = row_of(header.frame_id), ns_of(header.stamp), born_in(header.frame_id)
         if here is None and stamp == self._stamps.get(name):
-            return  # the same one again: our own clock may have been set since
+            return  # a repeated announcement: our own clock may have been set since
         self._stamps[name] = stamp
         born = here if here is not None else max(1, boot_ns() - (time.time_ns() - stamp))
         if 0 < self.of(name) < born:
@@ -61,19 +61,19 @@ class NodeStarts:
         self._born[name] = max(born, self.of(name))
 
     def of(self, *names: str) -> int:
-        """Return the last start of any of these nodes, ns since this machine was started, 0 while it is unknown."""
+        """Return the last start of any of these nodes, ns since this machine was started, 0 if unknown."""
         return max(self._born.get(name, 0) for name in names)
 
     def again_after(self, sent: Sent, *names: str) -> bool:
-        """Return whether one of these nodes was started again after a request was sent: then its answer is lost.
+        """Return whether one of these nodes was restarted after a request was sent: then its answer is lost.
 
-        A successor's report may arrive late, while the successor works on a request that was sent to it. Start and
-        sending are therefore compared by the time of their own, and not by when the report arrived.
+        The report of a restart may arrive late, when the restarted node already works on the request. Therefore the
+        times of start and sending are compared, and not the arrival of the report.
         """
         return 0 < sent.born < self.of(*names) and self.of(*names) > sent.at_ns
 
     def just_started_again(self, *names: str) -> bool:
-        """Return whether a node's successor reported so recently that it may not be discovered yet."""
+        """Return whether a node's restart was reported so recently that it may not be discovered yet."""
         return time.monotonic() - max(self._received_s.get(name, -math.inf) for name in names) < DISCOVERY_S
 
 
@@ -109,15 +109,15 @@ class _Remote:
         self._key, self._births = key, births
 
     def _now(self) -> Sent:
-        """Return that a request is sent at this moment."""
+        """Return the record of a request that is sent now."""
         return Sent(self._births.of(*self._servers), boot_ns())
 
     def _wait(self, future: Any, deadline_s: float, sent: Sent, alive: Callable[[], None] = lambda: None,
               again: Callable[[], Any] = lambda: None, times: float = AGAIN) -> Any:
-        """Return a future's result. Raises NodeLost at the deadline, NodeRestarted when the server was started again.
+        """Return a future's result. Raises NodeLost at the deadline, NodeRestarted if the server was restarted.
 
-        again: asks once more, so many times, where request or answer may be lost (None: they are not); the first
-        answer counts.
+        alive: called regularly, may raise; again: sends the request again and returns a future, None = not needed;
+        times: maximum number of repeated requests. The first answer counts.
         """
         done = threading.Event()
         asked = [future]
@@ -149,13 +149,14 @@ class Service(_Remote):
         self.Request = interface(SERVICES[key].type).Request
 
     def call(self, deadline_s: float, **fields: Any) -> Any:
-        """Call and return the response. Raises NodeLost when nobody answers, and what the response reports."""
+        """Call and return the response. Raises NodeLost at the deadline, and the error that the response reports."""
         response = self.exchange(deadline_s, **fields)
         convert.raise_remote(response)
         return response
 
     def exchange(self, deadline_s: float, **fields: Any) -> Any:
-        """Call and return the response, whatever it reports; a server that was started again is asked once more."""
+        """Call and return the response, even if it reports an error; repeat the call once if the server was restarted.
+        """
         try:
             return self._exchange(deadline_s, fields)
         except NodeRestarted:
@@ -171,16 +172,16 @@ class Service(_Remote):
         def ask() -> Any:
             return self._client.call_async(self.Request(**fields))
 
-        def again() -> Any:  # a report of a successor may have come meanwhile
+        def again() -> Any:  # a restart may have been reported meanwhile
             return ask() if repeats or self._repeats(fields) else None
 
         return self._wait(ask(), deadline_s, sent, again=again)
 
     def _repeats(self, fields: dict[str, Any]) -> bool:
-        """Return whether a request may be sent again, and may have to be."""
+        """Return whether a request may be repeated and may have to be."""
         if self._key in ONCE:
-            # Each drive first asks for the status. On a busy machine rmw_fastrtps drops an answer to a client that the
-            # server has not discovered within 100 ms, so this request is repeated, which moves nothing.
+            # Each drive first requests the status. On a busy machine rmw_fastrtps drops an answer to a client that the
+            # server has not discovered within 100 ms, so this request, which moves nothing, is repeated.
             return bool(fields.get("action") == self.Request.STATUS)
         return self._births.just_started_again(*self._servers)
 
@@ -196,8 +197,8 @@ class RemoteAction(_Remote):
 
     def run(self, goal: Any, deadline_s: float, listener: Callable[[Any], None] = lambda feedback: None,
             poll: Callable[[Any], None] = lambda handle: None) -> Any:
-        """Send the goal and return (status, result), calling `poll` with its handle now and then. NodeLost calls the
-        goal off. `cancel` is for the newest goal, where several run at once.
+        """Send the goal and return (status, result), calling `poll` with its handle regularly. Cancels the goal when it
+        raises NodeLost. If several goals run at once, `cancel` applies to the newest.
         """
         if not self._client.wait_for_server(timeout_sec=DISCOVERY_S):
             raise NodeLost(f"no server for {self._key}: does {self.server} run?")
@@ -209,7 +210,7 @@ class RemoteAction(_Remote):
             if not handle.accepted:
                 raise NodeLost(f"{self.server} rejected the goal of {self._key}: its log and /diagnostics say why")
             sending.accepted = True
-            if sending.called_off_s < math.inf:  # before it was accepted
+            if sending.called_off_s < math.inf:  # cancelled before it was accepted
                 sending.cancel()
 
             def alive() -> None:
@@ -235,16 +236,16 @@ class RemoteAction(_Remote):
 
     @property
     def running(self) -> bool:
-        """Whether somebody waits for the end of a goal."""
+        """Whether a caller waits for the end of a goal."""
         return self._newest is not None
 
     def close(self) -> None:
-        """Let go of the node, which else stays in the graph after it was destroyed."""
+        """Destroy the client; otherwise its node stays in the graph after it was destroyed."""
         self._client.destroy()
 
 
 class _Sending:
-    """A goal in progress. called_off_s: when its cancellation was first requested, monotonic clock."""
+    """A goal in progress. called_off_s: time of the first cancel request, monotonic clock, s."""
 
     def __init__(self, client: Any) -> None:
         self._client, self.identity = client, new_id()
@@ -256,12 +257,12 @@ class _Sending:
 
 
 def new_id() -> Any:
-    """Return the identity of a new goal."""
+    """Return the id of a new goal."""
     return UUID(uuid=list(uuid.uuid4().bytes))
 
 
 def cancel_goal(client: Any, goal_id: Any) -> None:
-    """Cancel a goal by its id, even one without a reply: the reply may be lost while the goal drives the robot.
+    """Cancel a goal by its id, even without an accepted reply: the reply may be lost while the goal drives the robot.
     """
     answer = client._action_type.Impl.SendGoalService.Response(accepted=True)
     ClientGoalHandle(client, goal_id, answer).cancel_goal_async()

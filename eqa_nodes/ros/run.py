@@ -1,4 +1,4 @@
-"""The run that a process belongs to: nodes of two runs must not be confused, nor share a name.
+"""The run that a process belongs to: nodes of two runs must not be confused or share a name.
 
 A launch file passes the run to its processes in environment variables; nodes started alone belong to no run.
 """
@@ -20,23 +20,23 @@ from eqa_nodes.core.errors import ConfigError
 
 RUN, LAUNCH = "EQA_RUN", "EQA_LAUNCH_PID"
 _NAME = "\0eqa_nodes/node/"
-_PDEATHSIG = 1  # of prctl(2)
+_PDEATHSIG = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 def run_variables() -> dict[str, str]:
-    """Return the variables that tell processes started by this one that they belong to one run."""
+    """Return the variables that mark processes started by this one as parts of one run."""
     return {RUN: uuid4().hex[:12], LAUNCH: str(os.getpid())}
 
 
 def signature(row: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return what a node of this process publishes on `started`: its row of the graph, and its run if any."""
+    """Return the signature of a node of this process: its row of the graph, and its run if any."""
     run = environment.get(RUN, "")
     return f"{row}@{run}" if run else row
 
 
 def announcement(row: str, born_ns: int, environment: Mapping[str, str] = os.environ) -> str:
-    """Return a signature with the time since this machine was started at which the node was: no setting of the clock
-    makes a successor look older."""
+    """Return a signature with the node's start, ns since the start of this machine. Setting the clock does not affect
+    the order of restarts. born_ns: that start."""
     return f"{signature(row, environment)}#{boot_id()}:{born_ns}"
 
 
@@ -51,14 +51,14 @@ def row_of(said: str) -> str:
 
 
 def born_in(said: str) -> int | None:
-    """Return the start in an announcement of this machine, ns since the machine was started; else None."""
+    """Return a node's start from an announcement of this machine, ns since the machine's start; None for others."""
     boot, _, born = said.partition("#")[2].partition(":")
     return int(born) if boot == boot_id() and born.isdecimal() else None
 
 
 @cache
 def boot_id() -> str:
-    """Return what tells this start of this machine from all others."""
+    """Return an id of this boot of this machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")[:16]
     except OSError:
@@ -66,29 +66,29 @@ def boot_id() -> str:
 
 
 def end_with_launch() -> None:
-    """Let this process be sent SIGTERM when the launch that started it dies, which else would leave it behind.
+    """Make the kernel send this process SIGTERM when the launch that started it dies.
 
-    A parent other than launch, such as a debugger between them, is left alone.
+    This does not apply if the parent is not launch, for example a debugger between them.
     """
     launch = os.environ.get(LAUNCH, "")
     if not launch.isdecimal():
         return
-    with suppress(OSError, AttributeError):  # no Linux
+    with suppress(OSError, AttributeError):  # not Linux
         if os.getppid() == int(launch):
             ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM)
-    if not Path(f"/proc/{launch}").exists() and Path("/proc/self").exists():  # it died before that
+    if not Path(f"/proc/{launch}").exists() and Path("/proc/self").exists():  # launch died before prctl
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 class HeldName:
-    """The name of a node in a ROS domain, ours until it is closed or the process ends.
+    """A reservation of a node's name in a ROS domain until `close` or the end of the process.
 
-    Two nodes of one name answer the same calls and write the same files. The reservation is a name in the kernel's
-    table of abstract sockets: it holds on this machine, at once, and needs no discovery.
+    Two nodes of one name would answer the same calls and write the same files. The reservation is a name in the
+    kernel's table of abstract sockets: it is valid on this machine, immediately, without discovery.
     """
 
     def __init__(self, name: str, domain_id: int) -> None:
-        """name: fully qualified. Raises ConfigError where a node of this name runs."""
+        """name: fully qualified node name. Raises ConfigError if a node of this name is running."""
         address = f"{_NAME}{domain_id}/{hashlib.sha256(name.encode()).hexdigest()[:32]}"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
@@ -106,7 +106,7 @@ class HeldName:
 
 
 def _holders(address: str) -> list[int]:
-    """Return the processes that hold an abstract socket, as far as the system tells."""
+    """Return the ids of the processes that hold an abstract socket, as far as /proc shows them."""
     found = []
     with suppress(OSError):
         shown = address.replace("\0", "@")
@@ -120,7 +120,7 @@ def _holders(address: str) -> list[int]:
 
 
 def _link(fd: Path) -> str:
-    """Return where a link under /proc leads, "" for one that is gone: other threads open and close files meanwhile."""
+    """Return the target of a link under /proc, "" if it no longer exists: other threads may close files meanwhile."""
     try:
         return os.readlink(fd)
     except OSError:

@@ -1,7 +1,7 @@
-"""Starts the graph without a ROS distribution: all nodes in one process, or one process a node, restarted when it dies.
+"""Starts the graph without a ROS distribution: all nodes in one process, or one restartable process per node.
 
-The parent (`RunningGraph`) supervises children; a child, which the fork server starts, runs the nodes it is given,
-with an executor thread for each. Children end with their parent: they watch their standard input.
+The parent (`RunningGraph`) supervises children; a child, started by the fork server, runs its nodes with an executor
+thread for each. Children end with their parent: they watch their standard input.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from eqa_nodes.ros.environment import (
 from eqa_nodes.ros.fork_server import ForkServer
 from eqa_nodes.wire.graph import nodes_of
 
-START_DEADLINE_S = 180.0  # on a busy machine ten processes import for long; one that ends is seen at once
-RESTARTS = 3  # of one child; after that the graph is broken and says so
+START_DEADLINE_S = 180.0  # on a busy machine ten processes import slowly; a process that ends is noticed at once
+RESTARTS = 3  # maximum number of restarts of one child
 
 
 class Process(Protocol):
-    """What a child needs of its process: subprocess.Popen has it, and what the fork server starts."""
+    """The part of a process that a child uses: subprocess.Popen and the fork server's processes implement it."""
 
     pid: int
     stdin: IO[str] | None
@@ -58,7 +58,7 @@ class Process(Protocol):
 
 
 class Child:
-    """One process of the graph, its log and how often it was started anew. start: starts the process."""
+    """One process of the graph, its log and its number of restarts. start: starts the process."""
 
     def __init__(self, nodes: Sequence[str], start: Callable[[], Process], log: Path) -> None:
         self.nodes, self.log = list(nodes), log
@@ -93,15 +93,15 @@ class Child:
         self.process = self._started()
 
     def ask_to_stop(self) -> None:
-        """Close its standard input, upon which it ends."""
+        """Close its standard input, which makes it end."""
         if self.process.stdin is not None:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
 
     def await_closed(self, begin_s: float) -> None:
-        """Wait until its nodes have let go of all, or the process has ended; no longer than the deadline.
+        """Wait until its nodes are closed or the process has ended, at most until the deadline.
 
-        begin_s: when all were asked to stop, by the monotonic clock.
+        begin_s: time at which all were asked to stop, monotonic clock.
         """
         end = begin_s + (END_S if "recorder" in self.nodes else STOP_DEADLINE_S)
         while not self.closed.wait(POLL_S) and self.process.poll() is None and time.monotonic() < end:
@@ -118,11 +118,11 @@ class Child:
 
 
 class RunningGraph:
-    """A running graph in a ROS domain of its own; use with `with`.
+    """A running graph in its own ROS domain; use it with `with`.
 
-    parameters: {node: {name: value}}; isolate: a process a node; restart: start a dead process again; start_s: how long
-    all nodes together may take to come up.
-    Raises ConfigError for wrong parameters, MissingExtra without rclpy, NodeLost when a node does not come up.
+    parameters: {node: {name: value}}; isolate: one process per node; restart: restart a dead process; start_s: deadline
+    for the start of all nodes together, s.
+    Raises ConfigError for wrong parameters, MissingExtra without rclpy, NodeLost if a node does not start.
     """
 
     def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]] | None = None, *, world: str = "sim",
@@ -150,7 +150,7 @@ class RunningGraph:
         self._exit.callback(self._stop)
         groups = [[name] for name in self.nodes] if self._isolate else [self.nodes]
         try:
-            for group in reversed(groups):  # the agent imports least: it starts while the server imports the rest
+            for group in reversed(groups):  # the agent has the fewest imports: start it first, then import the rest
                 start = partial(self.server.start, group, self.folder / "params.yaml", self.environment)
                 self.children.append(Child(group, start, logs / f"{group[0] if self._isolate else 'graph'}.log"))
             self._wait_until_ready()
@@ -174,14 +174,14 @@ class RunningGraph:
                     raise NodeLost(f"{names} did not come up within {self._start_s:g} s:\n{child.tail()}")
 
     def _watch(self) -> None:
-        """Start again what dies; a child that keeps dying stays down, and its callers hear NODE_LOST."""
+        """Restart dead children; one that keeps dying stays down, and its callers get NODE_LOST."""
         while not self._watching.wait(0.2):
             for child in self.children:
                 if child.process.poll() is not None and self.restart and child.restarts < RESTARTS:
                     child.restart()
 
     def restarts(self) -> dict[str, int]:
-        """Return how often each process was started anew."""
+        """Return the number of restarts of each process that was restarted."""
         return {"+".join(child.nodes): child.restarts for child in self.children if child.restarts}
 
     def _stop(self) -> None:
@@ -191,7 +191,7 @@ class RunningGraph:
             child.ask_to_stop()
         for child in self.children:
             child.await_closed(begin)
-        for child in self.children:  # at one moment: who dies first may hold a lock that holds up who still speaks
+        for child in self.children:  # all at once: a dead process may hold a lock that blocks those still alive
             child.process.kill()
         for child in self.children:
             child.kill()

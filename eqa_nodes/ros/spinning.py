@@ -1,4 +1,4 @@
-"""An executor at work, in a thread of its own: until ROS ends."""
+"""Executors that spin in their own thread until ROS shuts down."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _TAKEN_BACK = "_eqa_taken_back"  # attribute of a node
 
 
 class _Sparing:
-    """Leaves out what was destroyed after it was found ready and before its turn.
+    """Skips an entity that was destroyed after it became ready and before it was executed.
 
-    rclpy raises there, and its callback group then stays shut: the node would be deaf.
+    rclpy raises in this case and leaves the callback group blocked: the node would receive nothing any more.
     """
 
     def _take_waitable(self, waitable: Any) -> Any:
@@ -33,21 +33,21 @@ class Threads(_Sparing, MultiThreadedExecutor):
 
 
 def taking_back(node: Any) -> None:
-    """Say that entities of a node are destroyed while it spins: rclpy may look at one of them once more."""
+    """Note that entities of a node are destroyed while it spins: rclpy may still access one of them."""
     setattr(node, _TAKEN_BACK, True)
 
 
 def spin(executor: Any) -> None:
-    """Spin until the context ends, also when that happens in the middle of a callback."""
+    """Spin until the context ends, even if it ends during a callback."""
     while True:
         try:
             executor.spin()
         except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
             return
-        except (InvalidHandle, RCLError):  # the end takes publishers and clients away from callbacks that still run,
+        except (InvalidHandle, RCLError):  # the shutdown destroys publishers and clients that callbacks still use,
             if not executor.context.ok():
                 return
-            nodes = executor.get_nodes()  # and a clean-up an action's server, which rclpy then still waits for
+            nodes = executor.get_nodes()  # and a clean-up destroys an action server that rclpy still waits for
             taken_back = [node for node in nodes if getattr(node, _TAKEN_BACK, False)]
             for node in taken_back:
                 setattr(node, _TAKEN_BACK, False)

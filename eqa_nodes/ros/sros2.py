@@ -1,8 +1,8 @@
 """Least-privilege policies for SROS 2, generated from the rows of graph.py: `eqa graph --format sros2`.
 
-Each node gets an enclave of its own, and in it what its row names, what its base classes add and what a node of rclpy
-always needs; everything else is denied by default. The format is version 0.2.0 of sros2's policy schema; hidden
-topics and services of an action follow from its `call` and `execute`, as sros2 translates them.
+Each node gets its own enclave with the permissions for its row, for what its base classes add and for what every
+rclpy node needs; everything else is denied by default. The format is version 0.2.0 of sros2's policy schema; sros2
+derives the hidden topics and services of an action from its `call` and `execute`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from eqa_nodes.wire.graph import (
 )
 
 VERSION = "0.2.0"
-NAMESPACE = "/eqa"  # of the enclaves, not of the nodes
+NAMESPACE = "/eqa"  # path of the enclaves, not namespace of the nodes
 NODE_SERVICES = ("describe_parameters", "get_parameter_types", "get_parameters", "list_parameters",
-                 "set_parameters", "set_parameters_atomically",  # of parameters
+                 "set_parameters", "set_parameters_atomically",  # parameters
                  "change_state", "get_available_states", "get_available_transitions", "get_state",
-                 "get_transition_graph")  # of the lifecycle
+                 "get_transition_graph")  # lifecycle
 TRANSITION_EVENT = "~/transition_event"
 TYPE_DESCRIPTION = "get_type_description"  # offered by every node from Jazzy on
 
@@ -40,7 +40,7 @@ _ASKING = ("ask", "reset_episode", "reset_recorder", "answer_question", "act", "
 
 
 class Client(NamedTuple):
-    """A command-line program, which has no row in the graph: its node name, and the row it would have."""
+    """A command-line program without a row in the graph: its node name, and a row that describes it."""
 
     node: str
     spec: NodeSpec
@@ -64,7 +64,7 @@ CLIENTS: dict[str, Client] = {
 
 
 class NodePermissions(NamedTuple):
-    """The permissions of one node, by topic and service names: relative, absolute, and ~/ for private names."""
+    """The permissions of one node as topic and service names: relative, absolute, or private with ~/."""
 
     publish: frozenset[str]
     subscribe: frozenset[str]
@@ -77,7 +77,7 @@ class NodePermissions(NamedTuple):
 def rights_of(name: str, world: str = "") -> NodePermissions:
     """Return the permissions of a node of the graph, or of a client. Raises KeyError for an unknown one.
 
-    world: where it runs, "" = in any; a node on a robot asks for nothing of a simulator.
+    world: world in which it runs, "" = any; a node on a robot calls no service of a simulator.
     """
     spec, client = (CLIENTS[name].spec, True) if name in CLIENTS else (NODES[name], False)
     calls = [key for key in spec.calls if client or world != "robot" or key not in SIMULATED]
@@ -86,7 +86,7 @@ def rights_of(name: str, world: str = "") -> NodePermissions:
     if not client:
         says |= {"started", "diagnostics"}
     if {*spec.calls} - {*NAV2_SERVES}:
-        subscribed.add("started")  # whether who is called was started again
+        subscribed.add("started")  # to notice restarts of the called nodes
     if f"reset_{name}" in spec.serves:  # observers
         says.add("acknowledged")
         subscribed.add("episode")
@@ -103,7 +103,7 @@ def rights_of(name: str, world: str = "") -> NodePermissions:
 
 
 def listener_of(name: str) -> NodePermissions | None:
-    """Return the rights of the second node `NAME_listener` of who has one, else None."""
+    """Return the permissions of a node's second node `NAME_listener`, None if it has none."""
     apart = NODES[name].apart
     if not apart:
         return None
@@ -113,11 +113,11 @@ def listener_of(name: str) -> NodePermissions | None:
 
 
 def policy(namespace: str = "/", remap: Mapping[str, str] = MappingProxyType({}), world: str = "") -> str:
-    """Return the policy as XML. namespace: of the nodes; remap: key of the graph -> its name on this robot.
+    """Return the policy as XML. namespace: namespace of the nodes; remap: key of the graph -> its name on this robot.
 
-    world: sim | robot | replay: of the nodes that run there, "" = of all.
+    world: sim | robot | replay = the nodes that run there, "" = all nodes.
 
-    Raises ConfigError for a key that the graph does not have, and for what is no absolute namespace.
+    Raises ConfigError for an unknown key, and for a namespace that is not absolute.
     """
     if not namespace.startswith("/"):
         raise ConfigError(f"namespace {namespace!r} must begin with /, as in /robot1")

@@ -1,7 +1,7 @@
 """Subscriptions to foreign topics that adapt to the quality of service offered by present and later publishers.
 
-A subscription that requests more than a publisher offers receives nothing from it. One that requests less loses what
-the publisher would repeat, such as large images or latched messages. So each offered quality has a subscription.
+A subscription that requests more than a publisher offers receives nothing from it. One that requests less misses
+resent messages, such as large images, and latched messages. Therefore each offered quality has its own subscription.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
-INFORMS = hasattr(Subscription, "CallbackType")  # Humble's rclpy passes a callback the message alone
-PERIOD_S = 1.0  # between two looks at who publishes; who offers less than was asked for is noticed at once
-SETTLE_S = 3.0  # until a subscription ends that no publisher calls for: its successor is connected by then
-SEEN = 512  # messages of a topic that are remembered, so that two subscriptions do not bring one of them twice
+INFORMS = hasattr(Subscription, "CallbackType")  # False for Humble's rclpy, which passes only the message
+PERIOD_S = 1.0  # period of checks for publishers; one that offers less than requested is noticed at once
+SETTLE_S = 3.0  # an unneeded subscription ends after this time, when its replacement is connected
+SEEN = 512  # number of remembered messages per topic, so that two subscriptions do not deliver one twice
 Take = Callable[[Any, Mapping[str, Any]], None]
 LEAST = OfferedQos()
 
 
 def offer_of(profile: Any) -> OfferedQos:
-    """Return what a publisher offers, or a subscription asks for, by its profile in rclpy."""
+    """Return the quality that a publisher offers, or a subscription requests, from its rclpy profile."""
     return OfferedQos(profile.reliability == ReliabilityPolicy.RELIABLE,
                       profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def message_alone(take: Callable[[Any], None]) -> Take:
-    """Return a callback that passes on the message without rclpy's message info."""
+    """Wrap a callback that takes the message without rclpy's message info."""
     return lambda message, info: take(message)
 
 
@@ -56,12 +56,12 @@ class AdaptiveSubscriptions:
 
     def subscribe(self, topic: Topic, take: Take, raw: bool = False, *, expected: Qos | None = None,
                   past: bool = True, seldom: bool = False) -> None:
-        """Subscribe. take: gets each message once, and rclpy's information on it.
+        """Subscribe. take: called once for each message, with rclpy's message info.
 
-        expected: what to ask for until somebody publishes, by default as the graph says. past: also ask for the
-        messages that a publisher keeps for late subscribers. seldom: a message may come once, from a publisher that
-        has just turned up, so somebody listens from the beginning whatever is offered. (Of what comes often two
-        subscriptions would bring everything twice.)
+        expected: quality to request until there is a publisher, by default the graph's. past: also request the
+        messages that a publisher keeps for late subscribers. seldom: a message may be sent once, by a publisher that
+        has just started, so a subscription with the least quality always exists. (For frequent messages, two
+        subscriptions would receive everything twice.)
         """
         followed = _Followed(self._node, self._group, topic, take, raw, expected or KINDS[topic.qos], past, seldom)
         followed.look(self.look)
@@ -71,7 +71,7 @@ class AdaptiveSubscriptions:
         self._topics.append(followed)
 
     def look(self, *_: object) -> None:
-        """Subscribe to the qualities that are offered now."""
+        """Adapt the subscriptions to the qualities that are currently offered."""
         for followed in list(self._topics):
             followed.look(self.look)
 
@@ -89,7 +89,7 @@ class _Followed:
         self._seen = _Seen()
 
     def look(self, again: Callable[..., None]) -> None:
-        """Begin and end subscriptions. again: called when a publisher turns up that offers less than one asks for."""
+        """Begin and end subscriptions. again: called when a publisher appears that offers less than requested."""
         infos = self._node.get_publishers_info_by_topic(self._topic.name)
         offered = {offer_of(info.qos_profile) for info in infos if info.topic_type == self._topic.type}
         offered = {offer._replace(latched=offer.latched and self._past) for offer in offered}
@@ -116,14 +116,14 @@ class _Followed:
 
 
 class _Seen:
-    """The newest messages, by their publisher and when it sent them."""
+    """The newest messages, identified by publisher and source time stamp."""
 
     def __init__(self) -> None:
         self._order: deque[object] = deque(maxlen=SEEN)
         self._known: set[object] = set()
 
     def new(self, info: Mapping[str, Any]) -> bool:
-        """Return whether a message is seen for the first time; where the middleware does not tell its time, each is."""
+        """Return whether a message is seen for the first time; always true if the middleware gives no source time."""
         sent, publisher = info.get("source_timestamp"), info.get("publisher_gid")
         if not sent:
             return True
@@ -143,10 +143,10 @@ def _once(seen: _Seen, take: Take, message: Any, info: Mapping[str, Any]) -> Non
 
 
 class ListenerNode:
-    """The node `NAME_listener` beside the node NAME. It only subscribes, and its callbacks never overlap.
+    """The node `NAME_listener` in addition to the node NAME. It only subscribes, and its callbacks never overlap.
 
-    For each message rclpy's executors look through everything that a node has, and a listener node has little
-    (docs/decisions.md has the figures). It also receives messages while callbacks of the first node wait.
+    rclpy's executors check all entities of a node for each message, and a listener node has few (see
+    docs/decisions.md for figures). It also receives messages while callbacks of the first node wait.
     """
 
     def __init__(self, node: Node) -> None:
@@ -173,13 +173,13 @@ class LatestMessages:
         self._changed = threading.Condition()
 
     def put(self, key: str, message: Any) -> None:
-        """Take in a message."""
+        """Store a message as the newest of its topic."""
         with self._changed:
             self._messages[key] = message
             self._changed.notify_all()
 
     def at(self, stamp_ns: int, deadline_s: float) -> dict[str, Any]:
-        """Return all messages once none is older than the stamp. Raises StaleData naming what is late."""
+        """Return all messages once none is older than the stamp. Raises StaleData naming the late topics."""
         with self._changed:
             if self._changed.wait_for(lambda: not self._older(stamp_ns), deadline_s):
                 return dict(self._messages)

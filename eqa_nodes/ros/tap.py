@@ -1,4 +1,4 @@
-"""Subscribes to the topics of any running robot, with the types and qualities of service that it offers."""
+"""Subscribes to topics of any running robot, with the types and qualities of service that it offers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from eqa_nodes.wire.graph import KINDS, TOPICS, Qos, Topic
 
 TRANSFORMS = {"/tf": KINDS["event"], "/tf_static": KINDS["static"]}  # as ROS publishes them
 _TF_TYPE = "tf2_msgs/msg/TFMessage"
-_DEPTH = 30  # messages that wait in the middleware: an image each 33 ms may wait for a second
+_DEPTH = 30  # queue length in the middleware: one second of images at 30 Hz
 
 
 class TappedTopic(NamedTuple):
-    """A topic: its type, and the least quality of service that its publishers offer.
+    """A topic: its type and the lowest quality of service that its publishers offer.
 
     past: also request the messages that publishers keep for late subscribers.
     """
@@ -38,9 +38,9 @@ class TappedTopic(NamedTuple):
 
 
 def as_stream(role: str, topic: TappedTopic) -> TappedTopic:
-    """Return how to subscribe to a role's topic: of a stream, what its publisher keeps may be minutes old.
+    """Return how to subscribe to a role's topic: without past messages for a stream, which may be minutes old.
 
-    A RealSense keeps its last image and sends none while nobody subscribes.
+    A RealSense keeps its last image and sends no images while there is no subscriber.
     """
     return topic._replace(past=KINDS[TOPICS[role].qos].durability == "transient_local")
 
@@ -48,7 +48,7 @@ def as_stream(role: str, topic: TappedTopic) -> TappedTopic:
 class Tap:
     """A node that subscribes to chosen topics; a context manager. counts, lost: received and lost messages by topic.
 
-    lost: by the gaps in each publisher's numbers, where the middleware tells them (Fast DDS does).
+    Losses are counted by gaps in each publisher's sequence numbers, if the middleware provides them (Fast DDS does).
     """
 
     def __init__(self) -> None:
@@ -71,19 +71,19 @@ class Tap:
 
     @property
     def node(self) -> Node:
-        """The node that listens: spun by `spin` alone."""
+        """The subscribing node; only `spin` spins it."""
         return self._node
 
     def published(self) -> dict[str, list[str]]:
-        """Return the topics that somebody publishes, with their types."""
+        """Return the topics that have a publisher, with their types."""
         return {name: sorted(types) for name, types in self._node.get_topic_names_and_types()
                 if self._node.count_publishers(name)}
 
     def find(self, names: Sequence[str], wait_s: float) -> dict[str, TappedTopic]:
-        """Return what is published under these names, and the transforms, which may come later.
+        """Return the published topics of these names, and the transforms, which may be published later.
 
-        Raises ConfigError when a topic is not published within `wait_s`, has publishers of several types, or a type
-        that this machine does not know.
+        Raises ConfigError if a topic is not published within `wait_s`, has publishers of several types, or a type
+        that is not installed on this machine.
         """
         end = time.monotonic() + wait_s
         while missing := [name for name in names if not self._node.get_publishers_info_by_topic(name)]:
@@ -95,9 +95,9 @@ class Tap:
                 **{name: self.offer(name) for name in (*offered, *names)}}
 
     def subscribe(self, topics: Mapping[str, TappedTopic], take: Callable[[str, bytes], None]) -> None:
-        """Subscribe; `take` gets topic and serialized message in the thread that spins.
+        """Subscribe; `take` is called with topic and serialized message in the spinning thread.
 
-        Publishers that start later, or offer another quality of service, are received too.
+        Messages of publishers that start later, or offer another quality of service, are received too.
         """
         for name, (type_name, offered, past) in topics.items():
             expected = offered._replace(depth=max(_DEPTH, offered.depth))
@@ -116,7 +116,7 @@ class Tap:
         take(name, data)
 
     def offer(self, name: str) -> TappedTopic:
-        """Return type and quality of a topic that is published. Raises ConfigError as `find`."""
+        """Return type and quality of a published topic. Raises ConfigError as in `find`."""
         infos = self._node.get_publishers_info_by_topic(name)
         types = sorted({info.topic_type for info in infos})
         if len(types) != 1:

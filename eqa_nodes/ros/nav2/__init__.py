@@ -1,4 +1,4 @@
-"""Nav2 over ROS: who sends its goals (a commander), what else is asked of it, and where the robot is."""
+"""Nav2 over ROS: commanders, which send its goals, its other services, and the robot's pose."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _TARGETS = {"simple_commander": "eqa_nodes.ros.nav2.basic:SimpleCommander",
 
 
 def commander_of(node: Any) -> Any:
-    """Return the commander that a node's settings name; auto = nav2_simple_commander where it is installed.
+    """Return the commander named in a node's settings; auto = nav2_simple_commander if it is installed, else wire.
 
-    Raises ConfigError for an unknown name, and for one that is not installed.
+    Raises ConfigError for an unknown name, and for a commander that is not installed.
     """
     config: Nav2NavigatorSettings = node.config
     name, installed = config.commander, importlib.util.find_spec("nav2_simple_commander") is not None

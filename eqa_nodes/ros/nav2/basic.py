@@ -1,7 +1,7 @@
-"""A commander over nav2_simple_commander's BasicNavigator, which spins itself: in a thread of its own.
+"""A commander over nav2_simple_commander's BasicNavigator, which spins itself and therefore runs in its own thread.
 
-Read against its sources of Humble, Jazzy and Kilted. What waits there without a deadline is either not used (services,
-waiting until Nav2 is active, for a cancel's answer) or bounded by what stands in for its action clients.
+Checked against the sources of Humble, Jazzy and Kilted. Its waits without a deadline are either not used (services,
+waiting for Nav2 to be active, for a cancel response) or bounded by replacing its action clients.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.ros.remote import cancel_goal, new_id
 
 NAME = "nav2_commander"
-IDLE_S = 0.05  # between two looks for something to do
+IDLE_S = 0.05  # period of checks for a new goal
 STATES = {TaskResult.SUCCEEDED: TaskState.SUCCEEDED, TaskResult.CANCELED: TaskState.CANCELED}
 
 
 class SimpleCommander(TaskCommander):
-    """Implements Commander. One thread makes nothing else than tell BasicNavigator goals and spin it."""
+    """Implements Commander. One thread gives goals to BasicNavigator and spins it."""
 
     def __init__(self, node: EqaNode) -> None:
         if node.context is not rclpy.get_default_context():
@@ -64,7 +64,7 @@ class SimpleCommander(TaskCommander):
             goal = self.task
             try:
                 if goal is None or goal.done.is_set():
-                    rclpy.spin_once(self._navigator, timeout_sec=IDLE_S)  # late answers come too
+                    rclpy.spin_once(self._navigator, timeout_sec=IDLE_S)  # receives late answers too
                 else:
                     self._advance(goal)
             except Exception as error:  # the thread must survive, because later goals need it
@@ -74,7 +74,7 @@ class SimpleCommander(TaskCommander):
                         goal.finish(TaskEnd(TaskState.LOST, 0, f"nav2_simple_commander failed: {error!r}"))
 
     def _advance(self, goal: _Goal) -> None:
-        """Begin a goal, pass its cancel on, or wait a moment for its end."""
+        """Begin a goal, forward its cancellation, or wait briefly for its end."""
         if not goal.begun:
             self._begin(goal)
         elif goal.cancel_due():
@@ -90,7 +90,7 @@ class SimpleCommander(TaskCommander):
         except NodeLost as error:
             goal.finish(TaskEnd(TaskState.LOST, 0, str(error)))
             return
-        except AttributeError:  # how it says that a goal was not taken: Kilted when rejected, Humble when not answered
+        except AttributeError:  # raised if a goal was not accepted: Kilted when rejected, Humble without an answer
             if getattr(self._navigator.goal_handle, "accepted", False):
                 raise
         handle = self._navigator.goal_handle
@@ -102,7 +102,7 @@ class SimpleCommander(TaskCommander):
             goal.finish(TaskEnd(TaskState.REJECTED))
 
     def _end(self) -> TaskEnd:
-        """Return how the task ended; getTaskError exists from Kilted on, the fields of the result from Jazzy on."""
+        """Return the end of the task; getTaskError exists from Kilted on, the error fields of results from Jazzy on."""
         state = STATES.get(self._navigator.getResult(), TaskState.ABORTED)
         if hasattr(self._navigator, "getTaskError"):
             return TaskEnd(state, *self._navigator.getTaskError())
@@ -111,18 +111,18 @@ class SimpleCommander(TaskCommander):
 
 
 class _Named(Node):
-    """Keeps its own name where the process's node is named on the command line, as launch does."""
+    """Keeps its own name even if launch sets the node name of the process on the command line."""
 
     def __init__(self, *, node_name: str, namespace: str) -> None:
         super().__init__(node_name, namespace=namespace, cli_args=["--ros-args", "-r", f"__node:={node_name}"])
 
 
 class _Navigator(BasicNavigator, _Named):
-    """BasicNavigator calls the next class's constructor with the names of its own arguments: that of _Named."""
+    """BasicNavigator with _Named as its next class, whose constructor it calls with its own argument names."""
 
 
 class _Goal:
-    """Implements Task: begun by the thread, watched and canceled by others."""
+    """Implements Nav2Task: begun by the commander's thread, polled and cancelled by other threads."""
 
     def __init__(self, client: Bounded, begin: Callable[[], Any]) -> None:
         self.client, self.begin = client, begin
@@ -148,38 +148,38 @@ class _Goal:
         self.client.call_off()
 
     def cancel_due(self) -> bool:
-        """Say, once, that the cancel has to be passed on."""
+        """Return whether a cancellation has to be forwarded; true only once."""
         due = self.canceled and not self._passed_on
         self._passed_on |= due
         return due
 
     def finish(self, end: TaskEnd) -> None:
-        """Set how it ended, once."""
+        """Set the end of the task; only the first call counts."""
         if not self.done.is_set():
             self._end = end
             self.done.set()
 
 
 class Bounded:
-    """Stands in for one of BasicNavigator's action clients: its waits end. A goal that is accepted after that is
-    canceled. received_s: when the last message of the server arrived, wall clock."""
+    """Replaces one of BasicNavigator's action clients with bounded waits. A goal accepted after a wait has ended is
+    cancelled. received_s: arrival of the server's last message, monotonic clock, s."""
 
     def __init__(self, client: Any, answer_s: float, told: Callable[[Any], None] = lambda _: None) -> None:
-        """told: hears each goal's identity before it is sent."""
+        """answer_s: deadline for the answer to a goal, s; told: called with each goal's id before the goal is sent."""
         self._client, self.answer_s, self._told = client, answer_s, told
         self.name, self.server_is_ready, self.destroy = client._action_name, client.server_is_ready, client.destroy
         self.received_s = time.monotonic()
         self._lock = threading.Lock()
-        self._call_off: Callable[[], None] = lambda: None  # of the goal that was sent last
+        self._call_off: Callable[[], None] = lambda: None  # for the goal that was sent last
 
     def wait_for_server(self, timeout_sec: float | None = None) -> bool:
-        """Return True, or raise NodeLost: BasicNavigator would ask for ever."""
+        """Return True, or raise NodeLost: BasicNavigator would repeat its wait forever."""
         if not self._client.wait_for_server(timeout_sec=GONE_S):
             raise NodeLost(f"no server for {self.name}")
         return True
 
     def send_goal_async(self, goal: Any, feedback_callback: Any = None, **kwargs: Any) -> Any:
-        """Return a future of the goal's handle, or of None when no answer comes in time."""
+        """Return a future of the goal's handle, or of None if no answer arrives in time."""
         def feedback_received(message: Any) -> None:
             self.received_s = time.monotonic()
             if feedback_callback is not None:
@@ -201,7 +201,7 @@ class Bounded:
         return answer
 
     def call_off(self) -> None:
-        """Wait no longer for the answer to the goal that was sent last."""
+        """Stop waiting for the answer to the last goal, and cancel that goal."""
         self._call_off()
 
     def _on_answer(self, answer: Any, handle: Any, timer: threading.Timer) -> None:

@@ -1,4 +1,4 @@
-"""The robot that Nav2 drives, as the driver sees it."""
+"""The state of the robot that Nav2 drives, for the goal driver."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import TOPICS, UNSTAMPED
 
-COMMANDED_S = 0.5  # an older command has ended: bases stop by themselves
+COMMANDED_S = 0.5  # an older command has expired: bases then stop automatically
 
 
 class RobotPlace:
     """Implements RobotState (core/driving/commander.py); its clock is that of the transforms' stamps.
 
-    lost_s: the robot counts as lost when odometry has gone on for so long, by its stamps, without a pose in the map.
-    silent_s: without odometry once some has come, seconds of the node's steady_s; 0 = never.
+    lost_s: the robot counts as lost after this time of odometry, by its stamps, without a pose in the map.
+    silent_s: allowed time without odometry after the first message, s of the node's steady_s; 0 = unlimited.
     """
 
     def __init__(self, node: EqaNode, lost_s: float, silent_s: float = 0.0) -> None:
@@ -32,9 +32,9 @@ class RobotPlace:
         self._place = BasePoseListener(node, self._changed)
         self._odometer, self._watch = Odometer(node.config.node.tf.relocated_m or math.inf), ClockJumpDetector(
             node.config.node.tf.time_jump_s)
-        self._odom_received_s: float | None = None  # a place that odometry gave
+        self._odom_received_s: float | None = None  # arrival of the last accepted odometry
         node.subscribe("odom", self._on_odom)
-        self._commanded: tuple[float, float] = 0.0, -math.inf  # m/s, and when, wall clock
+        self._commanded: tuple[float, float] = 0.0, -math.inf  # m/s, and arrival, monotonic clock
         cmd_vel = TOPICS["cmd_vel"]._replace(**({} if node.config.stamped else {"type": UNSTAMPED}))
         node.subscribe_any_type(cmd_vel, self._on_command)
 
@@ -80,7 +80,7 @@ class RobotPlace:
             newest = self._place.wait(self._lost_s)
             if self._place.behind_s > self._lost_s:
                 raise self._place.lost()
-            judged = self._silent_s and self._odom_received_s is not None  # by `travelled`
+            judged = self._silent_s and self._odom_received_s is not None  # then `travelled` checks it
             if not judged and self._node.steady_s() - self._place.heard_s > self._lost_s:
                 raise self._place.silent()
             return newest

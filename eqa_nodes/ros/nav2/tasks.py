@@ -1,4 +1,4 @@
-"""What both commanders share: Nav2's services, goals of other clients, halting the robot, and one task at a time.
+"""The common part of both commanders: Nav2's services, goals of other clients, halting, and one task at a time.
 
 nav2_simple_commander's own service calls have no deadline, so both commanders use these.
 """
@@ -30,20 +30,20 @@ from eqa_nodes.wire.graph import ACTIONS, CLEARING, GOAL_SENDERS, MANAGED, MOVER
 
 POLL_S = 0.02  # between two looks at whose answer has come
 KEEP_OUT = 0  # type of a CostmapFilterInfo: keep-out zones and preferred lanes
-# Nav2's costs (0..255) as cells: what touches something and what is shut stay apart, as in its own OccupancyGrid.
+# Nav2's costs (0..255) as cells: inscribed (99) and lethal (100) stay distinct, as in its own OccupancyGrid.
 _CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.int8)
-CONTROLLER = "follow_path"  # the action of who follows paths
+CONTROLLER = "follow_path"  # the action of the path-following controller
 POLL_S = 0.02  # between two looks at whose answer has come
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
-_KEPT = 64  # of our own goals
-TOLD_S = 0.5  # within which Nav2 tells of the goal that replaced another; the two messages come by different topics
-GONE_S = 2.0  # a server that is not seen for so long is gone
+_KEPT = 64  # number of remembered ids of our own goals
+TOLD_S = 0.5  # time for the status of the replacing goal to arrive; it has another topic than the result
+GONE_S = 2.0  # a server that is not visible for this time is gone
 
 
 class Nav2Services:
-    """Clients of Nav2's services for one node, and the form of its goals.
+    """Clients of Nav2's services for one node, and the format of its goals.
 
-    They have deadlines of their own; those of nav2_simple_commander have none, so both commanders use these.
+    All calls have deadlines; those of nav2_simple_commander have none, so both commanders use these.
     """
 
     def __init__(self, node: EqaNode, managed: tuple[str, ...]) -> None:
@@ -61,9 +61,9 @@ class Nav2Services:
         return node.create_client(interface(port.type), port.name, callback_group=node.call_group)
 
     def missing(self, wait_s: float) -> str:
-        """Return which managed nodes of Nav2 are not there or not active, after waiting so long; "" = none.
+        """Return the managed nodes of Nav2 that are absent or not active, as an error message; "" = none. Waits wait_s.
 
-        Those that do not answer come first: Nav2's lifecycle manager deactivates all others once one is gone.
+        Nodes that do not answer are listed first: Nav2's lifecycle manager deactivates all others once one is gone.
         """
         asked = self._ask_all(wait_s)
         done = {name: future for name, future in asked.items() if future is not None and future.done()}
@@ -76,7 +76,7 @@ class Nav2Services:
         return "; ".join(filter(None, (absent and f"no server for {absent}: is Nav2 up?", silent, *idle)))
 
     def _ask_all(self, wait_s: float) -> dict[str, Any]:
-        """Ask every managed node for its state at once; None for one that serves none, else its future, done or not."""
+        """Request the state of all managed nodes at once; return their futures, done or not, None without a server."""
         asked: dict[str, Any] = dict.fromkeys(self._states)
         end = time.monotonic() + wait_s
         while True:
@@ -104,7 +104,7 @@ class Nav2Services:
                        (float(origin.x), float(origin.y)), cells, np.zeros(shape, bool))
 
     def goal(self, pose: Pose2) -> PoseStamped:
-        """Return a goal of Nav2; the latest transforms hold."""
+        """Return a goal for Nav2; stamp 0 means the latest transforms."""
         return convert.goal_msg(pose, 0, self._map_frame)
 
     def keep_out(self, mask: GridMap) -> None:
@@ -142,7 +142,8 @@ class HaltClients:
         return node.create_client(CancelGoal, SERVICES[f"cancel_{name}"].name, callback_group=node.call_group)
 
     def halt(self, wait_s: float) -> Halted:
-        """See Commander.halt. Those that send goals on are told first; only those that move the base are waited for."""
+        """See Commander.halt. Actions that forward goals are cancelled first; only those that move the base are waited
+        for."""
         for client in self._senders.values():
             if client.service_is_ready():
                 client.call_async(CancelGoal.Request())  # neither id nor stamp: all goals
@@ -158,7 +159,7 @@ class HaltClients:
 
 
 class OtherGoals:
-    """Hears of all goals of navigate_to_pose, from the status that its server publishes."""
+    """Tracks all goals of navigate_to_pose by the status that its server publishes."""
 
     def __init__(self, node: EqaNode) -> None:
         self._own: deque[bytes] = deque(maxlen=_KEPT)
@@ -169,17 +170,17 @@ class OtherGoals:
             QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL), callback_group=node.call_group)
 
     def ours(self, goal_id: Any) -> None:
-        """Hear of a goal (UUID message) before it is sent."""
+        """Register our own goal (UUID message) before it is sent."""
         with self._changed:
             self._own.append(bytes(goal_id.uuid))
 
     def under_way(self) -> bool:
-        """Return whether Nav2 carries out another client's goal."""
+        """Return whether Nav2 executes another client's goal."""
         with self._changed:
             return any(one.status in _UNDER_WAY for one in self._foreign())
 
     def came_later(self, within_s: float) -> bool:
-        """Return whether another client's goal came after our last one; waits so long to hear of it."""
+        """Return whether another client's goal arrived after our last one; wait up to `within_s` for its status."""
         with self._changed:
             return self._changed.wait_for(self._later, within_s)
 
@@ -202,27 +203,27 @@ def _id(status: Any) -> bytes:
 
 
 class Nav2Task(Protocol):
-    """One goal on its way."""
+    """One goal in progress."""
 
     @property
     def received_s(self) -> float:
-        """Return when the last message of its server arrived, wall clock."""
+        """Return the arrival of its server's last message, monotonic clock, s."""
 
     def poll(self, wait_s: float) -> TaskEnd | None:
-        """Return how it ended; also when its server is gone or does not answer."""
+        """Return the end of the task, None while it runs. It also ends if its server is gone or does not answer."""
 
     def cancel(self) -> None:
-        """Ask for its end, at once or as soon as it is accepted."""
+        """Cancel it, at once or as soon as it is accepted."""
 
 
 class Presence:
-    """Watches whether a server is there. seen: says so now."""
+    """Watches the presence of a server. seen: returns whether the server is visible now."""
 
     def __init__(self, seen: Callable[[], bool]) -> None:
         self._seen, self._seen_s = seen, time.monotonic()
 
     def gone(self) -> bool:
-        """Return whether the server has not been seen for GONE_S; ask often."""
+        """Return whether the server was not visible for GONE_S. Call this often."""
         now = time.monotonic()
         if self._seen():
             self._seen_s = now
@@ -230,7 +231,7 @@ class Presence:
 
 
 class TaskCommander(Nav2Services):
-    """Implements Commander but for the beginning of tasks: that puts them into `task`."""
+    """Implements Commander, except for the start of tasks: subclasses start them and store them in `task`."""
 
     task: Nav2Task | None = None
 

@@ -23,7 +23,7 @@ STATES = {GoalStatus.STATUS_SUCCEEDED: TaskState.SUCCEEDED, GoalStatus.STATUS_CA
 
 
 class WireCommander(TaskCommander):
-    """Implements Commander over the action clients of a node, whose executor has a thread to spare."""
+    """Implements Commander with action clients of a node, whose executor must have a free thread."""
 
     def __init__(self, node: EqaNode) -> None:
         super().__init__(node)
@@ -47,10 +47,10 @@ class WireCommander(TaskCommander):
 
 
 class WireTask:
-    """Implements Task over an action client."""
+    """Implements Nav2Task with an action client."""
 
     def __init__(self, client: Any, goal: Any, answer_s: float, told: Callable[[Any], None] = lambda _: None) -> None:
-        """told: hears the goal's identity before it is sent."""
+        """answer_s: deadline for the answer to the goal, s; told: called with the goal's id before the goal is sent."""
         self._client, self._answer_s = client, answer_s
         self._done, self._end = threading.Event(), TaskEnd(TaskState.LOST)
         self._handle: Any = None
@@ -77,7 +77,7 @@ class WireTask:
             self._handle.cancel_goal_async()
 
     def _given_up(self, why: str) -> TaskEnd:
-        self.cancel()  # should it be accepted after all
+        self.cancel()  # in case it is accepted after all
         cancel_goal(self._client, self._id)
         return TaskEnd(TaskState.LOST, 0, why)
 
@@ -104,6 +104,6 @@ class WireTask:
 
 
 def end_of(status: int, result: Any) -> TaskEnd:
-    """Return a goal's status and result as the end of a task; Humble's results have neither code nor message."""
+    """Convert a goal's status and result to the end of a task; Humble's results have neither code nor message."""
     return TaskEnd(STATES.get(status, TaskState.ABORTED), int(getattr(result, "error_code", 0)),
                    str(getattr(result, "error_msg", "")))
