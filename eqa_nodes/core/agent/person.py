@@ -1,4 +1,4 @@
-"""What a person is asked while the agent works on a question: what it means, and whether the robot may drive."""
+"""Inquiries to a person while the agent works on a question: what it means, and whether the robot may drive."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from eqa_nodes.core.types.questions import Answer, Question, RecallQuery
 
 YES, ELSEWHERE, ENOUGH = 1, 2, 3  # the numbers of the options
 _OPTIONS = ("yes", "no, look elsewhere", "no, answer from what you know")
-_POLL_S = 0.1  # between checks whether the question was canceled
-_VIEWS = 200  # of memory, from which rooms and objects are named
-_TIMES = 2  # inquiries about one question
-_SHOWN = 4  # what a dry drive shows: the look round at its beginning, and goals
-_HERE_M = 0.1  # a drive so short is a turn on the spot
+_POLL_S = 0.1  # interval of checks whether the question was canceled
+_VIEWS = 200  # maximum number of views in memory from which rooms and objects are named
+_TIMES = 2  # maximum number of inquiries about the meaning of one question
+_SHOWN = 4  # number of drives that a dry drive lists: the first look round, and goals
+_HERE_M = 0.1  # a shorter drive is a turn on the spot
 _TO = re.compile(r"(?:^|.*\b)(?:goes|going) to (?P<place>[^:;]+)(?:: (?P<why>.*))?$", re.DOTALL)
-_LESS = re.compile(r", [0-9.]+ m away|, best of [0-9]+$")  # of a reason: a person is told the distance already
+_LESS = re.compile(r", [0-9.]+ m away|, best of [0-9]+$")  # parts of a reason that the inquiry omits or says already
 
 
 class Replies:
-    """Waits for replies that any thread hands in. Implements Person."""
+    """Waits for replies, which any thread may submit. Implements Person."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -56,7 +56,7 @@ class Replies:
                 self._replies.pop(inquiry.id, None)
 
     def reply(self, identity: str, option: int) -> None:
-        """Hand in a reply; the first one counts. Raises ConfigError if no inquiry with this id waits for it."""
+        """Submit a reply; the first one counts. Raises ConfigError if no open inquiry has this id or the option."""
         with self._changed:
             inquiry = self._open.get(identity)
             if inquiry is None or identity in self._replies:
@@ -68,15 +68,15 @@ class Replies:
 
 
 class Dialogue:
-    """Asks the person of one question: one inquiry at a time, with numbered options and a deadline."""
+    """Asks the person about one question: one inquiry at a time, with numbered options and a deadline."""
 
     def __init__(self, context: EpisodeContext) -> None:
         self._context = context
 
     def ask(self, kind: str, text: str, options: tuple[str, ...], decision: Decision | None = None) -> int:
-        """Return the number of the chosen option, NO_REPLY where none came. decision: that it is about.
+        """Return the number of the chosen option, NO_REPLY if there was no reply. decision: the drive it is about.
 
-        The listener hears of the inquiry when it opens, and again with its reply. Raises Canceled.
+        The inquiry is reported to the listener when it opens, and again with its reply. Raises Canceled.
         """
         question, ports, config, ledger, report = self._context
         deadline_s = max(0.0, min(config.reply_s, ledger.seconds_left()))
@@ -87,9 +87,9 @@ class Dialogue:
 
 
 class ResolvedQuestion(NamedTuple):
-    """A question as it is understood. said: what the answer's message says of that, "" where it was clear.
+    """A question as it is understood. said: note on that for the answer's message, "" if the question was clear.
 
-    privileged: what the options were made from.
+    privileged: privileged components that the options were derived from.
     """
 
     question: Question
@@ -106,9 +106,9 @@ class ResolvedQuestion(NamedTuple):
 
 
 def resolve(question: Question, memory: ViewMemory, person: Dialogue) -> ResolvedQuestion:
-    """Return the question as the person means it, who is asked where it fits several things that memory knows, or none.
+    """Return the question as the person means it; ask the person if it fits several things in memory, or none.
 
-    Without a reply it is taken as it was asked. Raises Canceled.
+    Without a reply the question stays as it was asked. Raises Canceled.
     """
     said, privileged = list[str](), tuple[str, ...]()
     for _ in range(_TIMES):
@@ -130,12 +130,12 @@ def resolve(question: Question, memory: ViewMemory, person: Dialogue) -> Resolve
 
 
 def needs_resolving(question: Question, memory: ViewMemory) -> bool:
-    """Return whether `resolve` would ask the person. Raises EqaError when memory does not answer."""
+    """Return whether `resolve` would ask the person. Raises EqaError if memory does not answer."""
     return _meanings(question, memory)[0] is not None
 
 
 def _meanings(question: Question, memory: ViewMemory) -> tuple[Ambiguity | None, tuple[str, ...]]:
-    """Return what a question may mean by what memory knows, None where it is clear; and what is privileged in that."""
+    """Return the meanings of a question given what is in memory, None if it is clear; and the privileged components."""
     if question.choices:
         return None, ()
     views = [item.keyframe for item in memory.recall(RecallQuery(limit=_VIEWS))]
@@ -144,10 +144,10 @@ def _meanings(question: Question, memory: ViewMemory) -> tuple[Ambiguity | None,
 
 
 class Permission:
-    """Asks before each drive where the setting says so, and keeps what was not allowed.
+    """Asks before each drive if so configured, and records the refused drives.
 
-    The navigators hold to the same setting (core/driving/drive_budget.py): what is decided here only saves them goals
-    that they would refuse. ended: no further drive of this question is tried.
+    The navigators enforce the same setting (core/driving/drive_budget.py): the checks here only avoid goals that they
+    would refuse. ended: whether no further drive is tried for this question.
     """
 
     def __init__(self, drive: str, context: EpisodeContext, person: Dialogue) -> None:
@@ -159,7 +159,7 @@ class Permission:
         self._allowed: Decision | None = None
 
     def asked(self, decision: Decision) -> bool:
-        """Return whether a drive to a decision's goal, and its look round there, may be made. Raises Canceled."""
+        """Return whether a drive to a decision's goal, with the look round there, is allowed. Raises Canceled."""
         if self._drive == GO or self.ended:
             return self._drive == GO
         reason, runner_up = parted(decision.reason)
@@ -177,19 +177,19 @@ class Permission:
         return self._not_allowed(where, why, reply != ELSEWHERE or len(self._refused) + 1 >= most)
 
     def covers(self, decision: Decision) -> bool:
-        """Return whether this very drive may be made; the navigator hears so of one that a person has allowed."""
+        """Return whether exactly this drive is allowed, by the setting or by a person."""
         return self._drive == GO or self._allowed is decision
 
     def permitted(self, decision: Decision) -> bool:
-        """Return whether a person has allowed this very drive."""
+        """Return whether a person has allowed exactly this drive."""
         return self._allowed is decision
 
     def refuse(self, why: str) -> None:
-        """Note that the navigator itself did not allow a drive."""
+        """Note that the navigator itself refused a drive."""
         self.ended, self._why = True, why
 
     def in_words(self) -> str:
-        """Return what was not allowed, for the answer's message; "" where nothing was refused."""
+        """Return which drives were refused, for the answer's message; "" if none."""
         if not self._refused:
             return self._why
         listed = "; ".join(f"{n}. {what}" for n, what in enumerate(self._refused, start=1))
@@ -204,7 +204,7 @@ class Permission:
 
 
 def _where(decision: Decision, here: Pose2) -> str:
-    """Return a drive in words, as it follows "may I": where to, how far in a straight line, and why."""
+    """Return a drive in words to follow "may I": its goal, straight-line distance and reason."""
     goal, said = decision.goal, _TO.match(decision.reason)
     assert goal is not None
     look = " and look round there" if decision.look_around else ""

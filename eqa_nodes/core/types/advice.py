@@ -1,4 +1,4 @@
-"""One decision of a model: the pictures and numbered options that it is shown, and what it says to them."""
+"""One decision of a model: the request with pictures and numbered options, and the reply."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from eqa_nodes.core.types.views import Keyframe
 
 
 class TargetNote(NamedTuple):
-    """One of several things or places that a question is about, and what is known of it, "" for nothing yet."""
+    """One of several objects or places that a question is about, and what is known about it, "" for nothing yet."""
 
     what: str
     known: str = ""
 
 
 class DecisionRequest(NamedTuple):
-    """What a model is shown for one decision.
+    """The input of a model for one decision.
 
-    views: the chosen pictures, oldest first; now: keyframe ids of those taken where the robot stands, the one it faces
-    last; options: where it could go; visited: kinds of the rooms that it has been in; notes: what the model said
-    before, oldest first; legs_left, calls_left: how many drives and model calls are left, -1 = no limit; targets: the
-    things or places that a question about several is about, with what is known of them.
+    views: the chosen pictures, oldest first; now: keyframe ids of those taken where the robot stands, the current view
+    last; options: where it could go; visited: kinds of rooms that it has been in; notes: the model's earlier
+    statements, oldest first; legs_left, calls_left: number of drives and model calls left, -1 = no limit; targets: the
+    objects or places of a question about several, with what is known about them.
     """
 
     views: tuple[Keyframe, ...]
@@ -36,12 +36,12 @@ class DecisionRequest(NamedTuple):
 
 
 class DecisionReply(NamedTuple):
-    """What a model says to a brief.
+    """A model's reply to a DecisionRequest.
 
-    answer: abstained where the pictures and the notes do not answer yet; reasons: in two sentences; missing: what has
-    still to be seen, "" for nothing; options: those of the brief in its order, weighed, and after them the places that
-    the model pointed at; assessments: one of each view that the model named as evidence, its target from the point
-    given and the view's depth; targets: those of a question about several, () where the model names none; room: the
+    answer: an abstention if the pictures and the notes do not answer yet; reasons: two sentences; missing: what must
+    still be seen, "" for nothing; options: those of the request in its order, weighed, then the places that the model
+    pointed at; assessments: one for each view that the model named as evidence, its target computed from the point
+    given and the view's depth; targets: those of a question about several, () if the model names none; room: the
     kind of room in which the robot stands, "" unknown.
     """
 

@@ -1,4 +1,4 @@
-"""What a model was shown in one call, what it said, and what that cost: for reports, the console and the terminal."""
+"""Record of one model call, with its pictures, reply and cost: for reports, the console and the terminal."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from eqa_nodes.core.types.floor import POINTED, Option, WeighedOption
 from eqa_nodes.core.types.geometry import Pose2
 
-_SAME_M = 1.0  # a goal so near to an option is that option
+_SAME_M = 1.0  # a goal within this distance of an option counts as that option
 
 
 class CallPicture(NamedTuple):
-    """A remembered view that a model was shown. The image itself is that of the keyframe: it is not stored again.
+    """A remembered view that a model was shown. The image itself is that of the keyframe and is not stored again.
 
-    marks: numbers of options drawn on it; points: where the model saw evidence in it; both in pixels of the stored
-    image. now: taken where the robot stood. note: what the model said of this view alone, "" for nothing.
+    marks: numbers of options drawn on it; points: positions of evidence according to the model; both in pixels of the
+    stored image. now: taken where the robot stood. note: the model's statement about this view alone, "" for none.
     """
 
     keyframe_id: int
@@ -27,13 +27,13 @@ class CallPicture(NamedTuple):
 
 
 class ModelCall(NamedTuple):
-    """One turn of a model. stamp_ns, pose: of the robot's last observation when it ended, map frame.
+    """One turn of a model. stamp_ns, pose: stamp and pose (map frame) of the robot's last observation when it ended.
 
-    kind: decide | regions | assess | answer, what the model was asked for; pictures: oldest first; options: where the
-    robot could go, numbered from 1 in their order, as the model weighs them; answer: "" where it gave none; confidence:
-    of the answer, as the model states it; missing: what it wants to see; evidence: keyframe ids, best first; requests:
-    how many were sent, repeated ones included; money: by the model's prices, 0.0 where none are known; error: why
-    nothing came of it, "" where it ended well; models: which model was asked in which role, "caption by llava-13b".
+    kind: the request: decide | regions | assess | answer; pictures: oldest first; options: where the robot could go,
+    numbered from 1 in this order, with the model's weights; answer: "" if it gave none; confidence: the model's own
+    confidence in the answer; missing: what it wants to see; evidence: keyframe ids, best first; requests: number of
+    requests sent, including repeated ones; money: cost by the model's prices, 0.0 if none are known; error: why it
+    failed, "" if it succeeded; models: models with their roles, such as "caption by llava-13b".
     """
 
     stamp_ns: int
@@ -57,10 +57,10 @@ class ModelCall(NamedTuple):
 
 
 def option_at(options: Sequence[WeighedOption], goal: Pose2) -> int:
-    """Return the number of the option that a goal stands for, of several near it the heaviest; 0 for none.
+    """Return the number of the option that a goal corresponds to, the heaviest of several near it; 0 for none.
 
-    For a place that the model pointed at also stands a goal on the way there, as the picture shows it: the place itself
-    may be out of reach.
+    A goal on the line from the camera to a place that the model pointed at corresponds to that place too, since the
+    place itself may be unreachable.
     """
     for off in (_off, _off_the_way):
         near = [(weighed.weight, -number) for number, weighed in enumerate(options, 1)
@@ -75,7 +75,7 @@ def _off(option: Option, goal: Pose2) -> float:
 
 
 def _off_the_way(option: Option, goal: Pose2) -> float:
-    """Return how far a goal is from the line from the picture to a place that the model pointed at, inf for others."""
+    """Return the distance of a goal from the line from the camera to a place the model pointed at, inf for others."""
     if option.kind != POINTED:
         return math.inf
     dx, dy = math.cos(option.heading), math.sin(option.heading)

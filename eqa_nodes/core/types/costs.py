@@ -1,4 +1,4 @@
-"""What calls of a model cost, and what they may still cost."""
+"""The costs of model calls, and the budget for them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 @dataclass
 class Usage:
-    """Requests sent and tokens counted so far, those of failed calls included (as far as the server says).
+    """Requests sent and tokens counted so far, including failed calls (as far as the server reports them).
 
-    money: what the tokens cost, in the currency of the prices; 0.0 where no prices are known. images: in the messages
-    of calls that were answered. tokens_cached: those of tokens_in that the server had read before, where it says so.
+    money: cost of the tokens in the currency of the prices, 0.0 if no prices are known. images: number of images in
+    answered calls. tokens_cached: the part of tokens_in that the server took from its cache, if it reports that.
     """
 
     calls: int = 0
@@ -35,7 +35,7 @@ class Usage:
 
 
 class CallBudget(NamedTuple):
-    """What calls of a model may cost; inf = no limit."""
+    """The budget for model calls; inf = no limit."""
 
     calls: float = math.inf
     tokens: float = math.inf
@@ -46,9 +46,9 @@ UNLIMITED = CallBudget()
 
 
 class CallAccount:
-    """What calls of a model have cost, by role and model, and what they may still cost. Any thread may charge it.
+    """The costs of model calls by role and model, and the budget left for them. Any thread may charge it.
 
-    It travels with a question (Question.account) to whatever asks a model for it.
+    A question carries it (Question.account) to every component that asks a model for it.
     """
 
     def __init__(self, budget: CallBudget = UNLIMITED) -> None:
@@ -58,22 +58,22 @@ class CallAccount:
 
     @property
     def by_role(self) -> dict[tuple[str, str], Usage]:
-        """What each role and model has cost."""
+        """Costs of each role and model."""
         with self._lock:
             return dict(self._paid)
 
     @property
     def total(self) -> Usage:
-        """What all calls have cost, those that failed too."""
+        """Costs of all calls, including failed ones."""
         return sum(self.by_role.values(), Usage())
 
     def charge(self, usage: Usage, role: str = "", model: str = "") -> None:
-        """Add what a request has cost."""
+        """Add the cost of a request."""
         with self._lock:
             self._paid[role, model] = self._paid.get((role, model), Usage()) + usage
 
     def left(self) -> CallBudget:
-        """Return what may still be spent."""
+        """Return the remaining budget."""
         if self.budget == UNLIMITED:
             return UNLIMITED
         spent, budget = self.total, self.budget
@@ -82,7 +82,7 @@ class CallAccount:
 
     @contextmanager
     def keeping(self, calls: int) -> Iterator[None]:
-        """Keep so many calls for what comes after."""
+        """Reserve a number of calls for later."""
         self._kept += calls
         try:
             yield
@@ -91,17 +91,17 @@ class CallAccount:
 
 
 class RoleAccount(CallAccount):
-    """Charges several accounts for what one model does in one role; the first of them says what may be spent."""
+    """Charges several accounts for the calls of one model in one role; the first account sets the budget."""
 
     def __init__(self, role: str, model: str, first: CallAccount, *others: CallAccount) -> None:
         super().__init__()
         self._role, self._model, self._accounts = role, model, (first, *others)
 
     def charge(self, usage: Usage, role: str = "", model: str = "") -> None:
-        """Add what a request has cost to each account."""
+        """Add the cost of a request to each account."""
         for account in self._accounts:
             account.charge(usage, self._role, self._model)
 
     def left(self) -> CallBudget:
-        """Return what may still be spent."""
+        """Return the remaining budget."""
         return self._accounts[0].left()

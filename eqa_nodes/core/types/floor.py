@@ -1,4 +1,4 @@
-"""Where the robot can go: the map of a floor, places worth going to, what was driven and how a drive ended."""
+"""Where the robot can go: the map of a floor, goals, options and decisions, and the results of drives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK = "; runner-up: "
 
 
 class Action(IntEnum):
-    """Atomic actions; the numbers stand in eqa_interfaces/srv/Act. OBSERVE moves nothing and is not counted."""
+    """Atomic actions, numbered as in eqa_interfaces/srv/Act. OBSERVE moves nothing and is not counted."""
 
     OBSERVE = 0
     MOVE_FORWARD = 1
@@ -26,7 +26,7 @@ class Action(IntEnum):
 
 
 class Travelled(NamedTuple):
-    """What was driven since the episode began: counted atomic actions (0 on a robot) and metres."""
+    """Motion since the episode began: number of atomic actions (0 on a robot) and metres."""
 
     steps: int
     metres: float
@@ -37,7 +37,7 @@ class GridMap:
     """2D projection of the voxel map, map frame.
 
     cells: (rows along y, columns along x) int8: -1 unknown, 0 free, 100 occupied (as nav_msgs/OccupancyGrid);
-    explored: same shape, bool: seen well enough that looking again is not exploration;
+    explored: same shape, bool: seen well enough that looking again does not count as exploration;
     origin: map coordinates in metres of the outer corner of cell [0, 0];
     z: height of the floor, map frame, metres.
     """
@@ -50,15 +50,15 @@ class GridMap:
     z: float = 0.0
 
     def explored_share(self) -> float:
-        """Return the share of the free cells that is explored, 0..1."""
+        """Return the explored share of the free cells, 0..1."""
         free = self.cells == 0
         return float(np.count_nonzero(self.explored & free) / max(int(np.count_nonzero(free)), 1))
 
 
 class Staircase(NamedTuple):
-    """Stairs or a lift that the robot has used: where it left one floor and entered another.
+    """Stairs or a lift that the robot has used, given by the points where it left one floor and entered another.
 
-    Points x, y and height of the floor, map frame, metres; the lower end first.
+    low, high: x, y and height of the floor at the lower and the upper end, map frame, metres.
     """
 
     low: tuple[float, float, float]
@@ -66,7 +66,7 @@ class Staircase(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """A border between explored free space and the unknown: a place to look from, map frame."""
+    """A frontier between explored free space and the unknown: a place to look from, map frame."""
 
     x: float
     y: float
@@ -75,7 +75,7 @@ class Frontier(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A place with a weight and what it is: one that a policy considered, or one that an answerer valued; map frame."""
+    """A place with a weight and a label, considered by a policy or valued by an answerer; map frame."""
 
     x: float
     y: float
@@ -83,19 +83,19 @@ class Candidate(NamedTuple):
     label: str
 
 
-CLOSER = "a closer look at"  # how the kind of an option begins that looks at something again
-LOOK_ROUND = "a look round from where the robot stands"  # the kind of an option that goes nowhere
-STAIRS = "stairs"  # how the kind of an option begins that leads to another floor
-POINTED = "a place that the model points at"  # the kind of an option that a model adds
+CLOSER = "a closer look at"  # beginning of the kind of an option to look at something again
+LOOK_ROUND = "a look round from where the robot stands"  # kind of an option without a drive
+STAIRS = "stairs"  # beginning of the kind of an option that leads to another floor
+POINTED = "a place that the model points at"  # kind of an option that a model adds
 
 
 class Option(NamedTuple):
-    """A place where the robot could go next, map frame. Its number in a brief is its position there, from 1.
+    """A place where the robot could go next, map frame. Its number in a request is its position there, from 1.
 
-    kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited), or
-    what is there, in words: LOOK_ROUND, POINTED, "a closer look at the bowl". heading: where it looks to, radians.
-    distance_m: length of the path, metres; of a place that a model points at, as the crow flies from the picture.
-    room: the kind of room that the map believes it leads into, "" unknown. value: what the policy itself expects, 0..1.
+    kind: frontier (unknown space behind it) | doorway (a narrow frontier or passage) | floor (seen, not visited), or a
+    description: LOOK_ROUND, POINTED, "a closer look at the bowl". heading: viewing direction, radians.
+    distance_m: length of the path, metres; for a place that a model points at, straight-line distance from the camera.
+    room: kind of room that it leads into according to the map, "" unknown. value: the policy's own estimate, 0..1.
     """
 
     x: float
@@ -108,7 +108,7 @@ class Option(NamedTuple):
 
 
 class WeighedOption(NamedTuple):
-    """An option as a model weighs it: how likely going there leads to the answer, 0..1, and the room it sees there."""
+    """An option weighed by a model. weight: probability that going there leads to the answer; room: room seen there."""
 
     option: Option
     weight: float
@@ -116,12 +116,12 @@ class WeighedOption(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Where to go next and why; goal None: nothing left to explore. explored: share of the mapped free space, 0..1.
+    """Where to go next and why; goal None: nothing left to explore. explored: explored share of the free space, 0..1.
 
-    candidates: what was weighed; where the reason names a runner-up (core/policies/steering.py), the chosen place is
-    the first of them and the runner-up the second. marks: what the policy holds of places, to be shown: label "value"
-    (semantic value of the floor there, 0..1) or the name of a region (weight: how much it promises). look_around: turn
-    once at the goal.
+    candidates: the places considered; if the reason names a runner-up (core/policies/steering.py), the chosen place is
+    the first of them and the runner-up the second. marks: the policy's values of places, for display: label "value"
+    (semantic value of the floor there, 0..1) or the name of a region (weight: its value). look_around: turn once at the
+    goal.
     """
 
     goal: Pose2 | None
@@ -133,7 +133,7 @@ class Decision(NamedTuple):
 
 
 class NavCode(Enum):
-    """How a drive ended. OUT_OF_*: the question's limit allows no more of it; the value names the limit."""
+    """How a drive ended. OUT_OF_*: a limit of the question is used up; the value names the limit."""
 
     SUCCEEDED = "succeeded"
     BLOCKED = "blocked"
@@ -149,12 +149,12 @@ class NavCode(Enum):
 
     @property
     def limit(self) -> str:
-        """Return the name of the limit that ended the drive, "" where none did."""
+        """Return the name of the limit that ended the drive, "" if none did."""
         return self.value if self.name.startswith("OUT_OF_") else ""
 
 
 class NavResult(NamedTuple):
-    """Outcome of a drive; the message explains it to a person."""
+    """Result of a drive; the message explains it to a person."""
 
     code: NavCode
     message: str = ""
@@ -164,10 +164,10 @@ Area = tuple[tuple[float, float], ...]  # corners x, y of a polygon on the floor
 
 
 class Allowance(NamedTuple):
-    """What one drive may still use of its question's limits; inf = no limit.
+    """The remaining limits of a question for one drive; inf = no limit.
 
-    seconds: of the wall clock, from the moment the drive begins; area: where the robot has to stay; permitted: a person
-    has allowed this drive.
+    seconds: wall-clock time from the beginning of the drive; area: polygon that the robot must not leave; permitted:
+    whether a person has allowed this drive.
     """
 
     steps: float = math.inf
@@ -181,11 +181,11 @@ FREE = Allowance()
 
 
 def joined(reason: str, runner_up: str) -> str:
-    """Return a reason with its runner-up in words; the reason alone for ""."""
+    """Return a reason with its runner-up in words; the reason alone if that is ""."""
     return f"{reason}{_MARK}{runner_up}" if runner_up else reason
 
 
 def parted(reason: str) -> tuple[str, str]:
-    """Return a reason without its runner-up, and the runner-up in words, "" where none is named."""
+    """Return a reason without its runner-up, and the runner-up in words, "" if none is named."""
     own, _, second = reason.partition(_MARK)
     return own, second

@@ -13,13 +13,13 @@ import numpy as np
 
 from eqa_nodes.core.errors import BadPose
 
-Point: TypeAlias = tuple[float, ...]  # x, y, and where there are several floors the height of the floor; metres
+Point: TypeAlias = tuple[float, ...]  # x, y and, with several floors, the height of the floor; metres
 
 # camera_link (x forward, z up) -> camera_optical (z forward, y down) as a quaternion x, y, z, w.
 LINK_FROM_OPTICAL_XYZW = (-0.5, 0.5, -0.5, 0.5)
-_ROUNDING, _NEARLY_UNIT = 1e-6, 0.01  # of a quaternion's squared norm; the latter is tf2's limit
+_ROUNDING, _NEARLY_UNIT = 1e-6, 0.01  # deviations of a quaternion's squared norm from 1; the latter is tf2's limit
 _HABITAT_FROM_MAP_XYZW = (-0.5, 0.5, 0.5, 0.5)
-_OPTICAL_FROM_HABITAT_XYZW = (1.0, 0.0, 0.0, 0.0)  # of a camera: half a turn about x
+_OPTICAL_FROM_HABITAT_XYZW = (1.0, 0.0, 0.0, 0.0)  # camera axes: half a turn about x
 
 
 class Transform(NamedTuple):
@@ -32,7 +32,7 @@ class Transform(NamedTuple):
     xyzw: tuple[float, float, float, float]
 
     def matrix(self) -> np.ndarray:
-        """Return the (4, 4) float64 homogeneous matrix. Raises BadPose when not finite or not a rotation."""
+        """Return the (4, 4) float64 homogeneous matrix. Raises BadPose if not finite or not a rotation."""
         x, y, z, w = self.xyzw
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not all(map(math.isfinite, (*self.xyz, norm))) or abs(norm - 1.0) > 1e-3:
@@ -54,7 +54,7 @@ class Transform(NamedTuple):
 
 
 class LocalisedPose(NamedTuple):
-    """Where a robot takes itself to be (REP 105). map_from_odom: None = somebody else publishes it."""
+    """The robot's estimate of its pose (REP 105). map_from_odom: None if another node publishes it."""
 
     map_from_odom: Transform | None
     odom_from_base: Transform
@@ -97,10 +97,10 @@ def camera_mount(height_m: float, tilt_down_rad: float = 0.0, forward_m: float =
 
 
 def head_of(base_from_camera: Transform) -> tuple[Transform, Transform, Transform]:
-    """Return base_from_mount, mount_from_link and link_from_optical of a camera on a head that tilts.
+    """Return base_from_mount, mount_from_link and link_from_optical of a camera on a tilting head.
 
-    The first and the last are fixed, the second one is a rotation. Composed they are base_from_camera again: exactly
-    that of a `camera_mount`, of another one within rounding errors.
+    The first and the last are fixed, the second one is a rotation. Their product is base_from_camera: exactly for a
+    `camera_mount`, otherwise within rounding errors.
     """
     x, y, z, w = LINK_FROM_OPTICAL_XYZW
     turned = quat_multiply(base_from_camera.xyzw, (-x, -y, -z, w))
@@ -114,9 +114,9 @@ def head_of(base_from_camera: Transform) -> tuple[Transform, Transform, Transfor
 
 
 def normalised(transform: Transform) -> Transform:
-    """Return a transform with a unit quaternion where the squared norm is within 1 % of 1, as tf2 takes it.
+    """Return a transform with a unit quaternion if the squared norm is within 1 % of 1, as tf2 accepts it.
 
-    One that is a unit quaternion but for rounding comes back as it is, and so does one that is none at all.
+    A quaternion that is unit up to rounding is returned unchanged, and so is one that is farther off.
     """
     squared = sum(value * value for value in transform.xyzw)
     if not _ROUNDING < abs(squared - 1.0) <= _NEARLY_UNIT:  # false for NaN
@@ -149,7 +149,7 @@ def quat_multiply(a: tuple[float, float, float, float],
 
 
 def position_from_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
-    """Return the map position of a Habitat position. Raises BadPose when it is not three finite numbers."""
+    """Return the map position of a Habitat position. Raises BadPose if it is not three finite numbers."""
     if len(xyz) != 3 or not all(math.isfinite(v) for v in xyz):
         raise BadPose(f"a Habitat position is three finite numbers, got {list(xyz)}")
     x, y, z = (float(v) for v in xyz)
@@ -159,7 +159,7 @@ def position_from_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
 def yaw_from_habitat(wxyz: Sequence[float]) -> float:
     """Return the map heading of a Habitat rotation about its up axis.
 
-    Raises BadPose when it is not a unit quaternion (w, x, y, z), or looks straight up or down.
+    Raises BadPose if it is not a unit quaternion (w, x, y, z) or looks straight up or down.
     """
     if len(wxyz) != 4 or not all(math.isfinite(v) for v in wxyz) or abs(math.hypot(*wxyz) - 1) > 1e-3:
         raise BadPose(f"a Habitat rotation is a unit quaternion w, x, y, z, got {list(wxyz)}")
@@ -177,7 +177,7 @@ def pose_from_habitat(xyz: Sequence[float], wxyz: Sequence[float]) -> Pose2:
 
 
 def transform_from_habitat(xyz: Sequence[float], wxyz: Sequence[float]) -> Transform:
-    """Return map_from_base of a Habitat position and rotation (w, x, y, z), tilted ones too. Raises BadPose.
+    """Return map_from_base of a Habitat position and rotation (w, x, y, z), which may be tilted. Raises BadPose.
 
     Habitat's agents look along -z with y up, bases along x with z up.
     """
@@ -188,13 +188,13 @@ def transform_from_habitat(xyz: Sequence[float], wxyz: Sequence[float]) -> Trans
 
 
 def position_to_habitat(xyz: Sequence[float]) -> tuple[float, float, float]:
-    """Return the Habitat position of a map position (x, y, z), metres: the way back of position_from_habitat."""
+    """Return the Habitat position of a map position (x, y, z), metres; the inverse of position_from_habitat."""
     x, y, z = xyz
     return (-y, z, -x)
 
 
 def rotation_to_habitat(yaw: float) -> tuple[float, float, float, float]:
-    """Return the Habitat rotation (w, x, y, z) of a map heading: the way back of yaw_from_habitat."""
+    """Return the Habitat rotation (w, x, y, z) of a map heading; the inverse of yaw_from_habitat."""
     return (math.cos(yaw / 2), 0.0, math.sin(yaw / 2), 0.0)
 
 

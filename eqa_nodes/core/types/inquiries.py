@@ -1,20 +1,20 @@
-"""What the agent asks a person while it works on a question, and whether it may drive."""
+"""Inquiries of the agent to a person while it works on a question, and the modes of driving."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-GO, CONFIRM, DRY = DRIVE_MODES = ("go", "confirm", "dry")  # at will | after a yes | never
+GO, CONFIRM, DRY = DRIVE_MODES = ("go", "confirm", "dry")  # drive without asking | after a yes | never
 MAY_I_DRIVE, WHICH = INQUIRY_KINDS = ("may_i_drive", "which")
 OPEN, NO_REPLY = -1, 0
 
 
 class Inquiry(NamedTuple):
-    """One thing that a person is asked, with numbered options.
+    """One inquiry to a person, with numbered options.
 
-    kind: one of INQUIRY_KINDS; text: one sentence; options: in words, numbered from 1; deadline_s: seconds of the wall
-    clock until the agent goes on without a reply. question_id, question: what it works on. reply: the number of the
-    option that was chosen; NO_REPLY: nobody replied in time, or the question was called off; OPEN: it waits for one.
+    kind: one of INQUIRY_KINDS; text: one sentence; options: texts, numbered from 1; deadline_s: wall-clock seconds
+    until the agent continues without a reply. question_id, question: the question it is about. reply: number of the
+    chosen option; NO_REPLY: no reply in time, or the question was canceled; OPEN: still waiting.
     """
 
     id: str
@@ -28,11 +28,11 @@ class Inquiry(NamedTuple):
 
     @property
     def open(self) -> bool:
-        """Say whether it waits for a reply."""
+        """Return whether it waits for a reply."""
         return self.reply == OPEN
 
     def in_words(self) -> str:
-        """Return the sentence with its numbered options or, when it has ended, with the one that was chosen."""
+        """Return the sentence with its numbered options or, once it has ended, with the chosen one."""
         if self.open:
             return f"{self.text} " + ", ".join(f"{n} = {option}" for n, option in enumerate(self.options, start=1))
         return f"{self.text} {self.options[self.reply - 1] if self.reply else '(nobody replied)'}"

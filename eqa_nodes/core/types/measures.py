@@ -1,4 +1,4 @@
-"""How the note of an answer's evidence holds a length measured in the map, and a place that a model pointed at."""
+"""Encoding of lengths measured in the map, and of points in a picture, in the note of an answer's evidence."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class MeasuredLine(NamedTuple):
 
     @property
     def metres(self) -> float:
-        """Return its length."""
+        """Return the length of the line."""
         return math.dist(self.start, self.end)
 
 
 def noted(measure: MeasuredLine) -> str:
-    """Return a measure as a part of a note: evidence goes through messages and files as text."""
+    """Return a measure as part of a note: evidence is passed through messages and files as text."""
     a, b = (" ".join(f"{value:.3f}" for value in point) for point in measure)
     return f"measured from ({a}) to ({b})"
 
 
 def measures_of(note: str) -> list[MeasuredLine]:
-    """Return the measures that a note holds, to a millimetre; none where it holds none."""
+    """Return the measures in a note, to a millimetre."""
     return [MeasuredLine(_point(hit["a"]), _point(hit["b"])) for hit in _NOTED.finditer(note)]
 
 
@@ -42,16 +42,16 @@ def _point(text: str) -> Point3:
 
 
 def with_point(note: str, point: tuple[float, float]) -> str:
-    """Return a note that also holds the place in the picture, as shares of its width and height, that proves it."""
+    """Return a note with the point of the picture that is the evidence, as shares of width and height."""
     return "; ".join(filter(None, (note, f"pointed at ({point[0]:.3f} {point[1]:.3f})")))
 
 
 def points_of(note: str) -> tuple[tuple[float, float], ...]:
-    """Return the places in the picture that a note holds, as shares of its width and height."""
+    """Return the points of the picture in a note, as shares of width and height."""
     found = [(float(hit["x"]), float(hit["y"])) for hit in _POINTED.finditer(note)]
     return tuple(point for point in found if max(point) <= 1.0)
 
 
 def shown_note(note: str) -> str:
-    """Return a note as people read it: a measure without its coordinates, and no place in the picture."""
+    """Return a note for display: measures without coordinates, and no points of the picture."""
     return _POINTED.sub("", _NOTED.sub("measured", note)).removeprefix("; ")

@@ -1,4 +1,4 @@
-"""What whoever asked a question hears while it is worked on."""
+"""Progress reports to the asker of a question."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from eqa_nodes.core.types.questions import WeighedAnswer
 
 class Progress(NamedTuple):
     """What the agent is doing now; phase: queued | remembering | looking | deciding | exploring | asking | driving |
-    answering | showing. deciding: a model is shown pictures and options; asking: a person is asked.
+    answering | showing. deciding: a model is asked with pictures and options; asking: a person is asked.
 
-    place: of a queued question, 1 = the next one; call: what a model was just asked, which nothing else tells; inquiry:
-    what a person is asked, told when it opens and when it ends.
+    place: place of a queued question, 1 = the next one; call: the model call that just ended, in a report of its own;
+    inquiry: inquiry to a person, reported when it opens and when it ends.
     """
 
     phase: str

@@ -13,17 +13,17 @@ from eqa_nodes.core.types.floor import Area, Candidate, Frontier, GridMap, Weigh
 from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 
-MAX_EVIDENCE = 3  # views that prove an answer, at most
-FAR_M = 6.0  # a thing farther away than this is as good as unseen
-NOWHERE_M = 0.05  # a robot that stands still may be measured to move so far
+MAX_EVIDENCE = 3  # maximum number of views given as evidence of an answer
+FAR_M = 6.0  # an object farther away than this counts as unseen
+NOWHERE_M = 0.05  # distance that odometry may report for a robot at rest
 
 
 class Limits(NamedTuple):
-    """What a question may cost; 0 = no limit. All of them are hard: they hold inside a drive and inside a model's turn.
+    """What a question may cost; 0 = no limit. All limits are hard: enforced within a drive and within a model's turn.
 
-    seconds: wall time while it is worked on, not while it waits; area: the robot does not leave it, and no goal outside
-    it is driven to; calls, tokens, money: of the model, the last call is kept for the answer; poses: as HM-EQA counts
-    them, up to 3 m apart, the start and the end of each drive included.
+    seconds: wall time of work on it, without waiting; area: polygon that the robot does not leave and outside of which
+    it gets no goal; calls, tokens, money: costs of the model, whose last call is reserved for the answer; poses: number
+    of poses as in HM-EQA, at most 3 m apart, including the start and the end of each drive.
     """
 
     steps: int = 0
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
     poses: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a manifest says of them; the first four always, the others only where they limit."""
+        """Return the limits for a manifest: the first four always, the others only if they are set."""
         said: dict[str, Any] = {"steps": self.steps, "metres": self.metres, "seconds": self.seconds,
                                 "calls": self.calls}
         rare = {"area": [list(corner) for corner in self.area], "tokens": self.tokens, "money": self.money,
@@ -45,10 +45,10 @@ class Limits(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked. choices: the options of a multiple-choice benchmark, else empty.
+    """A question. choices: the options of a multiple-choice benchmark, else empty.
 
-    show: drive to the best evidence after the answer; not where may_explore is False. account: pays for the calls of a
-    model; None: there is no limit, and nobody counts.
+    show: drive to the best evidence after the answer, unless may_explore is False. account: charged for the calls of a
+    model; None: no limit, and costs are not counted.
     """
 
     text: str
@@ -63,18 +63,18 @@ class Question(NamedTuple):
 
 
 class ViewAssessment(NamedTuple):
-    """What the answerer thinks of one keyframe for the question; all numbers in 0..1.
+    """The answerer's assessment of one keyframe for the question; all scores in 0..1.
 
-    worth: is it worth to explore on from what this view shows (the global semantic value of EXPRESS-Bench)?
-    places: the keyframe's places; weight: the local semantic value, they sum to 1; label: the region there, "" unknown.
-    target: where the object asked about stands, map frame, metres; None where this view does not show it;
-    target_z: its height there, where a model pointed at it in the picture.
-    says: what this view alone answers, "" for nothing.
+    worth: whether exploring on from this view is worthwhile (the global semantic value of EXPRESS-Bench).
+    places: the keyframe's places; weight: local semantic value, sums to 1; label: the region there, "" unknown.
+    target: x, y of the object asked about, map frame, metres; None if this view does not show it;
+    target_z: its height, if a model pointed at it in the picture.
+    says: answer from this view alone, "" if none.
     """
 
     keyframe_id: int
     stamp_ns: int
-    relevance: float  # is the object asked about, or a hint to it, in view?
+    relevance: float  # whether the object asked about, or a hint to it, is in view
     enough: float  # confidence that this view answers the question
     region: str = ""
     note: str = ""
@@ -88,16 +88,16 @@ class ViewAssessment(NamedTuple):
 
 
 class RankedRegion(NamedTuple):
-    """A kind of room, and how likely the answer is found there, 0..1."""
+    """A kind of room, and the probability that the answer is found there, 0..1."""
 
     name: str
     weight: float
 
 
 class Situation(NamedTuple):
-    """What a policy decides on: all of it of the same observation.
+    """The input of a policy's decision, all from the same observation.
 
-    regions: best first; advice: the options that the policy listed, as a model weighs them; empty where none was asked.
+    regions: best first; advice: the options of the policy with a model's weights; empty if no model was asked.
     """
 
     question: Question
@@ -110,9 +110,9 @@ class Situation(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What proves an answer: a remembered view, where and when it was taken.
+    """Evidence of an answer: a remembered view, with the place and time it was taken.
 
-    frame: which image of a recording it is, from 0; offset_ns: how far into the bag; -1 where it is of none.
+    frame: index of the image in a recording, from 0; offset_ns: time since the start of the bag; -1 if not recorded.
     """
 
     keyframe_id: int
@@ -139,10 +139,10 @@ class RoleCost(NamedTuple):
 
 @dataclass
 class Receipt:
-    """What an answer cost. privileged: components that used simulator facts a robot does not have.
+    """The costs of an answer. privileged: components that used simulator facts a robot does not have.
 
-    money: for the model, in the currency of its prices; 0.0 where no prices are known; limit: the limit that ended the
-    search, in words, "" where none did; roles: calls, tokens and money by the role and the model that was asked.
+    money: cost of the model in the currency of its prices, 0.0 if no prices are known; limit: the limit that ended the
+    search, in words, "" if none did; roles: calls, tokens and money by role and model.
     """
 
     steps: int = 0
@@ -158,41 +158,41 @@ class Receipt:
 
     @property
     def moved(self) -> bool:
-        """Whether the robot moved: not for an answer from memory, and never for one from a recording."""
+        """Whether the robot moved: False for an answer from memory or from a recording."""
         return self.steps > 0 or self.metres > NOWHERE_M
 
     def way(self) -> str:
-        """Return how far the robot went, in words; "" where it did not move. Where Nav2 drives no steps are counted."""
+        """Return how far the robot drove, in words; "" if it did not move. With Nav2 no steps are counted."""
         if not self.moved:
             return ""
         return f"{self.steps} step{'s' * (self.steps != 1)}, " * (self.steps > 0) + f"{self.metres:.1f} m"
 
     def model_since(self, before: Receipt) -> Receipt:
-        """Return what the model cost since an earlier count of the same: nothing of steps, metres and seconds."""
+        """Return what the model cost since an earlier receipt, without steps, metres and seconds."""
         return Receipt(calls=self.calls - before.calls, tokens_in=self.tokens_in - before.tokens_in,
                        tokens_out=self.tokens_out - before.tokens_out, privileged=self.privileged,
                        money=self.money - before.money, roles=_added(self.roles, before.roles, -1))
 
     def with_model(self, more: Receipt) -> Receipt:
-        """Return this receipt with what the model cost besides."""
+        """Return this receipt with further costs of the model added."""
         return replace(self, calls=self.calls + more.calls, tokens_in=self.tokens_in + more.tokens_in,
                        tokens_out=self.tokens_out + more.tokens_out, privileged=more.privileged or self.privileged,
                        money=self.money + more.money, roles=_added(self.roles, more.roles, 1))
 
 
 def charge(account: CallAccount, paid: Receipt) -> None:
-    """Charge an account with what a receipt says that a model was paid, by role."""
+    """Charge an account, by role, with the model costs of a receipt."""
     rest = Usage(paid.calls, paid.tokens_in, paid.tokens_out, paid.money)
     for cost in paid.roles:
         usage = Usage(cost.calls, cost.tokens_in, cost.tokens_out, cost.money)
         account.charge(usage, cost.role, cost.model)
         rest -= usage
-    if rest.calls or rest.tokens_in or rest.tokens_out:  # of answerers that know no roles
+    if rest.calls or rest.tokens_in or rest.tokens_out:  # costs of answerers without roles
         account.charge(rest)
 
 
 def receipt_of(account: CallAccount, privileged: tuple[str, ...] = ()) -> Receipt:
-    """Return what an account has paid."""
+    """Return the receipt of an account."""
     paid = account.total
     return Receipt(calls=paid.calls, tokens_in=paid.tokens_in, tokens_out=paid.tokens_out, privileged=privileged,
                    money=paid.money, roles=tuple(
@@ -201,7 +201,7 @@ def receipt_of(account: CallAccount, privileged: tuple[str, ...] = ()) -> Receip
 
 
 def _added(roles: Sequence[RoleCost], others: Sequence[RoleCost], sign: int) -> tuple[RoleCost, ...]:
-    """Return the costs with the others added or, by sign -1, taken away; without what then cost no call."""
+    """Return the costs with the others added or, with sign -1, subtracted, without roles left with no call."""
     found = {one[:2]: one for one in roles}
     for other in others:
         known = found.get(other[:2], RoleCost(*other[:2]))
@@ -213,10 +213,10 @@ def _added(roles: Sequence[RoleCost], others: Sequence[RoleCost], sign: int) -> 
 
 @dataclass
 class Answer:
-    """The end of a question: a text with evidence, an abstention, or a named error.
+    """The result of a question: a text with evidence, an abstention, or a named error.
 
-    shown: the robot stands where the best evidence was seen from, and faces it; where that was asked for and is False,
-    the message says why.
+    shown: whether the robot stands where the best evidence was seen from, and faces it; if that was requested and is
+    False, the message says why.
     """
 
     text: str = ""
@@ -229,15 +229,15 @@ class Answer:
     shown: bool = False
 
     def saying(self, *more: str) -> Answer:
-        """Return the answer with more in its message; empty texts add nothing."""
+        """Return the answer with texts added to its message; empty ones are ignored."""
         return replace(self, message="; ".join(filter(None, (self.message, *more))))
 
 
 class Support(NamedTuple):
-    """What speaks for an answer.
+    """The support of an answer.
 
-    confidence: the answerer's own, 0..1; looks: places from which a view says the same; agreement: share of what views
-    say, each as sure as it is, that is the same, 0..1; nearest_m: distance to the thing in the nearest such view.
+    confidence: the answerer's own, 0..1; looks: number of places from which a view agrees; agreement: share of the
+    views' answers that agree, weighted by confidence, 0..1; nearest_m: distance to the object in the nearest such view.
     """
 
     confidence: float
@@ -246,13 +246,13 @@ class Support(NamedTuple):
     nearest_m: float
 
     def features(self) -> tuple[float, ...]:
-        """Return what the regression weighs, as FEATURES names it; the distance in shares of 6 m."""
+        """Return the inputs of the regression, named in FEATURES; the distance is divided by 6 m."""
         p = min(0.99, max(0.01, self.confidence))
         return 1.0, math.log(p / (1 - p)), math.log1p(self.looks), self.agreement, min(self.nearest_m, FAR_M) / FAR_M
 
 
 class WeighedAnswer(NamedTuple):
-    """An answer that was considered, with what supports it (its confidence: the answerer's own)."""
+    """An answer that was considered, with its support (whose confidence is the answerer's own)."""
 
     text: str
     support: Support
@@ -260,7 +260,7 @@ class WeighedAnswer(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """A keyframe that memory returns for a query, with its score (higher is better) and why."""
+    """A keyframe that memory returns for a query, with its score (higher is better) and the reason."""
 
     keyframe: Keyframe
     score: float
@@ -268,10 +268,10 @@ class Recalled(NamedTuple):
 
 
 class RecallQuery(NamedTuple):
-    """What to look for in memory. Conditions combine; an empty text, near or window does not restrict.
+    """A query to memory. Conditions combine; an empty text, near or window does not restrict.
 
-    A time that the text names ("yesterday evening", "last time") is the window where none is given; a room that it
-    names as a place ("near the kitchen") counts as one more reason.
+    If no window is given, a time in the text ("yesterday evening", "last time") is the window; a room that the text
+    names as a place ("near the kitchen") raises the score of views there.
     """
 
     text: str = ""
@@ -282,11 +282,11 @@ class RecallQuery(NamedTuple):
 
 
 class MemoryObject(NamedTuple):
-    """One object as memory knows it, put together from many views.
+    """One object in memory, merged from many views.
 
-    low, high: corners of its box, metres, map frame (of the session it was last seen in: here False means that no
-    transform from there to this session's map is known); times: looks in which it was seen; gone_ns: stamp of the look
-    that found its place empty, 0 = it was there when last looked; keyframe_id, bbox: its best view.
+    low, high: corners of its box, metres, map frame (of the session it was last seen in; here False means that no
+    transform from there to this session's map is known); times: number of looks in which it was seen; gone_ns: stamp of
+    the look that found its place empty, 0 = present at the last look; keyframe_id, bbox: its best view.
     """
 
     id: int
@@ -305,15 +305,15 @@ class MemoryObject(NamedTuple):
 
     @property
     def centre(self) -> tuple[float, float, float]:
-        """Return the middle of its box."""
+        """Return the centre of its box."""
         (x, y, z), (u, v, w) = self.low, self.high
         return (x + u) / 2, (y + v) / 2, (z + w) / 2
 
 
 class Recollection(NamedTuple):
-    """What memory itself says to a question about the past ("When did you last see ...?"), with its proof.
+    """Memory's own answer to a question about the past ("When did you last see ...?"), with its evidence.
 
-    verify: it says where something is now, so that it is worth looking when it is long ago.
+    verify: whether it names a present location, so that an old observation is worth confirming.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The robot's body, and what a simulated robot's wheels, localisation and camera get wrong."""
+"""Model of the robot, and the errors of a simulated robot's wheels, localisation and camera."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from eqa_nodes.core.ranges import Counted, Degrees, NotNegative, Positive, Range
 from eqa_nodes.core.settings import EPISODE, NOW, constant, setting
 from eqa_nodes.core.types.views import Intrinsics
 
-_FASTEST = 1000.0  # no base is faster
-_STEPS_DEG, _STEPS_M = 35.0, 3.3  # stairs that fall so steeply are found by steps in view so near
+_FASTEST = 1000.0  # upper bound of speeds and accelerations
+_STEPS_DEG, _STEPS_M = 35.0, 3.3  # steepest stairs down that must be seen, and the distance from which
 _Limit: TypeAlias = Annotated[float, Range(0.0, _FASTEST, above=True)]
-TRUTH, CORRECTIONS, OTHERS = "truth", "corrections", "others"  # who knows where the robot is in the map
+TRUTH, CORRECTIONS, OTHERS = "truth", "corrections", "others"  # sources of the robot's pose in the map
 
 
 @dataclass(frozen=True)
@@ -33,20 +33,20 @@ class CameraModel:
 
     @property
     def intrinsics(self) -> Intrinsics:
-        """The pinhole: square pixels, principal point in the middle."""
+        """Pinhole intrinsics with square pixels and the principal point in the middle."""
         focal = self.width / 2 / math.tan(math.radians(self.hfov_deg) / 2)
         return Intrinsics(self.width, self.height, focal, focal, self.width / 2, self.height / 2)
 
     @property
     def lowest_rad(self) -> float:
-        """How far the lowest row of the image looks below level, in its middle column; radians."""
+        """Angle of the lowest row of the image below level, in its middle column; radians."""
         k = self.intrinsics
         return math.radians(self.tilt_down_deg) + math.atan((k.height - k.cy) / k.fy)
 
     def sees_from_m(self, height_m: float) -> float:
-        """Return the distance from which a level view shows what is at this height, in every column; metres.
+        """Return the distance from which on a level view shows points at this height in every column; metres.
 
-        inf where the lowest row of the image does not look down.
+        inf if the lowest row of the image does not look down.
         """
         if self.lowest_rad <= 0:
             return math.inf
@@ -99,9 +99,9 @@ class RobotModel:
 
     @property
     def looks_for_stairs(self) -> int:
-        """How many look actions tilt the camera down until steps that fall away in front of the robot are in view.
+        """Number of look actions that tilt the camera down far enough to see stairs down in front of the robot.
 
-        0 for a robot that takes no stairs, and where such steps are in view of the camera as it is mounted.
+        0 for a robot that takes no stairs, and if the camera as mounted sees such stairs.
         """
         if not self.stairs:
             return 0
@@ -117,7 +117,7 @@ class RobotModel:
 
 @dataclass(frozen=True)
 class WheelsConfig:
-    """Errors of the odometry that a base reports: a scale of its own for distances and for angles, and slip."""
+    """Errors of the odometry of a base: separate scale errors of distances and angles, and slip."""
 
     drift: Annotated[float, Range(0.0, 0.5)] = setting(0.0,
         "Share (0 to 1) by which odometry misjudges distances and angles, such as 0.03; whether it is too much or too "
@@ -128,13 +128,13 @@ class WheelsConfig:
 
     @property
     def exact(self) -> bool:
-        """Return whether odometry reports what was driven."""
+        """Return whether odometry is exact."""
         return self.drift == 0.0 and self.slip_every_m == 0.0
 
 
 @dataclass(frozen=True)
 class LocalisationConfig:
-    """Who publishes map > odom, and how wrong that is."""
+    """Source of the transform map > odom, and its errors."""
 
     by: str = setting(TRUTH,
         "Source of the transform from the map frame to the odometry frame: truth (exact at every step) | corrections "
@@ -158,7 +158,7 @@ class LocalisationConfig:
 
 @dataclass(frozen=True)
 class SensesConfig:
-    """What the simulated robot does not know exactly."""
+    """Errors of the simulated robot's sensors and localisation."""
 
     wheels: WheelsConfig = WheelsConfig()
     localisation: LocalisationConfig = LocalisationConfig()
@@ -172,5 +172,5 @@ class SensesConfig:
 
     @property
     def exact(self) -> bool:
-        """Return whether place and depth are those of the simulator."""
+        """Return whether pose and depth are exactly those of the simulator."""
         return self.wheels.exact and self.localisation.by == TRUTH and self.depth_noise == 0.0

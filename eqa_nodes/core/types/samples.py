@@ -1,4 +1,4 @@
-"""Questions with their truth, what an episode gives, and who runs one."""
+"""Questions with their truth, the results of episodes, and the protocol of their runners."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from eqa_nodes.core.types.questions import Answer, Limits, Question
 from eqa_nodes.core.types.trace import EpisodeTrace
 
 _NO_LIMITS = Limits()
-ACTIVE, EM = "active", "em"  # tasks: a robot looks for the answer (A-EQA), or it lies in an episode history (EM-EQA)
-TASKS = "tasks"  # the third: something is to be done, and predicates say whether it was (EmbodiedEval)
-ALLOWED_POSES = "allowed_steps"  # in metadata: how many poses the data set allows, as HM-EQA counts them
+ACTIVE, EM = "active", "em"  # tasks: a robot searches the answer (A-EQA), or an episode history contains it (EM-EQA)
+TASKS = "tasks"  # third task: the robot carries out an instruction, and predicates check the result (EmbodiedEval)
+ALLOWED_POSES = "allowed_steps"  # key in metadata: number of poses that the data set allows, counted as in HM-EQA
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One question of a dataset with its truth; map frame, metres, radians.
+    """One question of a dataset with its ground truth; map frame, metres, radians.
 
-    scene: "SIMULATOR:PLACE" of what can be driven in ("house:3", "habitat:hm3d/00826-BFRyYbPCCPE"); empty: where the
-    robot is. start_height_m: of the floor that the start stands on, None where the data set does not say.
-    alternatives: other answers that are as right. target: where a person would stand to see the answer (scorer only),
-    x, y and where known the height of the floor. viewpoints: the same where the answer shows from several places;
-    distances then count to the nearest of them, and target is the first.
-    reference_steps / reference_metres: l of the path metrics, None where the dataset has none. choices: the options of
-    a multiple-choice question; `answer` is then the right option's text. metadata: what the dataset says beyond this,
+    scene: "SIMULATOR:PLACE" to drive in ("house:3", "habitat:hm3d/00826-BFRyYbPCCPE"); empty: where the robot is.
+    start_height_m: height of the floor at the start, None if the data set does not give it.
+    alternatives: other correct answers. target: position from which a person would see the answer (scorer only): x, y
+    and, if known, the height of the floor. viewpoints: all such positions if there are several; distances are then
+    measured to the nearest of them, and target is the first.
+    reference_steps / reference_metres: l of the path metrics, None if the dataset has none. choices: the options of
+    a multiple-choice question; `answer` is then the text of the right option. metadata: further fields of the dataset,
     as plain JSON.
     """
 
@@ -50,11 +50,11 @@ class Sample:
     start_height_m: float | None = None
 
     def as_question(self, limits: Limits = _NO_LIMITS, force_guess: bool = False) -> Question:
-        """Return the question as the agent gets it, without the truth."""
+        """Return the question for the agent, without the ground truth."""
         return Question(self.question, self.id, self.choices, True, self.limited(limits), force_guess, self.seed)
 
     def limited(self, limits: Limits) -> Limits:
-        """Return the limits with what the data set allows, where it limits episodes and that is less."""
+        """Return the limits, with the poses that the data set allows if that is less."""
         allowed = self.metadata.get(ALLOWED_POSES)
         if not isinstance(allowed, int) or 0 < limits.poses <= allowed:
             return limits
@@ -62,7 +62,7 @@ class Sample:
 
 
 def history_of(sample: Sample) -> str:
-    """Return the name of the episode history that a question is about. Raises ConfigError when there is none."""
+    """Return the name of the episode history that a question is about. Raises ConfigError if there is none."""
     name = sample.metadata.get("episode_history")
     if not isinstance(name, str) or not name:
         raise ConfigError(f"question {sample.id!r} is about no episode history: the task {EM!r} needs the data set "
@@ -72,7 +72,7 @@ def history_of(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """What an episode gave. bag: where it was recorded, None = nowhere. predicates: as in Prediction."""
+    """The result of an episode. bag: path of its recording, None if not recorded. predicates: as in Prediction."""
 
     sample_id: str
     answer: Answer
@@ -83,10 +83,10 @@ class EpisodeResult:
 
 
 class EpisodeRunner(Protocol):
-    """Runs episodes in process or through the graph. Raises EqaError."""
+    """Runs episodes in process or through the ROS graph. Raises EqaError."""
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Carry out one episode."""
+        """Run one episode."""
 
     def blind(self, sample: Sample) -> Answer:
         """Answer without having seen anything."""

@@ -25,10 +25,10 @@ class KnownMap(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What was seen and known when an observation was stamped.
+    """The view and the map at the stamp of an observation.
 
-    view: JPEG of the observation, at most VIEW_PX wide; empty: the keyframe of this stamp is it, or nothing was seen.
-    map: as it was known then, None where there was none.
+    view: JPEG of the observation, at most VIEW_PX wide; empty if a keyframe has this stamp or nothing was seen.
+    map: the map at that time, None if there was none.
     """
 
     stamp_ns: int
@@ -37,10 +37,10 @@ class Moment(NamedTuple):
 
 
 class TraceDecision(NamedTuple):
-    """One choice of where to look next, with what the explorer had before it; map frame."""
+    """One choice of where to look next, with the explorer's input; map frame."""
 
     stamp_ns: int
-    pose: Pose2  # of the robot when it decided
+    pose: Pose2  # pose of the robot at the decision
     goal: Pose2 | None  # None: nothing left to explore
     reason: str
     candidates: tuple[Candidate, ...] = ()
@@ -50,13 +50,13 @@ class TraceDecision(NamedTuple):
 
 @dataclass
 class EpisodeTrace:
-    """The path, decisions, memories, weighed answers and answer of one question; stamps in ns, poses in the map frame.
+    """The path, decisions, keyframes, weighed answers and answer of one question; stamps in ns, poses in the map frame.
 
-    grid is the last map, None where none was made; answer None: the episode ended before one was given.
-    refused: how many frames could not be used, by who refused them; empty: none, or nobody counted.
-    view: JPEG of the last observation, of a question about a recording the best evidence; empty: there was none.
-    calls: what a model was asked, in order; its pictures are among the keyframes.
-    moments: what was seen and known at decisions and keyframes, oldest first; older traces have none.
+    grid: the last map, None if there was none; answer: None if the episode ended before one was given.
+    refused: number of unusable frames by the component that refused them; empty: none, or not counted.
+    view: JPEG of the last observation or, for a question about a recording, of the best evidence; empty if none.
+    calls: the model calls in order; their pictures are among the keyframes.
+    moments: views and maps at decisions and keyframes, oldest first; older traces have none.
     """
 
     question: str = ""
@@ -72,20 +72,20 @@ class EpisodeTrace:
     moments: list[Moment] = field(default_factory=list)
 
     def moment_at(self, stamp_ns: int) -> Moment | None:
-        """Return the newest moment until then, None where none is kept."""
+        """Return the newest moment at or before a stamp, None if there is none."""
         before = bisect_right(self.moments, stamp_ns, key=lambda moment: moment.stamp_ns)
         return self.moments[before - 1] if before else None
 
 
 class Destination(NamedTuple):
-    """Where the robot was sent after a call. option: number of the model's option that this is, 0 for none of them."""
+    """Where the robot was sent after a call. option: number of the model's option that was chosen, 0 for none."""
 
     option: int
     decision: TraceDecision
 
 
 def destinations(trace: EpisodeTrace) -> list[Destination | None]:
-    """Return where each call of a trace sent the robot: the first decision on it, None where none followed."""
+    """Return for each call of a trace where it sent the robot: the first decision after it, None if none followed."""
     found: list[Destination | None] = [None] * len(trace.calls)
     stamps = [call.stamp_ns for call in trace.calls]
     for decision in trace.decisions:

@@ -1,4 +1,4 @@
-"""Observations of the robot and what makes one unusable, their labels, and the views that memory keeps."""
+"""Observations of the robot with their checks, labels of instances, and the views that memory stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from eqa_nodes.core.errors import BadFrame, BadPose
 from eqa_nodes.core.types.geometry import Pose2, Transform, pose2_of
 
-MAX_DEPTH_M = 100.0  # farther returns come from no indoor camera
+MAX_DEPTH_M = 100.0  # an indoor camera gives no farther returns
 Point = tuple[float, float, float]
 
 
@@ -28,10 +28,10 @@ class Intrinsics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One observation of the robot: images and the pose they were taken at.
+    """One observation of the robot: images and the pose at which they were taken.
 
     rgb: (H, W, 3) uint8; depth_m: (H, W) float32, metres along the optical axis, 0 = no return;
-    labels: (H, W) uint16 instance ids, 0 = nothing, or None where nothing labels (privileged where a simulator does).
+    labels: (H, W) uint16 instance ids, 0 = nothing, or None without labels (privileged if they are a simulator's).
     """
 
     stamp_ns: int
@@ -53,10 +53,10 @@ class Frame:
 
 
 class PlanarScan(NamedTuple):
-    """What a planar scanner sees: ranges in its frame (x forward, z up), one of each direction counter-clockwise.
+    """One scan of a planar scanner: ranges in its frame (x forward, z up), one per direction, counter-clockwise.
 
-    ranges_m: (n,) float32, metres; by REP 117 inf = nothing within the range, -inf = nearer than it can measure.
-    first_rad, step_rad: direction of the first, and from one to the next, radians.
+    ranges_m: (n,) float32, metres; by REP 117 inf = nothing within range, -inf = closer than the minimum range.
+    first_rad, step_rad: direction of the first range and angle between two ranges, radians.
     """
 
     ranges_m: np.ndarray
@@ -67,7 +67,7 @@ class PlanarScan(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What a simulator knows of one labelled instance (privileged), or what a detector makes of one (detected)."""
+    """Description of one labelled instance, from a simulator (privileged) or from a detector (detected)."""
 
     instance: int
     kind: str
@@ -87,7 +87,7 @@ class Sighting(NamedTuple):
 
 
 class FloorPixel(NamedTuple):
-    """Floor in view where the robot could stand: pixel (u, v) of the image, and x, y in metres, map frame."""
+    """A visible floor point where the robot could stand: pixel (u, v) of the image, and x, y in metres, map frame."""
 
     u: int
     v: int
@@ -96,9 +96,9 @@ class FloorPixel(NamedTuple):
 
 
 class ViewGeometry(NamedTuple):
-    """The camera of a remembered view, and how far away what it shows is.
+    """The camera and the coarse depth of a remembered view.
 
-    intrinsics: of the stored image; depth_png: a coarse depth image of the whole view as a 16-bit PNG, millimetres
+    intrinsics: those of the stored image; depth_png: coarse depth image of the whole view as a 16-bit PNG, millimetres
     along the optical axis, 0 = no return (the encoding 16UC1 of REP 118).
     """
 
@@ -107,15 +107,15 @@ class ViewGeometry(NamedTuple):
     depth_png: bytes
 
 
-TEXT = "text"  # the kind of what can be read, and the attribute of a label that says what is written
-MOVING = ("person",)  # kinds that move about by themselves
+TEXT = "text"  # the kind of readable text, and the attribute of a label with its content
+MOVING = ("person",)  # kinds that move on their own
 
 
 @dataclass(frozen=True)
 class Keyframe:
     """A remembered view. jpeg is the canonical image: encoded once, then stored and shown unchanged.
 
-    geometry: None where it was not recorded (folders of plain images).
+    geometry: None if it was not recorded (folders of plain images).
     """
 
     id: int
@@ -135,7 +135,7 @@ class Keyframe:
 
     @property
     def privileged(self) -> bool:
-        """Return whether the content of the view comes from a simulator's labels."""
+        """Return whether the content of the view is from a simulator's labels."""
         return any(not s.label.detected for s in self.sightings)
 
 
@@ -157,9 +157,9 @@ def check_frame(frame: Frame) -> None:
 
 
 def clean_depth(depth_m: np.ndarray, max_m: float = MAX_DEPTH_M) -> tuple[np.ndarray, int]:
-    """Return depth with NaN, inf, negative and beyond `max_m` set to 0 (no return), and how many there were.
+    """Return depth with NaN, inf, negative values and values above `max_m` set to 0 (no return), and their number.
 
-    depth_m: (H, W) float32, metres; the same array comes back when it is clean, a copy otherwise.
+    depth_m: (H, W) float32, metres; the same array is returned if it is clean, a copy otherwise.
     """
     good = (depth_m >= 0) & (depth_m <= max_m)  # false for NaN
     n_bad = depth_m.size - int(np.count_nonzero(good))
@@ -185,17 +185,17 @@ def box_of(s: Sighting) -> tuple[Point, Point]:
 
 
 def least(a: Point, b: Point) -> Point:
-    """Return the lower corner of the box around both."""
+    """Return the lower corner of the box around two points."""
     return min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2])
 
 
 def most(a: Point, b: Point) -> Point:
-    """Return the upper corner of the box around both."""
+    """Return the upper corner of the box around two points."""
     return max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2])
 
 
 def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slack: float) -> np.ndarray:
-    """Return for boxes (n, 3), (n, 3) what share (n,) of the smaller of box and b both have in common."""
+    """Return the overlap (n,) of boxes (n, 3), (n, 3) with box b, as a share of the smaller of the two boxes."""
     low, high = low - slack, high + slack
     b0, b1 = np.array(b_low) - slack, np.array(b_high) + slack
     common = np.clip(np.minimum(high, b1) - np.maximum(low, b0), 0.0, None).prod(axis=1)
@@ -203,7 +203,7 @@ def overlap(low: np.ndarray, high: np.ndarray, b_low: Point, b_high: Point, slac
 
 
 def covered(of_low: Point, of_high: Point, low: Point, high: Point, slack_m: float) -> float:
-    """Return the share of the first box inside the second one, which is widened by the slack."""
+    """Return the share of the first box that lies inside the second one, widened by the slack."""
     k_low, k_high = np.array(of_low), np.array(of_high)
     common = np.minimum(k_high, np.array(high) + slack_m) - np.maximum(k_low, np.array(low) - slack_m)
     shares = np.where(k_high - k_low > 1e-3, common / np.maximum(k_high - k_low, 1e-3), common >= 0)  # some are flat
@@ -211,23 +211,23 @@ def covered(of_low: Point, of_high: Point, low: Point, high: Point, slack_m: flo
 
 
 def srgb_of(linear: np.ndarray) -> np.ndarray:
-    """Return colours as screens and cameras keep them (sRGB), of linear ones (as glTF keeps them), both 0..1."""
+    """Convert linear colours (as in glTF) to sRGB (as on screens and in cameras), both 0..1."""
     return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 0.0) ** (1 / 2.4) - 0.055)
 
 
 class Cloud(NamedTuple):
-    """Points on surfaces. points: (n, 3) float32, metres, map frame; colours: (n, 3) uint8, sRGB as the camera's."""
+    """Points on surfaces. points: (n, 3) float32, metres, map frame; colours: (n, 3) uint8, sRGB as in the images."""
 
     points: np.ndarray
     colours: np.ndarray
 
 
 class Mesh(NamedTuple):
-    """Surfaces as triangles, whose front is the side that was seen.
+    """Surfaces as triangles whose front is the observed side.
 
     vertices: (n, 3) float32, metres, map frame; triangles: (m, 3) int32, corners counter-clockwise seen from the front;
-    colours: (n, 3) uint8 of the vertices, sRGB as the camera's; labels: (n,) uint16 of the vertices, instance ids as in
-    Frame.labels, 0 = nothing, or None where nothing was labelled.
+    colours: (n, 3) uint8 per vertex, sRGB as in the images; labels: (n,) uint16 instance ids per vertex as in
+    Frame.labels, 0 = nothing, or None without labels.
     """
 
     vertices: np.ndarray
