@@ -1,1 +1,1 @@
-"""The algorithm: no ROS, no simulator, no network (a test enforces it)."""
+"""The algorithms, without ROS, simulators or network access (a test enforces it)."""

@@ -1,4 +1,4 @@
-"""A background task: work in a thread of its own while the caller goes on."""
+"""A background task: work in a thread of its own while the caller continues."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 @contextmanager
 def background_task(name: str, work: Callable[[threading.Event], T]) -> Iterator[Future[T]]:
-    """Run work(over) until it returns, at the latest soon after the body has ended: `over` is set then.
+    """Run work(over) in a thread while the body runs. `over` is set when the body ends, and work should then return.
 
-    Yields its future. Raises what the work raised, unless the body itself fails.
+    Yields the future of the work. Raises the error of the work, unless the body itself fails.
     """
     over = threading.Event()
     with ThreadPoolExecutor(1, name) as pool:

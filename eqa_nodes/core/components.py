@@ -1,7 +1,7 @@
-"""Every kind of component by name: the built-in ones, and the groups of entry points by which packages add theirs.
+"""The registries of all kinds of components: the built-in ones, and the entry point groups for other packages.
 
-A built-in component is one row here; docs/extending.md walks through each kind. Nothing is imported until it is asked
-for, so that names can be listed at no cost.
+A built-in component is one row here; docs/extending.md explains each kind. A component is imported only when it is
+requested, so that listing names costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Display of decisions, for RViz and Foxglove as for the report: sizes, regions, values, colours."""
+"""Display of decisions in RViz, Foxglove and the report: sizes, regions, values, colours."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from eqa_nodes.core.types.floor import Candidate, GridMap
 
-VALUE = "value"  # the label of marks that say how much the floor there is worth; other labels are names of regions
-DISC_M = 1.0  # radius of the floor that a value is painted on, as EXPRESS-Bench paints it
-_ONE_REGION_M = 1.5  # marks of one name as near as this are one region
-_STRAY = 0.3  # of the marks of the largest region of that name: fewer are a stray vote that gets no name
+VALUE = "value"  # label of marks with the semantic value of the floor there; other labels are names of regions
+DISC_M = 1.0  # radius of the disc of floor that a value is painted on, as in EXPRESS-Bench
+_ONE_REGION_M = 1.5  # marks of one name within this distance belong to one region
+_STRAY = 0.3  # share of the marks of the largest region of a name below which a region is dropped as stray
 _KINDS = {"frontier": (14, 165, 233), "snapshot": (217, 119, 6), "look": (217, 119, 6), "confirm": (5, 150, 105),
           "node": (124, 58, 237)}
 # Hues in degrees, far from the orange of values and from each other where rooms are often neighbours.
@@ -26,7 +26,8 @@ Colour = tuple[int, int, int]
 
 
 class MarkCluster(NamedTuple):
-    """Marks of one name that lie together; x, y: of the one in their midst, metres, map frame. weight: the largest."""
+    """Nearby marks of one name; x, y: position of the mark nearest to their mean, metres, map frame. weight: maximum.
+    """
 
     name: str
     x: float
@@ -36,14 +37,14 @@ class MarkCluster(NamedTuple):
 
 
 def strengths(candidates: Sequence[Candidate]) -> list[float]:
-    """Return each weight as a share (0..1) of the way from nothing, or the smallest below it, to the largest."""
+    """Return the weights scaled to 0..1, from 0 (or the smallest weight, if negative) to the largest."""
     weights = [c.weight for c in candidates]
     low, high = min([0.0, *weights]), max(weights, default=0.0)
     return [(w - low) / (high - low) if high > low else 1.0 for w in weights]
 
 
 def colour_of(label: str) -> Colour:
-    """Return the colour of a kind of candidate or of a region, always the same for a name."""
+    """Return the colour of a kind of candidate or of a region; the same name always has the same colour."""
     if label in _KINDS:
         return _KINDS[label]
     hue = _ROOMS.get(label, zlib.crc32(label.encode()) % 360)
@@ -52,7 +53,7 @@ def colour_of(label: str) -> Colour:
 
 
 def regions_of(marks: Sequence[Candidate]) -> list[MarkCluster]:
-    """Return the regions that marks name, by name and then in the order of their marks."""
+    """Return the regions named by marks, sorted by name and then in the order of their marks."""
     named = [m for m in marks if m.label and m.label != VALUE]
     found: list[MarkCluster] = []
     for name in sorted({m.label for m in named}):
@@ -63,7 +64,7 @@ def regions_of(marks: Sequence[Candidate]) -> list[MarkCluster]:
 
 
 def _together(marks: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
-    from scipy.sparse import coo_array  # a third of the start of a node, most of which draw no regions
+    from scipy.sparse import coo_array  # takes a third of a node's start, and most nodes draw no regions
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
@@ -84,9 +85,9 @@ def _region(marks: tuple[Candidate, ...]) -> MarkCluster:
 
 
 def value_layer(grid: GridMap, marks: Sequence[Candidate]) -> np.ndarray:
-    """Return (rows, columns) float32 of the map: the value of its free floor, 0..1, the larger where discs overlap.
+    """Return (rows, columns) float32 of the map: the value of its free floor, 0..1, the maximum if discs overlap.
 
-    -1 where nobody said anything, or nothing free is known. A disc lies round the cell of its mark.
+    Cells without a value or not known to be free are -1. A disc is centred on the cell of its mark.
     """
     values = [m for m in marks if m.label == VALUE]
     reach = round(DISC_M / grid.resolution_m)

@@ -1,4 +1,4 @@
-"""Named errors. Each message says what was wrong, with the value, and how to fix it."""
+"""Named errors. Each message states the problem with the offending value, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """How a question ended; the same numbers stand in eqa_interfaces/action/Ask."""
+    """How a question ended; the numbers are those of eqa_interfaces/action/Ask."""
 
     NONE = 0
     BAD_QUESTION = 1
@@ -52,7 +52,7 @@ class BadFrame(EqaError):
 
 
 class MapFull(EqaError):
-    """A reconstruction holds as much as its settings allow."""
+    """A reconstruction has reached the maximum size of its settings."""
 
 
 class StaleData(EqaError):
@@ -68,7 +68,7 @@ class NavigationError(EqaError):
 
 
 class ModelError(EqaError):
-    """A model refused, timed out, or did not answer in the agreed form."""
+    """A model refused, timed out, or did not answer in the requested form."""
 
     code = ErrorCode.MODEL
 
@@ -102,19 +102,19 @@ class StorageError(EqaError):
 
 
 class Canceled(EqaError):
-    """The caller called it off."""
+    """The caller canceled the request."""
 
     code = ErrorCode.CANCELED
 
 
 class LimitReached(EqaError):
-    """A question may cost no more: answer from what is known."""
+    """A limit of the question is reached: answer from what is known."""
 
     code = ErrorCode.CANCELED
 
 
 class QueueFull(EqaError):
-    """More questions wait than may."""
+    """The queue of questions is full."""
 
     code = ErrorCode.QUEUE_FULL
 
@@ -126,7 +126,7 @@ class NodeLost(EqaError):
 
 
 class MissingExtra(EqaError):
-    """A library is absent; the message gives the pip command. extra: the one that brings it, "" = none does."""
+    """A library is not installed; the message gives the pip command. extra: pip extra that installs it, "" = none."""
 
     def __init__(self, library: str, extra: str) -> None:
         package = f"'eqa-nodes[{extra}]'" if extra else library
@@ -134,12 +134,11 @@ class MissingExtra(EqaError):
         self.library, self.extra = library, extra
 
 
-_LISTED = 40  # names that an error lists beside those that are like the wrong one
+_LISTED = 40  # maximum number of known names that an error lists in addition to similar ones
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """One line for an unknown name: those that are like it, and which names there are, unless that is a page of them.
-    """
+    """Return one line about an unknown name: similar names, and all known names unless they are too many."""
     names = sorted(known)
     near = did_you_mean(name, names)
     listed = "" if near and len(names) > _LISTED else f": known are {', '.join(names)}"
@@ -147,7 +146,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " (did you mean a or b?)" with the known names that are like a name; "" where none is."""
+    """Return " (did you mean a or b?)" with the known names similar to a name; "" if there are none."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), n=2, cutoff=0.65)

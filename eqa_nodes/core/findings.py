@@ -1,4 +1,4 @@
-"""Findings of checks: one line each with its remedy, for `eqa doctor` and `eqa bag check`."""
+"""Findings of the checks of `eqa doctor` and `eqa bag check`: one line each, with its remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """One line: state is ok | warning | error; found: with the measured figure; remedy: what to do."""
+    """One line. state: ok | warning | error; found: the observation with the measured value; remedy: what to do."""
 
     name: str
     state: str
@@ -16,5 +16,5 @@ class Finding(NamedTuple):
 
 
 def failed(findings: Iterable[Finding], strict: bool = False) -> bool:
-    """Return whether there is an error among them; strict: or a warning."""
+    """Return whether any finding is an error or, if strict, a warning."""
     return any(finding.state == "error" or (strict and finding.state == "warning") for finding in findings)

@@ -1,9 +1,9 @@
-"""JSON schemas of replies in the subset that OpenAI's strict mode, Gemini's endpoint and local grammars all take.
+"""JSON schemas of replies, in the subset that OpenAI's strict mode, Gemini's endpoint and local grammars all accept.
 
     schema = an_object(why=TEXT, answer=TEXT, confidence=NUMBER, images=list_of(WHOLE))
 
-Every key is required, no others are allowed, and nothing has bounds or patterns: those are what servers refuse. The
-order of the keys is the order in which a model writes them. What may be missing is asked for as an empty value.
+Every key is required, no others are allowed, and there are no bounds or patterns, which servers refuse. The order of
+the keys is the order in which a model writes them. An optional value is requested as an empty one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Compiled functions (numba) whose machine code is kept on the disk: each installation compiles them once.
+"""Compiled functions (numba) whose machine code is cached on disk, so that each installation compiles them once.
 
-numba finds stored code by the name and the line of a function, and unpickles it before it looks whether the source has
-changed: after an update that renames a class among the arguments this fails. It also compares the kernel's own file
-alone, although the code of the kernels that it calls is part of it. So the name holds a digest of all of them.
+numba finds cached code by the name and the line of a function, and unpickles it before it checks whether the source has
+changed: this fails after an update that renames a class among the arguments. It also checks only the kernel's own file,
+although the code of called kernels is included. Therefore the name contains a digest of all of them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-MANY = 5  # kernels that one process compiles before it says so: a single one is quick
+MANY = 5  # number of kernels compiled in a process after which it logs a warning: a single one is quick
 _OURS: set[Callable[..., Any]] = set()
 log = logging.getLogger(__name__)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return numba's decorator with a cache on the disk. options: as of numba.njit."""
+    """Return numba's decorator with a cache on disk. options: those of numba.njit."""
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"_{_digest(function)}"
         _OURS.add(function)
@@ -34,7 +34,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 class _Notice(event.Listener):
-    """Says why a first scene takes long. numba reports only what it did not find on the disk."""
+    """Logs why the first scene takes long. numba reports only kernels that are not in the cache."""
 
     def __init__(self) -> None:
         self._compiled = 0
@@ -56,14 +56,14 @@ event.register("numba:compile", _Notice())
 
 @cache
 def start_compiler() -> None:
-    """Let numba load what the first call of any compiled function loads: 0.25 s and 25 MB, which forks then share."""
+    """Make numba load what the first call of any compiled function needs: 0.25 s and 25 MB, which forks then share."""
     _nothing()
 
 
 def _digest(function: Callable[..., Any]) -> str:
-    """Return what changes when the file of a kernel does, a kernel that it imports, or a number that it uses.
+    """Return a digest of a kernel's file, of the kernels that it imports, and of the numbers that it uses.
 
-    An imported kernel has such a digest in its own name. Files that are absent (byte code alone) never change.
+    An imported kernel has such a digest in its own name. Absent source files (byte code only) count as unchanged.
     """
     known, code = function.__globals__, function.__code__
     kernels = (value.py_func.__qualname__ for value in known.values() if isinstance(value, Dispatcher))

@@ -1,4 +1,4 @@
-"""What the core asks of a vision-language model. Backends live in eqa_nodes/models; nothing here touches a network."""
+"""The core's interface to vision-language models. Backends are in eqa_nodes/models; nothing here uses the network."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from eqa_nodes.core.types.costs import CallAccount, Usage
 from eqa_nodes.core.types.views import Keyframe
 
 T = TypeVar("T")
-CONTEXT = "context"  # the finish_reason of a reply that ended because the model's context was full
+CONTEXT = "context"  # finish_reason of a reply that ended because the model's context was full
 MORE_CONTEXT = ("show fewer pictures (max_images) or smaller ones (--image-side), or serve the model with more context")
-WRONG_FORM = "wrong form:"  # how the message of a ModelError begins that says so
-MOST_TOKENS = 10_000_000  # that one call can have read or written: no model takes more
-_MAX_DIGITS = 18  # of a whole number in a reply
-_LONGEST_REPLY = 400_000  # characters that are searched for an object; models write less, thoughts included
-_OBJECT = re.compile(r'\{\s*["}]')  # what an object begins with
+WRONG_FORM = "wrong form:"  # beginning of the message of a ModelError about the form of a reply
+MOST_TOKENS = 10_000_000  # upper bound of the tokens that one call can read or write
+_MAX_DIGITS = 18  # maximum number of digits of a whole number in a reply
+_LONGEST_REPLY = 400_000  # maximum number of characters that are searched for an object; models write fewer
+_OBJECT = re.compile(r'\{\s*["}]')  # beginning of an object
 _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
-_TRIES = 32  # braces at which an object is looked for: prose has few, and each costs a look at all that follows
-_SHOWN_AGAIN, _RESTATED = 2000, 8000  # characters of a wrong reply that is shown; that is to be restated
+_TRIES = 32  # maximum number of braces tried as the beginning of an object: each try parses all that follows
+_SHOWN_AGAIN, _RESTATED = 2000, 8000  # maximum characters of a wrong reply that is shown, or to be restated
 _NOT_SHOWN_AGAIN = "(A picture was shown here.)"
 
 
 class Picture(bytes):
-    """A JPEG image for a model, with the remembered view that it shows and the numbers drawn on it.
+    """A JPEG image for a model, with the stored view that it shows and the numbers drawn on it.
 
-    Only the bytes are sent. The rest is for traces, and for the simulated model, which sees labels instead of pixels.
+    Only the bytes are sent. The rest is for traces and for the simulated model, which sees labels instead of pixels.
     """
 
     view: Keyframe
@@ -51,7 +51,7 @@ class Picture(bytes):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height as sent, pixels."""
+        """Width and height of the sent image, pixels."""
         return Image.open(io.BytesIO(self)).size
 
 
@@ -63,7 +63,7 @@ class Message(NamedTuple):
 
 
 def alternating(messages: Sequence[Message]) -> list[Message]:
-    """Return messages for a model that takes no system's role, and only roles that alternate."""
+    """Return the messages for a model without a system role that requires alternating roles."""
     turns: list[Message] = []
     for role, parts in messages:
         said = "user" if role == "system" else role
@@ -73,12 +73,12 @@ def alternating(messages: Sequence[Message]) -> list[Message]:
 
 
 def images_in(messages: Sequence[Message]) -> int:
-    """Return how many images the messages hold."""
+    """Return the number of images in the messages."""
     return sum(isinstance(part, bytes) for message in messages for part in message.parts)
 
 
 class Completion(NamedTuple):
-    """What a model wrote. finish_reason: "stop", "length" when it was cut off at the token limit, or CONTEXT."""
+    """A reply of a model. finish_reason: "stop", "length" if it was cut off at the token limit, or CONTEXT."""
 
     text: str
     tokens_in: int = 0
@@ -87,21 +87,21 @@ class Completion(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Probabilities of given options, in their order, sum 1. how: logits | logprobs | verbalised."""
+    """Probabilities of given options, in their order, with sum 1. how: source: logits | logprobs | verbalised."""
 
     probabilities: tuple[float, ...]
     how: str
 
 
 class Budget(NamedTuple):
-    """What a backend may spend over its life; 0 = no limit."""
+    """The budget of a backend over its lifetime; 0 = no limit."""
 
     calls: int = 0
     tokens: int = 0
     money: float = 0.0
 
     def check(self, usage: Usage) -> None:
-        """Raise BudgetSpent when nothing is left for another call."""
+        """Raise BudgetSpent if nothing is left for another call."""
         if self.calls and usage.calls >= self.calls:
             raise BudgetSpent(f"the budget of {self.calls} model calls is spent: raise it, or ask less")
         if self.tokens and usage.tokens_in + usage.tokens_out >= self.tokens:
@@ -124,8 +124,8 @@ class Backend(Protocol):
                  schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
         """Return the model's next turn.
 
-        schema: of the JSON that is asked for; a help for backends that can use it. account: is charged with each
-        request, and says what may still be spent.
+        schema: schema of the requested JSON, a hint for backends that can use it. account: charged for each request;
+        it also limits what may be spent.
         """
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
@@ -138,7 +138,7 @@ class Backend(Protocol):
 
 def generate_with(backend: Backend, messages: Sequence[Message], max_tokens: int, seed: int,
                   schema: Schema | None = None, account: CallAccount | None = None) -> Completion:
-    """Return the next turn, charged to the account. Schema and account are given to backends that take them."""
+    """Return the next turn, charged to the account. Schema and account are passed to backends that accept them."""
     more: dict[str, Any] = {"schema": schema} if schema is not None and _takes(backend.generate, "schema") else {}
     return _charged(backend, _takes(backend.generate, "account"), account, lambda own: backend.generate(
         messages, max_tokens, seed, **more, **own))
@@ -146,19 +146,19 @@ def generate_with(backend: Backend, messages: Sequence[Message], max_tokens: int
 
 def choose_with(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int,
                 account: CallAccount | None = None) -> Choice:
-    """Return the probabilities of options, charged to the account. Else as `generate_with`."""
+    """Return the probabilities of options, charged to the account; otherwise like `generate_with`."""
     return _charged(backend, _takes(backend.choose, "account"), account,
                     lambda own: backend.choose(messages, options, seed, **own))
 
 
 def _takes(call: Callable[..., object], name: str) -> bool:
-    """Return whether a backend's method takes an argument: a package's own may be simpler."""
+    """Return whether a backend's method accepts an argument: the backend of another package may be simpler."""
     takes = inspect.signature(call).parameters
     return name in takes or any(one.kind is one.VAR_KEYWORD for one in takes.values())
 
 
 def _charged(backend: Backend, takes: bool, account: CallAccount | None, call: Callable[[dict[str, Any]], T]) -> T:
-    """Return what a call returns. A backend that takes no account is charged by its own counts; failed calls too."""
+    """Return the result of a call. A backend without an account argument is charged by its counts, also on failure."""
     if account is None or takes:
         return call({} if account is None else {"account": account})
     before = backend.usage
@@ -186,7 +186,7 @@ class ChargedBackend:
 
     def choose(self, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                account: CallAccount | None = None) -> Choice:
-        """Return how probable the model holds each option."""
+        """Return the model's probability of each option."""
         return choose_with(self.backend, messages, options, seed, self.account)
 
     def close(self) -> None:
@@ -198,7 +198,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def letter_menu(options: Sequence[str]) -> Message:
-    """Return the turn that lets a model choose by one letter out of LETTERS. Raises ModelError for too many options."""
+    """Return the turn that asks a model to choose one of LETTERS. Raises ModelError for too few or too many options.
+    """
     if not 2 <= len(options) <= len(LETTERS):
         raise ModelError(f"wrong form: a choice needs 2 to {len(LETTERS)} options, not {len(options)}")
     menu = "\n".join(f"{letter}) {option}" for letter, option in zip(LETTERS, options))
@@ -207,7 +208,7 @@ def letter_menu(options: Sequence[str]) -> Message:
 
 def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_tokens: int = 1024,
                   seed: int = 0) -> list[Completion]:
-    """Return the next turn of each chat: in batches where the backend has them, else one after another."""
+    """Return the next turn of each chat: in batches if the backend supports them, otherwise one after another."""
     batched: Callable[..., list[Completion]] | None = getattr(backend, "generate_many", None)
     if batched is not None:
         return batched(chats, max_tokens, seed)
@@ -215,13 +216,13 @@ def generate_many(backend: Backend, chats: Sequence[Sequence[Message]], max_toke
 
 
 def json_object(text: str) -> dict[str, object]:
-    """Return the JSON object of a reply, its texts printable. Prose and code fences around it are tolerated, and where
-    nothing else would do, line breaks in its texts and commas before a closing bracket.
+    """Return the JSON object of a reply, with printable texts. Prose and code fences around it are tolerated and, if
+    the object is otherwise invalid, line breaks in its texts and commas before a closing bracket.
 
-    Of several objects it is the one with most keys, of equal ones the last: a model that thinks aloud names parts of
-    its reply, or a draft, before it replies.
-    Raises NothingRead where there is none, or one nested too deep, or with a number that nothing can be computed with.
-    The time grows with the length of the reply only: hostile ones hold many braces.
+    Of several objects it is the one with most keys, and of equal ones the last: a model that thinks aloud writes parts
+    of its reply, or a draft, before it replies.
+    Raises NothingRead if there is none, if it is nested too deep or has a number with too many digits.
+    The time is linear in the length of the reply, even if a hostile one has many braces.
     """
     as_it_is = text[:_LONGEST_REPLY]
     mended = _LAST_COMMA.sub(" ", as_it_is)
@@ -252,18 +253,18 @@ def _whole(number: str) -> int:
 
 
 class NothingRead(ValueError):
-    """A reply in which nothing of the agreed form was found at all."""
+    """A reply in which nothing of the requested form was found."""
 
 
 def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str], T], form: str,
              max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None,
              prose: Callable[[str], T] | None = None) -> T:
-    """Ask for a reply in a form ("a number from 1 to 5") and return read(reply); read raises ValueError for another.
+    """Ask for a reply in a form ("a number from 1 to 5") and return read(reply), which raises ValueError if it differs.
 
-    One re-prompt says what was wrong; a second wrong reply raises ModelError. The pictures are shown again only where
-    nothing could be read (NothingRead, an empty reply, one that was cut off): else the model has judged them, and
-    restates its own words. prose: reads a second wrong reply that was not cut off, and raises ValueError where nothing
-    can be read; None = it is not tried.
+    One re-prompt states what was wrong; a second wrong reply raises ModelError. The pictures are shown again only if
+    nothing could be read (NothingRead, an empty reply, one that was cut off): otherwise the model has judged them and
+    only restates its reply. prose: reads a second wrong reply that was not cut off, and raises ValueError if it
+    cannot; None = not tried.
     """
     turns = list(messages)
     wrong = ""
@@ -287,7 +288,7 @@ def ask_form(backend: Backend, messages: Sequence[Message], read: Callable[[str]
 
 
 def _asked_again(messages: Sequence[Message], said: str, wrong: str, form: str, anew: bool) -> list[Message]:
-    """Return the turns of a re-prompt. anew: the pictures are shown again."""
+    """Return the turns of a re-prompt. anew: whether the pictures are shown again."""
     again = f"That reply could not be used: {wrong}. Reply again, shorter, with nothing but {form}."
     before = list(messages)
     if not anew and any(isinstance(part, bytes) for message in messages for part in message.parts):
@@ -302,13 +303,13 @@ def _asked_again(messages: Sequence[Message], said: str, wrong: str, form: str, 
 def ask_json(backend: Backend, messages: Sequence[Message], read: Callable[[dict[str, object]], T],
              max_tokens: int = 1024, seed: int = 0, schema: Schema | None = None,
              prose: Callable[[str], T] | None = None) -> T:
-    """Ask for a JSON object and return read(object); read raises ValueError for a wrong form. Else as `ask_form`."""
+    """Ask for a JSON object and return read(object), which raises ValueError for a wrong form. Like `ask_form`."""
     return ask_form(backend, messages, lambda text: read(json_object(text)), "the JSON object that was asked for",
                     max_tokens, seed, schema, prose)
 
 
 def fraction(value: object, name: str) -> float:
-    """Return a number in 0..1 out of a reply. Raises ValueError that names it."""
+    """Return a number in 0..1 from a reply. Raises ValueError that names it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
         raise ValueError(f"{name} must be a number from 0 to 1, not {value!r:.40}")
     return float(value)
@@ -316,7 +317,7 @@ def fraction(value: object, name: str) -> float:
 
 def choose_verbalised(backend: Backend, messages: Sequence[Message], options: Sequence[str], seed: int = 0,
                       account: CallAccount | None = None) -> Choice:
-    """Let the model state its probabilities: for models that give out neither logits nor logprobs."""
+    """Let the model state its probabilities: for models that return neither logits nor logprobs."""
     names = [f"option_{i + 1}" for i in range(len(options))]
     menu = "\n".join(f"{name}: {json.dumps(option)}" for name, option in zip(names, options))
 

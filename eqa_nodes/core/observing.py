@@ -1,4 +1,4 @@
-"""Each observation is mapped and remembered here, for the in-process robot and for the nodes."""
+"""Adds each observation to map and memory, for the in-process robot and for the nodes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from eqa_nodes.core.types.views import Frame, Keyframe, Label
 
 
 class EpisodicMemory:
-    """Takes observations into a memory, and looks things up there. Implements ViewMemory.
+    """Stores observations in a memory and queries it. Implements ViewMemory.
 
-    A view that could not be written fails every later look-up, so that the question ends with a named error.
+    If a view could not be written, every later query fails, so that the question ends with a named error.
     """
 
     def __init__(self, store: MemoryStore, labels: bool = True, perceiver: Perceiver | None = None,
                  tell: Callable[[str], None] = lambda text: None) -> None:
-        """labels: remember what labels things: the perceiver, or without one whoever labelled the frames.
+        """labels: whether to store labels: those of the perceiver or, without one, those of the frames.
 
-        tell: gets a line when the map is found among the known ones (memory.relocalise).
+        tell: callback for a line of text when the map is recognised as a known one (memory.relocalise).
         """
         self.store, self.labels = store, labels
-        self.stored: Callable[[Keyframe], None] = lambda keyframe: None  # gets each new keyframe
+        self.stored: Callable[[Keyframe], None] = lambda keyframe: None  # callback for each new keyframe
         self.relocaliser = Relocaliser(store, tell)
         self._perceiver = perceiver
         self._failure: StorageError | None = None
@@ -42,7 +42,7 @@ class EpisodicMemory:
             self._perceiver.reset()
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
-        """Return the new keyframe, None where the frame shows nothing new. Raises BadFrame, StorageError."""
+        """Return the new keyframe, None if the frame shows nothing new. Raises BadFrame, StorageError."""
         if not self.labels:
             frame, labels = replace(frame, labels=None), {}
         elif self._perceiver is not None:
@@ -72,7 +72,7 @@ class EpisodicMemory:
         return self._sound().since(keyframe_id)
 
     def keep(self) -> None:
-        """Remember the newest frame, also where it shows nothing new. Raises StorageError."""
+        """Store the newest frame, even if it shows nothing new. Raises StorageError."""
         if (keyframe := self._sound().keep()) is not None:
             self.stored(keyframe)
 
@@ -84,7 +84,7 @@ class EpisodicMemory:
 
 
 class MapAndMemory:
-    """The map and the memory of one robot, as mapper, perception and memory nodes keep them."""
+    """The map and the memory of one robot, as kept by the mapper, perception and memory nodes."""
 
     def __init__(self, floors: MultiFloorMapper, memory: EpisodicMemory) -> None:
         self.floors, self.memory = floors, memory
@@ -95,9 +95,9 @@ class MapAndMemory:
         self.memory.begin(episode_id)
 
     def take(self, frame: Frame, labels: Mapping[int, Label]) -> Keyframe | None:
-        """Map and remember an observation; return its keyframe. Raises ModelError of the perceiver.
+        """Add an observation to map and memory; return its keyframe. Raises ModelError of the perceiver.
 
-        What either of them refuses is counted; the other one still takes the frame.
+        A frame refused by one of them is counted, and the other one still gets it.
         """
         with suppress(BadFrame):
             self.floors.integrate(frame)
@@ -106,7 +106,7 @@ class MapAndMemory:
         return None
 
     def refused(self) -> dict[str, int]:
-        """Return how many frames of this episode could not be used, by who refused them."""
+        """Return the number of unusable frames of this episode by the component that refused them."""
         counts = {"mapper": self.floors.rejected, "mapper, between floors": self.floors.between,
                   "memory": self.memory.store.refused}
         return {who: count for who, count in counts.items() if count}

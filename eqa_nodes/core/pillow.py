@@ -1,4 +1,4 @@
-"""What differs between versions of Pillow (9.4 of Debian 12 is the oldest that is supported), and sizes of images."""
+"""Compatibility with versions of Pillow (the oldest supported one is 9.4 of Debian 12), and sizes of images."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ RESAMPLING: Any = getattr(Image, "Resampling", Image)  # the enumeration is new 
 
 @cache
 def writing_font(size: float) -> Any:
-    """Return a font of that size in pixels.
+    """Return a font of a size in pixels.
 
-    Pillow has one of its own from 10.1 on. With an older one (Debian 12, Ubuntu 22.04) it is DejaVu Sans of the system.
-    Raises RuntimeError where that is missing: the small bitmap font of old Pillow could not be read in a picture.
+    Pillow contains one since 10.1. With an older version (Debian 12, Ubuntu 22.04) it is DejaVu Sans of the system.
+    Raises RuntimeError if that is missing: the small bitmap font of old Pillow would be unreadable in a picture.
     """
     version = str(features.version("pil"))
     if tuple(int(part) for part in version.split(".")[:2]) >= (10, 1):
@@ -30,8 +30,8 @@ def writing_font(size: float) -> Any:
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Return width and height of an image file, None where it is damaged."""
+    """Return width and height of an image file, None if it is damaged."""
     try:
         return Image.open(io.BytesIO(data)).size
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):  # what Pillow raises at damage
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):  # Pillow's errors for damaged files
         return None

@@ -11,14 +11,14 @@ from eqa_nodes.core.errors import ConfigError
 
 
 class Range(NamedTuple):
-    """Allowed values; above: `low` itself is not."""
+    """Range of allowed values; above: `low` itself is excluded."""
 
     low: float = -math.inf
     high: float = math.inf
     above: bool = False
 
     def holds(self, value: float) -> bool:
-        """Return whether a value lies inside; what is infinite or no number does not."""
+        """Return whether a value lies inside; False for infinite values and NaN."""
         return math.isfinite(value) and self.low <= value <= self.high and not (self.above and value == self.low)
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class Range(NamedTuple):
 
 
 Finite: TypeAlias = Annotated[float, Range()]
-Seed: TypeAlias = Annotated[int, Range(-1e9, 1e9)]  # what every model takes
+Seed: TypeAlias = Annotated[int, Range(-1e9, 1e9)]  # range that every model accepts
 Share: TypeAlias = Annotated[float, Range(0.0, 1.0)]
 Part: TypeAlias = Annotated[float, Range(0.0, 1.0, above=True)]
 Positive: TypeAlias = Annotated[float, Range(0.0, above=True)]
@@ -43,7 +43,7 @@ Percent: TypeAlias = Annotated[int, Range(1, 100)]
 
 @cache
 def ranges_of(config: type) -> dict[str, Range]:
-    """Return {field: range} of a settings dataclass, of those that have one."""
+    """Return {field: range} for the fields of a settings dataclass that have a range."""
     hints = typing.get_type_hints(config, include_extras=True)
     return {name: extra for name, hint in hints.items() for extra in getattr(hint, "__metadata__", ())
             if isinstance(extra, Range)}

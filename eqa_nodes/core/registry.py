@@ -1,12 +1,12 @@
-"""Components by name: built-in ones, those that installed packages register, and any class as "module:Class".
+"""Registries of components by name: built-in ones, those of installed packages, and any class as "module:Class".
 
 A package registers a component with a Python entry point, such as this one of its pyproject.toml:
 
     [project.entry-points."eqa_nodes.policies"]
     wall_follower = "eqa_wall_follower:WallFollower"
 
-Names are listed without importing a component. A component is imported when it is asked for, and states what is
-particular about it as its attribute `traits` (core/traits.py).
+Names are listed without importing a component. A component is imported when it is requested, and describes itself in
+its attribute `traits` (core/traits.py).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Registry(MutableMapping[str, Any], Generic[T]):
     """
 
     def __init__(self, kind: str, group: str, builtin: Mapping[str, str], default: T) -> None:
-        """kind: in words, for messages; group: of entry points; builtin: {name: "module:attribute"}; default: traits
-        of a component that states none."""
+        """kind: its name in messages; group: group of entry points; builtin: {name: "module:attribute"}; default:
+        traits of a component without any."""
         self.kind, self.group, self.builtin = kind, group, dict(builtin)
         self._default, self._added = default, dict[str, Any]()
 
@@ -69,7 +69,7 @@ class Registry(MutableMapping[str, Any], Generic[T]):
         return iter(sorted({*self.builtin, *_installed(self.group), *self._added}))
 
     def __len__(self) -> int:
-        """Return how many names there are."""
+        """Return the number of names."""
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
@@ -83,7 +83,7 @@ class Registry(MutableMapping[str, Any], Generic[T]):
         return self[name]
 
     def traits(self, name: str) -> T:
-        """Return what a component states about itself. Raises as looking it up, and for traits of another kind."""
+        """Return the traits of a component. Raises ConfigError as `[name]` does, and for traits of another kind."""
         stated = getattr(self[name], "traits", self._default)
         if not isinstance(stated, type(self._default)):
             raise ConfigError(f"{self.kind} {name!r}: its traits are {stated!r}: expected a "
@@ -91,9 +91,9 @@ class Registry(MutableMapping[str, Any], Generic[T]):
         return stated
 
     def make(self, name: str, *options: Any) -> Any:
-        """Return a new component: by its class method `from_options` where there is one, else by calling it.
+        """Return a new component: from its class method `from_options` if it has one, otherwise by calling it.
 
-        Raises as looking it up, and whatever the component raises.
+        Raises the errors of `[name]` and of the component.
         """
         component = self[name]
         return getattr(component, "from_options", component)(*options)
@@ -104,13 +104,13 @@ class Registry(MutableMapping[str, Any], Generic[T]):
             raise ConfigError(self.unknown(name))
 
     def unknown(self, name: str) -> str:
-        """Return one line for an unknown name: the known ones, and the pip extra of those that lack a library."""
+        """Return one line about an unknown name: the known ones, with the pip extra of those that lack a library."""
         known = ", ".join(f"{known}{self._missing(known)}" for known in self)
         return (f"unknown {self.kind} {name!r}{did_you_mean(name, self)}: known are {known}; a class of your own is "
                 "named as package.module:Class (docs/extending.md)")
 
     def _missing(self, name: str) -> str:
-        """Return the pip command of a built-in component whose library is absent, in brackets."""
+        """Return the pip command, in brackets, of a built-in component whose library is not installed; else ""."""
         traits = self.traits(name) if name in self.builtin and name not in self._added else Traits()
         absent = traits.library and find_spec(traits.library) is None
         return f" (pip install 'eqa-nodes[{traits.extra}]')" if absent else ""
@@ -126,12 +126,12 @@ class Registry(MutableMapping[str, Any], Generic[T]):
     def _loaded(self, point: EntryPoint) -> Any:
         try:
             return point.load()
-        except Exception as error:  # whatever somebody else's package raises when it is imported
+        except Exception as error:  # another package may raise anything when it is imported
             raise ConfigError(f"the {self.kind} {point.name!r} of the package {_package(point)} ({point.value}) cannot "
                               f"be imported: {type(error).__name__}: {error}") from error
 
     def _named(self, name: str) -> Any:
-        """Return a class of a module, which may lie in the working directory."""
+        """Return a class of a module, which may be in the working directory."""
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         try:
@@ -154,7 +154,7 @@ def _imported(target: str) -> Any:
 
 
 def _installed(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of a group by their names: of one name several where packages disagree."""
+    """Return the entry points of a group by name: several for a name that several packages register."""
     return _scanned(group, tuple(sys.path))
 
 

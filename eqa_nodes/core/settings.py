@@ -1,6 +1,6 @@
-"""Fields of settings dataclasses: default, description, and when a change counts, said once.
+"""Fields of settings dataclasses: default, description, and when a change takes effect.
 
-config/parameters.py makes ROS parameters of them. The range of a value stands in its type (core/ranges.py).
+config/parameters.py declares them as ROS parameters. The range of a value is part of its type (core/ranges.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import Field, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
-# From when on a change counts while the node runs; "" = after a restart of the node.
+# When a change takes effect while the node runs; "" = after a restart of the node.
 Live: TypeAlias = Literal["", "at once", "next episode", "next question", "next goal", "next bag", "next picture"]
 NOW: Live = "at once"
 EPISODE: Live = "next episode"
@@ -25,9 +25,9 @@ T = TypeVar("T")
 def setting(default: T, description: str = "", *, live: Live | None = None, reads: tuple[str, ...] = ()) -> T:
     """Return a field of a settings dataclass; the type is that of its default, as with dataclasses.field.
 
-    description: what `ros2 param describe` shows. live: when a change counts; None: as the group that holds the field
-    says. reads: of a group of shared settings, the names that a node uses ("radius_m", "camera" ...): it declares no
-    others; () = all.
+    description: text shown by `ros2 param describe`. live: when a change takes effect; None: as for the group of the
+    field. reads: for a group of shared settings, the names that a node uses ("radius_m", "camera" ...) and therefore
+    declares; () = all.
     """
     made: Any = field(default=default, metadata={"description": description, "live": live, "reads": reads})
     result: T = made
@@ -37,7 +37,7 @@ def setting(default: T, description: str = "", *, live: Live | None = None, read
 def constant(default: T, description: str = "") -> T:
     """Return a field of a settings dataclass that is not a ROS parameter: a paper or a measurement fixes its value.
 
-    Python and parameter files may set it. A group of settings may be one as a whole.
+    Python and parameter files may set it. A whole group of settings may be a constant.
     """
     made: Any = field(default=default, metadata={"description": description, "live": RESTART, "constant": True})
     result: T = made
@@ -45,29 +45,29 @@ def constant(default: T, description: str = "") -> T:
 
 
 def group(factory: Callable[[], T], *, live: Live | None = None) -> T:
-    """Return a field that holds a group of settings, made when the dataclass is."""
+    """Return a field that holds a group of settings, created together with the dataclass."""
     made: Any = field(default_factory=factory, metadata={"live": live})
     result: T = made
     return result
 
 
 def description_of(own: Field[Any]) -> str:
-    """Return the description of a field, "" where it has none."""
+    """Return the description of a field, "" if it has none."""
     return str(own.metadata.get("description", ""))
 
 
 def is_constant(own: Field[Any]) -> bool:
-    """Return whether a field is not a parameter."""
+    """Return whether a field is a constant and not a parameter."""
     return bool(own.metadata.get("constant", False))
 
 
 def live_of(own: Field[Any], group: str) -> str:
-    """Return when a change of a field counts. group: what holds for the group that the field stands in."""
+    """Return when a change of a field takes effect. group: the value of the group that contains the field."""
     said = own.metadata.get("live")
     return group if said is None else str(said)
 
 
 def reads(own: Field[Any], name: str) -> bool:
-    """Say whether a node uses a setting of this group. name: below the group, such as camera.width."""
+    """Return whether a node uses a setting of this group. name: name within the group, such as camera.width."""
     parts = own.metadata.get("reads", ())
     return not parts or any(f"{name}.".startswith(f"{part}.") for part in parts)

@@ -13,7 +13,7 @@ from eqa_nodes.core.types.questions import Answer, Evidence, Recalled, RecallQue
 
 
 class MemoryFirst:
-    """Asks memory first. privileged: privileged components behind an answer from memory alone (see Receipt), else ()."""
+    """Asks memory first. privileged: privileged components of an answer from memory alone (see Receipt), else ()."""
 
     def __init__(self, context: EpisodeContext, answers: Answers, driver: DriveExecutor) -> None:
         self._question, self._ports, self._config, self._ledger, _ = context
