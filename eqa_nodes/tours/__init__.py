@@ -1,1 +1,1 @@
-"""Histories recorded in a simulator: tours as the benchmarks made them, surveys, rendered poses."""
+"""Histories recorded in a simulator: tours by the benchmarks' recipes, surveys, rendered poses."""

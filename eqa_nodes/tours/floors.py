@@ -1,8 +1,8 @@
-"""The floors of a scene: found by asking the simulator where a robot stands, as no robot could.
+"""Finds the floors of a scene by querying the simulator for start poses (privileged).
 
-A start stands on the floor that is nearest to a given height (EpisodeSetup), and the first frame says how high that
-floor is. So places are asked for from far above, from far below, and from between two floors that were found. A
-simulator that always starts on the lowest floor has one.
+A start is on the floor nearest to a given height (EpisodeSetup), and the first frame gives the height of that floor.
+So starts are requested from far above, from far below, and from between two floors that were found. A simulator that
+always starts on the lowest floor has a single floor.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from eqa_nodes.tours.tours import Place, first_frame, spread_points
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup, Simulator
 
-_FAR_M = 100.0  # above and below: no home is so high
-_STOREY_M = 1.0  # floors lie at least so far apart; what is nearer to a floor belongs to it
-_EVIDENCE = 3  # places at about the same height make a floor; the steps of stairs lie at heights of their own
+_FAR_M = 100.0  # height of requests from above and below: homes are lower
+_STOREY_M = 1.0  # minimum distance between floors; places nearer to a floor belong to it
+_EVIDENCE = 3  # number of places at about the same height that make a floor; steps of stairs differ in height
 
 
 @lru_cache(maxsize=16)
 def floors_of(scene: str, robot: RobotModel) -> tuple[Place | None, ...]:
-    """Return a place on each floor that has room for the robot: x, y and the floor's height, metres, the lowest first.
+    """Return a place on each floor with space for the robot: x, y and the floor's height, metres, lowest floor first.
 
-    None stands for the floor of the scene's own start. Raises UnknownScene, SimulatorError.
+    None means the floor of the scene's default start. Raises UnknownScene, SimulatorError.
     """
     with closing(open_simulator(scene)) as simulator:
         first = simulator.reset(EpisodeSetup(scene, robot=robot)).frame
@@ -46,7 +46,7 @@ def floors_of(scene: str, robot: RobotModel) -> tuple[Place | None, ...]:
 
 
 def _levels(stood: list[Place]) -> Iterator[Place]:
-    """Yield a place of each height at which several lie, of the height with most places first."""
+    """Yield a place for each height with several places, starting with the height that has the most."""
     def beside(place: Place) -> int:
         return sum(abs(other[2] - place[2]) < _STOREY_M / 4 for other in stood)
 
@@ -54,7 +54,7 @@ def _levels(stood: list[Place]) -> Iterator[Place]:
 
 
 def _stacked(simulator: Simulator, scene: str, robot: RobotModel, place: Place) -> list[Place]:
-    """Return where the robot can stand above and below a place, and at it where that is the highest or lowest."""
+    """Return places for the robot above and below a place, and the place itself if it is the highest or lowest."""
     x, y, z = place
 
     def height(near_m: float) -> float | None:

@@ -1,8 +1,8 @@
-"""Renders published poses in a simulator: what OpenEQA's own script makes of its agent states, in any scene.
+"""Renders published poses in a simulator, in any scene, as OpenEQA's script does with its agent states.
 
 OpenEQA's HM3D histories are published as folders of agent states (NNNNN.pkl), one for each frame, because the images
-belong to HM3D. Its extract-frames.py puts the agent where a state says and the camera straight above, as high as in the
-first state: the poses of sensors in the states are not used, and neither are they here. The image has square pixels.
+belong to HM3D. Its extract-frames.py places the agent at the pose of a state and the camera straight above, at the
+height of the first state: like the script, this module ignores the sensors' poses. The image has square pixels.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from sim_bridge.robots import ROBOTS
 from sim_bridge.simulator import EpisodeSetup, Simulator, Viewing
 
 NOTHING_SEEN = "no surface in view: the pose lies outside this scene"
-_SCAN = re.compile(r"(?:^|[/\\])(\d{5}-\w+)(?=[/\\]|$)", re.ASCII)  # of HM3D, in the path of a scene's file
+_SCAN = re.compile(r"(?:^|[/\\])(\d{5}-\w+)(?=[/\\]|$)", re.ASCII)  # HM3D's scan name in the path of a scene's file
 _HFOV = (1.0, 179.0)
 _SENSORS = ("rgb", "color_sensor", "color")
-_BLIND = CameraModel(width=16, height=12, color=False)  # where the scene's floor is wanted and not its looks
-_MANY = 100_000  # states of one history: OpenEQA's have 400 at most
+_BLIND = CameraModel(width=16, height=12, color=False)  # used to find the scene's floor, without its appearance
+_MANY = 100_000  # maximum number of states in a history: OpenEQA's have at most 400
 
 
 @dataclass(frozen=True)
 class PosedPath:
-    """Poses of a base in a scene, and the robot whose camera looks from them. poses: map_from_base, tilted ones too."""
+    """Poses of a base in a scene, and the robot with the camera. poses: map_from_base, may be tilted."""
 
     scene: str
     robot: RobotModel
@@ -45,7 +45,7 @@ class PosedPath:
 
 
 class RenderedHistory(FramesAlone):
-    """A path as an episode history, rendered anew by each iteration. Labels as the simulator has them (privileged)."""
+    """A path as an episode history, rendered again by each iteration. Labels are the simulator's (privileged)."""
 
     def __init__(self, path: PosedPath) -> None:
         self.path, self.name = path, path.name or file_name_of(path.scene)
@@ -56,12 +56,12 @@ class RenderedHistory(FramesAlone):
 
     @cached_property
     def labels(self) -> Mapping[int, Label]:
-        """What the ids in label images are."""
+        """Id in label images -> label."""
         with closing(self._opened(_BLIND)) as simulator:
             return dict(simulator.labels())
 
     def recorded(self) -> Iterator[RecordedFrame]:
-        """Yield the frames as they are rendered; those that show nothing are counted."""
+        """Yield the rendered frames; empty ones are dropped and counted."""
         self.dropped = Counter()
         with closing(self._opened(self.path.robot.camera)) as simulator:
             for index, pose in enumerate(self.path.poses):
@@ -72,7 +72,7 @@ class RenderedHistory(FramesAlone):
                     self.dropped[NOTHING_SEEN] += 1
 
     def _opened(self, camera: CameraModel) -> Viewing:
-        """Return a simulator with the scene open. Raises SimulatorError for one that cannot look from any pose."""
+        """Return a simulator with the scene open. Raises SimulatorError if it cannot render from arbitrary poses."""
         simulator: Simulator = open_simulator(self.path.scene)
         if not isinstance(simulator, Viewing):
             simulator.close()
@@ -87,9 +87,9 @@ class RenderedHistory(FramesAlone):
 
 
 def state_folders(path: Path) -> list[Path]:
-    """Return the folders of agent states at a path: itself, or those in it, as open-eqa-hm3d-states unpacks.
+    """Return the folders of agent states at a path: itself, or those in it, as in open-eqa-hm3d-states.
 
-    Raises StorageError where there is none.
+    Raises StorageError if there are none.
     """
     path = Path(path)
     found = [path] if _states(path) else sorted(p for p in path.glob("*") if _states(p)) if path.is_dir() else []
@@ -101,11 +101,11 @@ def state_folders(path: Path) -> list[Path]:
 
 def read_states(folder: Path, scene: str = "", simulator: str = "habitat", robot: RobotModel | None = None
                 ) -> PosedPath:
-    """Return the path that a folder of agent states records.
+    """Return the path recorded in a folder of agent states.
 
-    scene: "": the scan that the states name, in `simulator`. robot: whose camera renders, None: of the size and the
-    field of view that the states say. Raises StorageError for a state that cannot be read, ConfigError where the states
-    name no scan.
+    scene: scene to render, "": the scan named in the states, in `simulator`. robot: robot with the camera, None: one
+    with the image size and field of view of the states. Raises StorageError for a state that cannot be read,
+    ConfigError if the states name no scan.
     """
     files = _states(folder)
     if not files or len(files) > _MANY:
@@ -136,7 +136,7 @@ def _scene_of(state: AgentState, file: Path, simulator: str) -> str:
 
 
 def _camera(robot: RobotModel, state: AgentState, file: Path) -> RobotModel:
-    """Return a robot with the image size and the field of view that a state says; where it says none, as it is."""
+    """Return the robot with the image size and the field of view of a state, or unchanged if the state has none."""
     size, hfov = state.facts.get("resolution"), state.facts.get("hfov", robot.camera.hfov_deg)
     height, width = (robot.camera.height, robot.camera.width) if size is None else _size(size, file)
     if isinstance(hfov, bool) or not isinstance(hfov, (int, float)) or not _HFOV[0] <= hfov <= _HFOV[1]:
@@ -151,7 +151,7 @@ def _size(size: object, file: Path) -> tuple[int, int]:
 
 
 def _eye_height(state: AgentState, usual_m: float) -> float:
-    """Return how high the camera is above the agent, metres; usual_m where the state has no camera."""
+    """Return the height of the camera above the agent, metres; usual_m if the state has no camera."""
     camera = next((state.sensors[name] for name in _SENSORS if name in state.sensors), None)
     return usual_m if camera is None else camera.position[1] - state.position[1]
 

@@ -1,12 +1,12 @@
 """Records episode histories in a simulator, as OpenEQA (supplement B.1), EXPRESS-Bench (3.2) and ExploraQA did.
 
-A tour is planned with the simulator's shortest paths, which no robot knows, and driven by atomic actions; then it is a
-history like any other, rendered anew by each iteration. The same scene, recipe and seed give the same frames.
+A tour is planned with the simulator's shortest paths (privileged) and driven by atomic actions; the result is a
+history that each iteration renders again. The same scene, recipe and seed give the same frames.
 
-OpenEQA: from one point to another on the same floor, more than 10 m of way and at least 1.1 times the straight line;
-every metre the agent looks round: it turns to one side, as far as the seed says but 180 degrees at most, and back.
-EXPRESS-Bench: from one point to another on the same floor in 10 to 100 atomic actions.
-ExploraQA: the long ways of VLN-CE, from 5 m on (their mean is 10.4 m), in turns of 15 degrees.
+OpenEQA: between two points on the same floor, with a path longer than 10 m and at least 1.1 times the straight line;
+every metre the agent looks around: it turns to one side, by a random angle of at most 180 degrees, and back.
+EXPRESS-Bench: between two points on the same floor in 10 to 100 atomic actions.
+ExploraQA: the long paths of VLN-CE, 5 m or more (their mean is 10.4 m), with turns of 15 degrees.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 Place: TypeAlias = tuple[float, float, float]  # x, y, and the height of the floor, metres
 
 BLIND = CameraModel(width=16, height=12, color=False)  # planning needs poses, not images
-_POINTS = 40  # places that a tour may begin or end at
-_TRIES = 600  # to find them, each up to this far from a known one:
+_POINTS = 40  # candidate start and end places of a tour
+_TRIES = 600  # attempts to find them, each within this distance of a known one:
 _STRIDE_M = 6.0
-_PAIRS = 300  # pairs of them that are measured
-_NEAR_M = 0.25  # an end is reached so near
-_AHEAD_M = 0.35  # aims at the corner of the way at least so far ahead
-_STILL_M = 0.01  # a move that got no farther met something
+_PAIRS = 300  # number of pairs that are measured
+_NEAR_M = 0.25  # distance at which an end counts as reached
+_AHEAD_M = 0.35  # minimum distance of the corner of the path to aim at
+_STILL_M = 0.01  # a shorter move was blocked by an obstacle
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a tour has to be like, and the robot that makes it; metres, degrees, atomic actions.
+    """Requirements of a tour, and its robot; in metres, degrees, atomic actions.
 
-    curved: least ratio of the way to the straight line; scan_every_m 0: it does not look round.
+    curved: minimum ratio of the path to the straight line; scan_every_m: distance between looks around, 0 = none.
     """
 
     robot: RobotModel
@@ -61,7 +61,7 @@ class Recipe:
 
 
 def _guide(name: str, height_m: float) -> RobotModel:
-    """Return a benchmark's robot in a body as wide as the built-in houses are furnished for: tours keep clear."""
+    """Return a benchmark's robot with the body width that fits the built-in houses, so that tours keep clearance."""
     return replace(ROBOTS[name], radius_m=ROBOTS[DEFAULT].radius_m, height_m=height_m)
 
 
@@ -74,9 +74,9 @@ RECIPES: dict[str, Recipe] = {
 
 @dataclass(frozen=True)
 class Tour:
-    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; way_m: the shortest path between its ends.
+    """A planned tour. poses: (len(actions) + 1) floor poses, map frame; z: height of its floor, metres.
 
-    z: height of its floor, metres.
+    way_m: length of the shortest path between its ends, metres.
     """
 
     scene: str
@@ -88,7 +88,7 @@ class Tour:
 
 
 class TourHistory(FramesAlone):
-    """A tour as an episode history. Its frames have labels where the simulator knows them (privileged)."""
+    """A tour as an episode history. Its frames have labels if the simulator provides them (privileged)."""
 
     def __init__(self, tour: Tour) -> None:
         self.tour, self.name = tour, file_name_of(tour.scene)
@@ -99,13 +99,13 @@ class TourHistory(FramesAlone):
 
     @cached_property
     def labels(self) -> Mapping[int, Label]:
-        """What the ids in label images are."""
+        """Id in label images -> label."""
         with closing(open_simulator(self.tour.scene)) as simulator:
             simulator.reset(self._episode(BLIND))
             return dict(simulator.labels())
 
     def recorded(self) -> Iterator[RecordedFrame]:
-        """Yield the frames as they are rendered."""
+        """Yield the rendered frames."""
         with closing(open_simulator(self.tour.scene)) as simulator:
             yield RecordedFrame(0, -1, simulator.reset(self._episode(self.tour.robot.camera)).frame)
             for index, action in enumerate(self.tour.actions, start=1):
@@ -117,9 +117,9 @@ class TourHistory(FramesAlone):
 
 
 def plan_tour(scene: str, recipe: Recipe, seed: int = 0, floor: Place | None = None) -> Tour:
-    """Plan a tour of a scene, on the floor of its start or on that of a place.
+    """Plan a tour of a scene, on the floor of its start or of a given place.
 
-    Raises UnknownScene, or SimulatorError where nothing fits, with the longest way found.
+    Raises UnknownScene, or SimulatorError that states the longest path found if no tour fits.
     """
     robot, rng = replace(recipe.robot, camera=BLIND), np.random.default_rng(seed)
     with closing(open_simulator(scene)) as simulator:
@@ -145,13 +145,13 @@ def plan_tour(scene: str, recipe: Recipe, seed: int = 0, floor: Place | None = N
 
 @lru_cache(maxsize=64)
 def house_tour(scene: str) -> Tour:
-    """Return the tour that the benchmark's questions of a house are about, OpenEQA's recipe. Raises as plan_tour."""
+    """Return the tour for the benchmark's questions about a house, by OpenEQA's recipe. Raises as plan_tour."""
     return plan_tour(scene, RECIPES["openeqa"])
 
 
 @lru_cache(maxsize=64)
 def most_pixels(tour: Tour) -> Mapping[int, int]:
-    """Privileged: of each instance, the pixels in the frame of the tour that shows it best, for images of 640x480."""
+    """Return each instance's pixels in the tour's frame that shows it best, for images of 640x480 (privileged)."""
     most: Counter[int] = Counter()
     for pixels in pixels_by_frame(tour):
         most |= Counter(pixels)
@@ -160,7 +160,7 @@ def most_pixels(tour: Tour) -> Mapping[int, int]:
 
 @lru_cache(maxsize=64)
 def pixels_by_frame(tour: Tour) -> tuple[Mapping[int, int], ...]:
-    """Privileged: of each frame of the tour, the pixels of each instance that it shows, for images of 640x480."""
+    """Return for each frame of the tour the pixels of each visible instance, for images of 640x480 (privileged)."""
     camera = replace(tour.robot.camera, width=160, height=120, color=False)
     frames = TourHistory(replace(tour, robot=replace(tour.robot, camera=camera)))
     counts = (np.bincount(frame.labels.ravel()).tolist() if frame.labels is not None else [] for frame in frames)
@@ -168,7 +168,7 @@ def pixels_by_frame(tour: Tour) -> tuple[Mapping[int, int], ...]:
 
 
 def first_frame(simulator: Simulator, scene: str, robot: RobotModel, floor: Place | None) -> Frame:
-    """Return what is seen first at the scene's own start, or at a place of another floor."""
+    """Return the first frame at the scene's default start, or at a place on another floor."""
     if floor is None:
         return simulator.reset(EpisodeSetup(scene, robot=robot)).frame
     x, y, z = floor
@@ -176,7 +176,7 @@ def first_frame(simulator: Simulator, scene: str, robot: RobotModel, floor: Plac
 
 
 def spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) -> list[Place]:
-    """Return places on the floor of the first frame that can be reached from there, each within a stride of another."""
+    """Return reachable places on the floor of the first frame, each within a fixed distance of another one."""
     x, y, z = first.map_from_base.xyz
     points = [(x, y, z)]
     for _ in range(_TRIES):
@@ -190,7 +190,7 @@ def spread_points(simulator: Simulator, first: Frame, rng: np.random.Generator) 
 
 
 def _pairs(count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Return pairs of different numbers in an order of the generator, _PAIRS at most."""
+    """Return at most _PAIRS pairs of different numbers in random order."""
     every = [(a, b) for a in range(count) for b in range(count) if a != b]
     return [every[i] for i in rng.permutation(len(every))[:_PAIRS].tolist()]
 
@@ -201,7 +201,7 @@ def _length(path: Sequence[tuple[float, float]]) -> float:
 
 def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tuple[float, ...], tuple[float, ...]],
            recipe: Recipe, rng: np.random.Generator) -> TourDrive | None:
-    """Drive between two places, looking round on the way; None where the robot does not fit or does not get there."""
+    """Drive between two places, looking around on the path; None if the robot does not fit or does not arrive."""
     (x, y, z), goal = ends[0], ends[1]
     corner = next(p for p in simulator.shortest_path(*ends)[1:] if math.dist(p, (x, y)) > 0)
     try:
@@ -220,7 +220,7 @@ def _drive(simulator: Simulator, scene: str, robot: RobotModel, ends: tuple[tupl
 
 
 class TourDrive:
-    """Atomic actions towards a goal, and the pose after each."""
+    """Records atomic actions towards a goal, and the pose after each."""
 
     def __init__(self, simulator: Simulator, robot: RobotModel, step: Step) -> None:
         self._simulator, self._robot = simulator, robot
@@ -230,7 +230,7 @@ class TourDrive:
         self.poses = [self.pose]
 
     def advance(self, goal: tuple[float, ...]) -> bool:
-        """Turn to where the way leads and move; where something is in the way, past it. False where nothing moves."""
+        """Turn along the path and move, around an obstacle if there is one. Return False if no move is possible."""
         here = (self.pose.x, self.pose.y)
         path = self._simulator.shortest_path((*here, self._z), goal)
         if not path:
@@ -246,7 +246,7 @@ class TourDrive:
         self.turn(-turns if left else turns)
 
     def _sidestep(self, k: int) -> bool:
-        """Try the headings k turns to the left and to the right of the present one, which is kept where both fail."""
+        """Try the headings k turns to the left and right of the current one, which is kept if both fail."""
         self.turn(k)
         if self._move():
             return True
@@ -257,7 +257,7 @@ class TourDrive:
         return False
 
     def turn(self, turns: int) -> None:
-        """Turn so many times to the left, to the right where negative."""
+        """Turn to the left by a number of turn actions, to the right if it is negative."""
         for _ in range(abs(turns)):
             self._act(Action.TURN_LEFT if turns > 0 else Action.TURN_RIGHT)
 
@@ -273,19 +273,19 @@ class TourDrive:
         self.poses.append(self.pose)
 
 
-_SPACING_M = 1.0  # of the places
+_SPACING_M = 1.0  # between places
 _NEIGHBOURS = tuple((dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1) if dx or dy)
-_DETOUR = 3.0  # a way to the next place is at most so many times as long as the straight line, else another leads there
+_DETOUR = 3.0  # maximum ratio of a path to the straight line; beyond it the place is reached from another
 _REACHED_M = 0.3
 _LOOK_M = 1.2  # from one turn on the spot to the next
-_PASSED_M = 0.5  # a place that was passed so near needs no visit
-_STEPS = 20  # of a drive to the next place for each metre of the way; a drive that takes more is given up
+_PASSED_M = 0.5  # a place passed within this distance needs no visit
+_STEPS = 20  # maximum actions per metre of path to the next place; a longer drive is given up
 _MOST_PLACES = 2000
-_ASKED = 4  # of the nearest in a straight line, which is nearest on the way: each question takes time
+_ASKED = 4  # nearest places by straight line whose path lengths are compared: each query takes time
 
 
 def plan_survey(scene: str, robot: RobotModel) -> Tour:
-    """Plan a tour of the floor of a scene's start. Raises UnknownScene, SimulatorError."""
+    """Plan a tour that covers the floor of a scene's start. Raises UnknownScene, SimulatorError."""
     blind = replace(robot, camera=BLIND)
     with closing(open_simulator(scene)) as simulator:
         step = simulator.reset(EpisodeSetup(scene, robot=blind))
@@ -307,7 +307,7 @@ def plan_survey(scene: str, robot: RobotModel) -> Tour:
 
 
 def _places(simulator: Simulator, start: Place) -> list[Place]:
-    """Return places _SPACING_M apart that can be reached from a start, from one to the next."""
+    """Return places _SPACING_M apart that can be reached from a start, each from a previous one."""
     found, waiting, x, y, z = {(0, 0): start}, [(0, 0)], *start
     while waiting and len(found) < _MOST_PLACES:
         column, row = waiting.pop(0)
@@ -322,7 +322,7 @@ def _places(simulator: Simulator, start: Place) -> list[Place]:
 
 
 def _drive_to(drive: TourDrive, place: Place, way_m: float) -> None:
-    """Drive to a place, or near it: what stands in the way ends the drive."""
+    """Drive to a place, or near it: an obstacle ends the drive."""
     if not math.isfinite(way_m):
         return
     most = len(drive.actions) + round(_STEPS * (1.0 + way_m))
