@@ -1,1 +1,1 @@
-"""Surfaces and poses out of recordings that have none: localisation, meshes, semantic files."""
+"""Estimates poses and surfaces from recordings: localisation, meshes, semantic files."""

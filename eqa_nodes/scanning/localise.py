@@ -1,4 +1,4 @@
-"""Writes a recording without poses as an episode history with poses, and how good they are beside it."""
+"""Estimates the poses of a recording without poses and writes an episode history with a quality report."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from eqa_nodes.recordings.formats.openeqa_folder import write_openeqa
 from eqa_nodes.scanning.unposed import Unposed
 
 REPORT = "localisation.json"
-Progress = Callable[[str, int], None]  # the step, and how much of it is done
+Progress = Callable[[str, int], None]  # name of the step, and how much of it is done
 
 
 def localise(recording: Unposed, out: Path, config: PoseSearchConfig = PoseSearchConfig(),
              progress: Progress = lambda step, done: None) -> LocalisationReport:
-    """Write the frames whose poses were found as a folder of OpenEQA's format, and the report beside them.
+    """Write the frames whose poses were found in OpenEQA's folder format, and the report beside them.
 
-    Raises BadFrame when there is no image that can be used or no two fit together, StorageError when the folder has
-    files already, MissingExtra without Open3D.
+    Raises BadFrame when there is no usable image or no two images match, StorageError when the folder has files
+    already, MissingExtra without Open3D.
     """
     if out.exists() and any(out.iterdir()):
         raise StorageError(f"{out} is not empty: choose another folder, or empty it")
@@ -58,7 +58,7 @@ def _frames(recording: Unposed, poses: dict[int, np.ndarray]) -> Iterator[Frame]
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON, which knows no nan: null stands for it."""
+    """Return a value for JSON, with null for nan, which JSON does not have."""
     value = value._asdict() if hasattr(value, "_asdict") else value
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}

@@ -1,8 +1,8 @@
 """Writes a reconstructed mesh as GLB (glTF's axes, which `mesh:` scenes read) or PLY (the map's axes), with its labels.
 
-Labels lie beside it in the layout of HM3D, which `mesh:` and `habitat:` scenes read: `<name>.semantic.glb` is the mesh
-painted in one colour for each instance, `<name>.semantic.txt` says what the colours are, and `<name>.semantic.json` has
-attributes and names of rooms, which `mesh:` scenes read and others ignore.
+Labels are stored beside it in the layout of HM3D, which `mesh:` and `habitat:` scenes read: `<name>.semantic.glb` is
+the mesh with one colour for each instance, `<name>.semantic.txt` lists the colours, and `<name>.semantic.json` has
+attributes and names of rooms, which only `mesh:` scenes read.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from collections.abc import Mapping
 from eqa_nodes.core.storage.codec import write_json
 from eqa_nodes.core.types.views import Label, Mesh, srgb_of
 
-# A `mesh:` scene takes the file's front, -z, for the map's x, and its up, y, for the map's z.
+# A `mesh:` scene maps the file's front, -z, to the map's x, and its up, y, to the map's z.
 GLTF_FROM_MAP = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
 _AXES = {".glb": GLTF_FROM_MAP, ".ply": np.eye(3)}
 
 
 def check_mesh_name(path: Path) -> None:
-    """Raise ConfigError for a file name whose ending is no known format, MissingExtra without trimesh."""
+    """Raise ConfigError for a file name with an unknown ending, MissingExtra without trimesh."""
     if path.suffix.lower() not in _AXES:
         raise ConfigError(unknown("format of a mesh", path.suffix, _AXES))
     _library()
 
 
 def write_mesh(mesh: Mesh, path: Path) -> None:
-    """Write a mesh in the format of the file name's ending. Raises StorageError for a mesh without triangles,
-    and where nothing can be written.
+    """Write a mesh in the format of the file name's ending. Colours are stored unchanged (sRGB).
 
-    Raises ConfigError and MissingExtra as check_mesh_name. Colours are stored as they are (sRGB).
+    Raises ConfigError and MissingExtra as check_mesh_name does, StorageError for a mesh without triangles or if the
+    file cannot be written.
     """
     check_mesh_name(path)
     if not len(mesh.triangles):
@@ -59,7 +59,7 @@ def write_mesh(mesh: Mesh, path: Path) -> None:
 
 
 def _matt(trimesh: Any, colours: np.ndarray) -> Any:
-    """Return colours of vertices with a material: parts without one are black in some viewers."""
+    """Return vertex colours with a material: parts without one are black in some viewers."""
     material = trimesh.visual.material.PBRMaterial(name="reconstruction", baseColorFactor=[255, 255, 255, 255],
                                                    metallicFactor=0.0, roughnessFactor=1.0, doubleSided=True)
     visual = trimesh.visual.texture.TextureVisuals(material=material)
@@ -76,15 +76,15 @@ def _library() -> Any:
 
 
 _HEADER = "HM3D Semantic Annotations"
-_LEVELS, _STEP = 64, 4  # of a colour channel: bytes so far apart stay different when they are read as linear light
+_LEVELS, _STEP = 64, 4  # of a colour channel: bytes with this step stay different when they are read as linear light
 _ENDINGS = (".semantic.glb", ".semantic.txt", ".semantic.json")
 
 
 def write_semantics(mesh: Mesh, labels: Mapping[int, Label], path: Path) -> list[Path]:
-    """Write the labels of a mesh beside its GLB file, and return the files; what an earlier mesh left is removed.
+    """Write the labels of a mesh beside its GLB file, and return the files; files of an earlier mesh are removed.
 
-    labels: what the ids in mesh.labels are; ids that are not in it count as nothing. Without labels, and
-    beside other formats, none is written.
+    labels: id in mesh.labels -> label; other ids count as unlabelled. No files are written without labels or for
+    formats other than GLB.
     """
     if path.suffix.lower() != ".glb":
         return []
@@ -94,7 +94,7 @@ def write_semantics(mesh: Mesh, labels: Mapping[int, Label], path: Path) -> list
     known = [] if mesh.labels is None else [labels[i] for i in np.unique(mesh.labels).tolist() if i and i in labels]
     if mesh.labels is None or not known:
         return []
-    number = np.zeros(1 << 16, np.int64)  # of each instance: its colour; 0 = nothing, which is black
+    number = np.zeros(1 << 16, np.int64)  # instance id -> number of its colour; 0 = unlabelled, which is black
     number[[label.instance for label in known]] = np.arange(1, len(known) + 1)
     write_mesh(mesh._replace(colours=_painted(number[mesh.labels])), files[0])
     rooms = sorted({label.room for label in known})
@@ -106,12 +106,12 @@ def write_semantics(mesh: Mesh, labels: Mapping[int, Label], path: Path) -> list
 
 
 def _painted(number: np.ndarray) -> np.ndarray:
-    """Return the colours (n, 3) uint8, linear, of numbers (n,)."""
+    """Return the linear colours, (n, 3) uint8, of colour numbers (n,)."""
     digits = np.stack([number // _LEVELS ** 2, number // _LEVELS % _LEVELS, number % _LEVELS], axis=-1)
     return (digits * _STEP).astype(np.uint8)
 
 
 def _code(number: int) -> str:
-    """Return the colour of a number as HM3D writes it: RRGGBB, sRGB."""
+    """Return the colour of a number in HM3D's notation: RRGGBB, sRGB."""
     srgb = srgb_of(_painted(np.array(number)) / 255)
     return "".join(f"{value:02X}" for value in np.rint(255 * srgb).astype(int).tolist())

@@ -1,5 +1,5 @@
-"""Recordings of colour and depth without poses: RGB-D folders, bags without transforms, and histories, whose poses are
-left out."""
+"""Reads colour and depth without poses: RGB-D folders, bags without transforms, and histories, whose poses are
+ignored."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from eqa_nodes.wire.image_files import read_rgb
 
 class FolderOptions(NamedTuple):
     """How to read an RGB-D folder. camera: fx, fy, cx, cy in pixels, principal point from the centre of the first
-    pixel; empty: of a file beside the images, else a Kinect's for images of 640x480; depth_format: one of
-    DEPTH_FORMATS, empty: "tum" for names as in that benchmark, else "mm"; rate_hz: where names hold no stamps."""
+    pixel; empty: from a file beside the images, else a Kinect's for images of 640x480; depth_format: one of
+    DEPTH_FORMATS, empty: "tum" for names as in that benchmark, else "mm"; rate_hz: rate if names contain no stamps."""
 
     camera: tuple[float, ...] = ()
     depth_format: str = ""
@@ -46,21 +46,21 @@ class Unposed(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What people should know of its cameras."""
+        """Notes for the user on its cameras."""
 
     @property
     def dropped(self) -> Counter[str]:
-        """What the last iteration could not use, by reason."""
+        """Number of images that the last iteration skipped, by reason."""
 
     def __len__(self) -> int:
-        """Return how many images were recorded."""
+        """Return the number of recorded images."""
 
     def __iter__(self) -> Iterator[RgbdImage]:
-        """Yield them in order."""
+        """Yield the images in order."""
 
 
 class UnposedFolder:
-    """The images of a folder color/ (or rgb/) and depth/: paired by stamps in their names, else by their order."""
+    """The images of the folders color/ (or rgb/) and depth/, paired by stamps in their names, else by their order."""
 
     def __init__(self, folder: Path, options: FolderOptions = FolderOptions()) -> None:
         """Raises StorageError without such images, ConfigError for wrong options."""
@@ -99,14 +99,14 @@ class UnposedFolder:
 
 
 class UnposedHistory:
-    """A history or a bag, whose poses are left out."""
+    """A history or a bag whose poses are ignored."""
 
     def __init__(self, history: Any) -> None:
         self.name, self._history, self.notes = history.name, history, history.notes
 
     @property
     def dropped(self) -> Counter[str]:
-        """What the last iteration could not use."""
+        """Number of images that the last iteration skipped, by reason."""
         found: Counter[str] = self._history.dropped
         return found
 
@@ -120,33 +120,33 @@ class UnposedHistory:
 
 
 class _NoPoses:
-    """Stands for the transforms of a bag that has none: images do not wait for them, and all poses are one."""
+    """Replaces the transforms of a bag without any: images do not wait for them, and all poses are the same."""
 
     def __init__(self) -> None:
         self.invalid: Counter[str] = Counter()
 
     def take(self, recorded: BagMessage) -> None:
-        """Leave transforms out."""
+        """Ignore transforms."""
 
     def map_from_base(self, stamp_ns: int, camera: str) -> Transform:
-        """Return the one pose."""
+        """Return the constant pose."""
         return Transform.identity()
 
     def base_from_camera(self, stamp_ns: int, camera: str) -> Transform:
-        """Return the one pose."""
+        """Return the constant pose."""
         return Transform.identity()
 
     def known(self, stamp_ns: int, camera: str) -> bool:
-        """Return that it is known."""
+        """Return True: the constant pose is always known."""
         return True
 
     def between(self, stamp_ns: int, target: str, source: str) -> Transform:
-        """Raise BadFrame: without transforms nothing says where two cameras are."""
+        """Raise BadFrame: without transforms the relative pose of two cameras is unknown."""
         raise BadFrame(f"depth is seen from {source!r}, colour from {target!r}: record depth that is aligned to colour")
 
 
 class _UnposedBag(BagHistory):
-    """A bag read for its images alone."""
+    """A bag of which only the images are read."""
 
     def _where(self, opened: Bag) -> Any:
         return _NoPoses()
