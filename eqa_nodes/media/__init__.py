@@ -1,1 +1,1 @@
-"""Clips and pictures made of histories: videos, animations."""
+"""Makes videos and animations from histories."""

@@ -1,4 +1,4 @@
-"""Pictures that move: GIF with Pillow, MP4 where PyAV is installed."""
+"""Writes animations: GIF with Pillow, MP4 if PyAV is installed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eqa_nodes.core.storage.codec import write_bytes
 
 KINDS = (".gif", ".mp4")
 Colour = tuple[int, int, int]
-_SIDES_PX = (760, 620, 500)  # of the longer side of a GIF: a smaller one where it would be too large
-_COLOURS, _SAMPLES = 192, 12  # of a GIF; images that its colours are taken from
+_SIDES_PX = (760, 620, 500)  # longer side of a GIF; smaller ones are tried if the file would be too large
+_COLOURS, _SAMPLES = 192, 12  # number of colours in a GIF, and of images from which they are chosen
 
 
 def check_kind(out: Path) -> None:
-    """Raise ConfigError for a file that is no animation by its name, MissingExtra for an MP4 without PyAV."""
+    """Raise ConfigError for a file name without an ending for animations, MissingExtra for an MP4 without PyAV."""
     if out.suffix.lower() not in KINDS:
         raise ConfigError(f"{out}: the file name of a clip must end in {' or '.join(KINDS)}")
     if out.suffix.lower() == ".mp4":
@@ -32,10 +32,10 @@ def check_kind(out: Path) -> None:
 
 def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
                     keep: Sequence[Colour] = ()) -> None:
-    """Write images of one size as the kind of file that the name says. most_bytes: of a GIF; keep: colours that it
-    must have.
+    """Write images of one size in the format of the file name. most_bytes: maximum size of a GIF; keep: colours that
+    it must contain.
 
-    Raises as check_kind does, StorageError for an MP4 that exists already.
+    Raises the errors of check_kind, and StorageError for an MP4 that exists already.
     """
     check_kind(out)
     if out.suffix.lower() == ".mp4":
@@ -48,7 +48,7 @@ def write_animation(out: Path, images: Sequence[Image.Image], durations_ms: Sequ
 
 def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], most_bytes: int,
                  keep: Sequence[Colour] = ()) -> bytes:
-    """Return a GIF of the largest size that is small enough, else of the last one. keep: colours it must have."""
+    """Return the largest GIF within the limit, or the smallest if none is. keep: colours that it must contain."""
     for side in _SIDES_PX:
         small = [_fitted(image, side) for image in images]
         palette = _palette(small, keep)
@@ -62,7 +62,7 @@ def animated_gif(images: Sequence[Image.Image], durations_ms: Sequence[int], mos
 
 
 def _palette(images: Sequence[Image.Image], keep: Sequence[Colour]) -> Image.Image:
-    """Return an image with the colours of a GIF: one palette for all images keeps what does not change the same."""
+    """Return an image with the palette of a GIF: a common palette keeps unchanged areas identical in all images."""
     some = [*images[::max(1, len(images) // _SAMPLES)], images[-1]]
     width, height = (max(1, size // 2) for size in images[0].size)
     mosaic = Image.new("RGB", (width * len(some), height))
@@ -81,7 +81,7 @@ def _fitted(image: Image.Image, side: int) -> Image.Image:
 
 
 def _in_time(images: Sequence[Image.Image], durations_ms: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield stamped pictures; the last one twice, so that it stays."""
+    """Yield pictures with stamps, ns; the last one twice, so that it remains visible."""
     at_ns = 0
     for image, duration in zip(images, durations_ms, strict=True):
         yield at_ns, np.asarray(image.convert("RGB"))

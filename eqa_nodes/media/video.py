@@ -1,4 +1,4 @@
-"""An episode history as a video: the colour images, with an inset that shows from above where each was taken."""
+"""Writes an episode history as a video: the colour images, with an inset that shows the camera poses from above."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.views import Frame
 from eqa_nodes.recordings.episode_history import no_frame
 
-_CODECS = ("libx264", "libopenh264", "mpeg4")  # the first that PyAV was built with
-_TICKS = 90_000  # of a second, as in MPEG
-_SHARE = 0.3  # of the image's shorter side: side of the inset
-_PATH_SIDE, _MIDDLE = 0.74, (0.5, 0.44)  # of the inset: side and middle of the path's square; the scale bar is below
+_CODECS = ("libx264", "libopenh264", "mpeg4")  # the first one available in PyAV is used
+_TICKS = 90_000  # per second, as in MPEG
+_SHARE = 0.3  # side of the inset, as a share of the image's shorter side
+_PATH_SIDE, _MIDDLE = 0.74, (0.5, 0.44)  # side and middle of the path's square, in the inset; the scale bar is below
 _PATH, _BACK, _ROBOT, _TEXT = (14, 165, 233), (255, 255, 255, 200), (225, 29, 72), (20, 20, 20)
 _BARS_M = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
-_POINTS = 2000  # of the path that are drawn: beyond that every second one is left out
+_POINTS = 2000  # maximum number of path points drawn; beyond it every second one is removed
 
 
 def write_video(frames: Iterable[Frame], out: Path, progress: Callable[[int], None] = lambda written: None) -> int:
-    """Write frames as an MP4 that plays in the time of their stamps, one at a time in memory; return how many.
+    """Write frames, one at a time, as an MP4 that plays at the speed of their stamps; return their number.
 
-    Pauses and jumps of the clock are left out.
+    Pauses and jumps of the clock are skipped.
 
     Raises MissingExtra without PyAV, StorageError when there is no frame, the file exists or the disk fails.
     """
@@ -50,7 +50,7 @@ def _drawn(frames: Iterable[Frame]) -> Iterator[tuple[int, np.ndarray]]:
 
 def write_pictures(pictures: Iterable[tuple[int, np.ndarray]], out: Path,
                    progress: Callable[[int], None] = lambda written: None) -> int:
-    """Write stamped pictures, (H, W, 3) uint8, as an MP4, as `write_video` does; the last one is shown for a moment."""
+    """Write pictures, (H, W, 3) uint8, with stamps, ns, as an MP4 like `write_video`; the last one is held briefly."""
     try:
         import av
     except ImportError as error:
@@ -77,13 +77,13 @@ def write_pictures(pictures: Iterable[tuple[int, np.ndarray]], out: Path,
 
 
 def _packets(av: Any, container: Any, pictures: Iterator[tuple[int, np.ndarray]]) -> Iterator[Any]:
-    """Yield what the encoder makes of each picture, a list, and of the end together with the last one."""
+    """Yield the encoder's packets for each picture, as a list; in the end mux the packets of the flush."""
     stream, last, clock = None, -1, SteadyClock()
     for stamp_ns, pixels in pictures:
         if stream is None:
             stream = _stream(av, container, pixels)
         picture = av.VideoFrame.from_ndarray(_fitted(pixels, stream), format="rgb24")
-        last = max(last + 1, round(clock.at(stamp_ns) * _TICKS / 1e9))  # stamps may come twice
+        last = max(last + 1, round(clock.at(stamp_ns) * _TICKS / 1e9))  # stamps may be repeated
         picture.pts, picture.time_base = last, Fraction(1, _TICKS)
         yield stream.encode(picture)
     container.mux(stream.encode(None) if stream is not None else [])
@@ -103,7 +103,7 @@ def _stream(av: Any, container: Any, pixels: np.ndarray) -> Any:
 
 
 def _fitted(pixels: np.ndarray, stream: Any) -> np.ndarray:
-    """Return the image in the size of the first one: cameras may change theirs; encoders want even sizes."""
+    """Return the image in the size of the first one: cameras may change their size; encoders need even sizes."""
     size = (stream.width, stream.height)
     if pixels.shape[1::-1] == size:
         return pixels
@@ -112,7 +112,7 @@ def _fitted(pixels: np.ndarray, stream: Any) -> np.ndarray:
 
 
 def drawn(frame: Frame, number: int, begin_ns: int, inset: Inset) -> np.ndarray:
-    """Return (H, W, 3) uint8: the image with index, stamp, seconds since the begin, and the inset."""
+    """Return the image, (H, W, 3) uint8, with index, stamp, seconds since the beginning, and the inset."""
     image = Image.fromarray(frame.rgb)
     side = round(_SHARE * min(image.size))
     if side >= 32:
@@ -129,7 +129,7 @@ def drawn(frame: Frame, number: int, begin_ns: int, inset: Inset) -> np.ndarray:
 
 
 def _wrapped(parts: Sequence[str], fits: Callable[[str], bool]) -> str:
-    """Return the parts in as few lines as they fit into."""
+    """Return the parts in as few lines as possible."""
     lines = [parts[0]]
     for part in parts[1:]:
         longer = f"{lines[-1]}   {part}"
@@ -140,7 +140,7 @@ def _wrapped(parts: Sequence[str], fits: Callable[[str], bool]) -> str:
 class Inset:
     """The path so far from above, x to the right, y up; the scale follows the path.
 
-    path: the points that are drawn, x, y in metres; the longer the path, the further they are apart.
+    path: the drawn points, x, y in metres; their spacing grows with the length of the path.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class Inset:
         self._step, self._seen = 1, 0
 
     def move(self, frame: Frame) -> None:
-        """Go on to the pose of a frame."""
+        """Add the pose of a frame to the path."""
         pose = frame.pose
         if self._seen % self._step == 0 or not self.path:
             self.path.append((pose.x, pose.y))
@@ -165,7 +165,7 @@ class Inset:
         draw, path = ImageDraw.Draw(view), np.array(self.path)
         low, high = path.min(axis=0), path.max(axis=0)
         metres = max(float((high - low).max()), 1.0)
-        scale = side * _PATH_SIDE / metres  # pixels a metre
+        scale = side * _PATH_SIDE / metres  # pixels per metre
         at = (path - (low + high) / 2) * (scale, -scale) + np.multiply(_MIDDLE, side)
         if len(at) > 1:
             draw.line([(float(x), float(y)) for x, y in at], fill=_PATH, width=max(1, side // 60))
@@ -174,7 +174,7 @@ class Inset:
         return view
 
     def _arrow(self, draw: ImageDraw.ImageDraw, at: np.ndarray, side: int) -> None:
-        turns = ((0.0, 0.07), (2.5, 0.05), (-2.5, 0.05))  # of the tips of a triangle that points along the heading
+        turns = ((0.0, 0.07), (2.5, 0.05), (-2.5, 0.05))  # of the corners of a triangle that points along the heading
         draw.polygon([(float(at[0]) + math.cos(self._yaw + turn) * size * side,
                        float(at[1]) - math.sin(self._yaw + turn) * size * side) for turn, size in turns], fill=_ROBOT)
 
