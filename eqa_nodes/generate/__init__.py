@@ -1,1 +1,1 @@
-"""Makes question-answer data in a simulator, as EXPRESS-Bench and ExploraQA made theirs (docs/generate.md)."""
+"""Generates question-answer data in a simulator, as EXPRESS-Bench and ExploraQA did (docs/generate.md)."""

@@ -1,7 +1,7 @@
 """Checks of a question after its evaluation: new, not guessable, reproducible, unambiguous.
 
-The costly checks come last, and the first that fails ends them. Whether two answers say the same the offline judge
-decides (docs/benchmarks.md): marks from RIGHT on.
+The costly checks run last, and the first failure ends the checks. The offline judge decides whether two answers mean
+the same (docs/benchmarks.md): they do if its mark is RIGHT or higher.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ RIGHT = 4.0
 
 @dataclass(frozen=True)
 class FilterConfig:
-    """least: of each of the evaluator's scores. An answer counts as reproduced when `needed` of `times` are right.
+    """least: minimum of each evaluator score. An answer counts as reproduced when `needed` of `times` are right.
 
-    sure: confidence from which another answer elsewhere shows that a question can be meant in another way. wording,
-    meaning: shared words (Jaccard) and cosine from which two questions of a scene are one; 0 = that is not looked at.
-    blind: questions that are answered right without a view are refused; EXPRESS-Bench has no such filter.
+    sure: confidence from which a different answer elsewhere shows that a question is ambiguous. wording, meaning:
+    shared words (Jaccard) and cosine from which two questions of a scene count as the same; 0 = not checked.
+    blind: whether to reject questions that are answered right without a view; EXPRESS-Bench has no such filter.
     """
 
     least: float = 0.5
@@ -42,19 +42,19 @@ class FilterConfig:
 
 
 class FilterResult(NamedTuple):
-    """The checks that were made, in order, and the numbers of the views that show the answer by themselves."""
+    """The checks that were made, in order, and the numbers of the views that show the answer on their own."""
 
     checks: tuple[FilterCheck, ...]
     viewpoints: tuple[int, ...]
 
     @property
     def failed(self) -> FilterCheck | None:
-        """Return the check that was not passed."""
+        """Return the failed check, None if all passed."""
         return next((check for check in self.checks if not check.passed), None)
 
 
 class Filters:
-    """All checks of one benchmark. solver: who answers; best not who wrote the question. Raises ModelError."""
+    """All checks of one benchmark. solver: answers the questions; better not their author. Raises ModelError."""
 
     def __init__(self, kind: Benchmark, solver: Answerer, config: FilterConfig, embedder: Embedder | None, paid: Paid,
                  seed: int) -> None:
@@ -62,7 +62,7 @@ class Filters:
         self._embedder, self._paid, self._seed = embedder, paid, seed
 
     def check(self, key: str, path: ScenePath, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterResult:
-        """Put a pair through. key: under which its steps are paid; others: accepted pairs of the scene."""
+        """Check a pair. key: prefix of its paid steps in the journal; others: accepted pairs of the scene."""
         checks: list[FilterCheck] = []
         viewpoints: tuple[int, ...] = ()
         for check, shown in self._all(key, path, pair, others):
@@ -74,7 +74,7 @@ class Filters:
 
     def _all(self, key: str, path: ScenePath, pair: QuestionAnswer,
              others: Sequence[QuestionAnswer]) -> Iterator[tuple[FilterCheck, tuple[int, ...]]]:
-        """Make one check after the other, each when it is asked for."""
+        """Yield the checks, each made when it is requested."""
         yield self._new(pair, others), ()
         if self._config.blind:
             yield self._not_guessed(key, path, pair), ()
@@ -85,7 +85,7 @@ class Filters:
             yield self._unique(key, path, pair), ()
 
     def _new(self, pair: QuestionAnswer, others: Sequence[QuestionAnswer]) -> FilterCheck:
-        """Compare with questions of the same scene that were accepted before."""
+        """Compare with earlier accepted questions of the same scene."""
         for other in others:
             if self._config.wording and (share := _shared(pair.question, other.question)) >= self._config.wording:
                 return FilterCheck("not new", False, f"shares {share:.0%} of its words with {other.question!r}")
@@ -98,7 +98,7 @@ class Filters:
         return FilterCheck("new", True, f"unlike {len(others)} others of this scene")
 
     def _not_guessed(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
-        """Ask without any view: who needs not look learns nothing by exploring."""
+        """Ask without any view: a question that can be guessed needs no exploration."""
         whole = f"{path.instruction} {pair.question}".strip()
         guess = self._paid.once(f"{key}/blind", Answer, lambda: self._solver.answer(
             Question(whole, force_guess=True, seed=self._seed), ()))
@@ -107,7 +107,7 @@ class Filters:
                            f"without a view the answer was {guess.text!r}")
 
     def _reproduced(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
-        """Ask with all views of the place: another reader must come to the same answer."""
+        """Ask with all views of the place: the solver must arrive at the same answer."""
         answers = [self._ask(f"{key}/answer/{i}", pair, path.views, i) for i in range(self._config.times)]
         right = sum(self._right(pair, answer) for answer in answers)
         said = ", ".join(dict.fromkeys(_said(answer) for answer in answers))
@@ -116,16 +116,16 @@ class Filters:
         return FilterCheck("reproduced" if enough else "not reproduced", enough, note)
 
     def _viewpoints(self, key: str, path: ScenePath, pair: QuestionAnswer) -> tuple[FilterCheck, tuple[int, ...]]:
-        """Ask with each view alone; where none is enough all are needed together."""
+        """Ask with each view alone; if none is sufficient, all are needed together."""
         alone = tuple(i for i, view in enumerate(path.views)
                       if self._right(pair, self._ask(f"{key}/view/{i}", pair, [view], 0)))
         note = f"{len(alone)} of {len(path.views)} views show it alone" if alone else "only the views together show it"
         return FilterCheck("viewpoints", True, note), alone or tuple(range(len(path.views)))
 
     def _unique(self, key: str, path: ScenePath, pair: QuestionAnswer) -> FilterCheck:
-        """Ask in other parts of the scene: a sure other answer there means that the question can be meant so too.
+        """Ask in other parts of the scene: a confident different answer there means that the question is ambiguous.
 
-        As EXPRESS-Bench (3.2) has it, what lies farther from the start than the goal does not count.
+        As in EXPRESS-Bench (3.2), views farther from the start than the goal do not count.
         """
         for i, (view, from_start_m) in enumerate(path.elsewhere):
             answer = self._ask(f"{key}/elsewhere/{i}", pair, [view], 0)
@@ -146,7 +146,7 @@ class Filters:
 
 
 def says_the_same(pair: QuestionAnswer, text: str) -> bool:
-    """Return whether the offline judge takes an answer for one of the accepted ones."""
+    """Return whether the offline judge accepts an answer as one of the reference answers."""
     sample = Sample("pair", pair.question, pair.answer, pair.alternatives)
     return (OfflineJudge().judge(sample, text).sigma or 0.0) >= RIGHT
 
@@ -156,6 +156,6 @@ def _said(answer: Answer) -> str:
 
 
 def _shared(a: str, b: str) -> float:
-    """Return the share of words that carry meaning which two questions have in common (Jaccard)."""
+    """Return the share of content words that two questions have in common (Jaccard)."""
     first, second = set(content_words(a)), set(content_words(b))
     return len(first & second) / max(len(first | second), 1)

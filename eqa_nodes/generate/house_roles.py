@@ -1,7 +1,7 @@
 """Generator and evaluator that use the scene graph of the built-in house instead of a model. Privileged.
 
-The questions are those that the house's scene graph settles (sim_bridge/house/questions). The generator offers one of
-which something is in view; the evaluator asks for enough of it to be in view, large enough and from its front.
+The questions are those that the house's scene graph answers (sim_bridge/house/questions). The generator proposes one
+with a target in view; the evaluator requires enough targets in view, large enough and from the front.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _EXPRESS = {_RECOGNITION: "object", _ATTRIBUTE: "attribute", _STATE: "state", _P
 _EXPLORA = {_RECOGNITION: "object recognition", _ATTRIBUTE: "style recognition", _STATE: "state recognition",
             _PLACE: "spatial localization", _SPATIAL: "spatial reasoning", _FUNCTION: "functional reasoning",
             _KNOWLEDGE: "commonsense reasoning"}
-_DEFAULT_FOCAL = 320.0  # pixels, of the camera that the house's thresholds are for: 640 wide, 90 degrees
+_DEFAULT_FOCAL = 320.0  # pixels, of the camera for which the house's thresholds are made: 640 wide, 90 degrees
 
 
 class HouseRoles:
-    """Both roles for one benchmark. Raises ConfigError for a scene that is no built-in house."""
+    """Both roles for one benchmark. Raises ConfigError for a scene that is not a built-in house."""
 
     def __init__(self, kind: Benchmark) -> None:
         camera = kind.recipe.robot.camera
@@ -53,7 +53,7 @@ class HouseRoles:
 
     def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
-        """Return the next question of the category of which some target is in view."""
+        """Return the next question of the category with a target in view."""
         tried = {*known, *(r.pair.question for r in history)}
         pixels = self._pixels(path.views)
         for asked in _truth(path.scene).shuffled(f"{path.number} {category} {seed}"):
@@ -63,7 +63,7 @@ class HouseRoles:
         return None
 
     def evaluate(self, path: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
-        """Score by what is in view; what the scene graph settles is clear and unique."""
+        """Score by what is in view; questions from the scene graph are clear and unique."""
         asked = _truth(path.scene).asked.get(pair.question)
         if asked is None or pair.answer != asked.answer:
             return Evaluation({"clarity": 0.0, "answerability": 0.0, "uniqueness": 0.0, "nontriviality": 0.0},
@@ -81,7 +81,7 @@ class HouseRoles:
         return "existence" if asked.question.startswith(("Is there ", "Are there ")) else _EXPRESS[asked.category]
 
     def _pixels(self, views: Sequence[Keyframe]) -> dict[int, float]:
-        """Return by instance its most pixels in a view, in pixels of the default camera."""
+        """Return instance id -> its largest number of pixels in a view, in pixels of the default camera."""
         most: dict[int, float] = {}
         for sighting in (s for view in views for s in view.sightings):
             instance, pixels = sighting.label.instance, sighting.pixels * self._scale
@@ -89,31 +89,31 @@ class HouseRoles:
         return most
 
     def _shown(self, path: ScenePath, view: Keyframe, asked: QuestionCandidate) -> tuple[float, str]:
-        """Return how well one view shows the targets, 0..1, and what is missing."""
+        """Return how well a view shows the targets, 0..1, and what is missing."""
         pixels, house = self._pixels([view]), world_of(path.scene).house
         sizes = sorted(((pixels.get(t, 0.0), t) for t in asked.targets), reverse=True)
         size, smallest = sizes[asked.need - 1]
         name = house.object_by_id(smallest).kind
         if asked.front and facing(house.object_by_id(asked.front), view.pose) < FRONT_COS:
             return 0.0, f"the {house.object_by_id(asked.front).kind} must be seen from its front"
-        share = min(1.0, size / (2 * VIEW_PIXELS))  # twice what is needed is as good as can be; 0.5 is just enough
+        share = min(1.0, size / (2 * VIEW_PIXELS))  # twice the needed size gives the best score; 0.5 is just enough
         return share, "" if share >= 0.5 else f"the {name} covers {size:.0f} pixels, {VIEW_PIXELS} are needed"
 
 
 class _Truth(NamedTuple):
-    """Every question that a house settles, by its text, and the phrases of its rooms."""
+    """Every question that a house's scene graph answers, by its text, and the phrases of its rooms."""
 
     scene: str
     asked: Mapping[str, QuestionCandidate]
     rooms: Mapping[int, str]
 
     def shuffled(self, key: str) -> list[QuestionCandidate]:
-        """Return all questions in an order that the key decides."""
+        """Return all questions in a random order seeded by the key."""
         return sorted(self.asked.values(),
                       key=lambda c: (zlib.crc32(f"{self.scene} {key} {c.question}".encode()), c.question))
 
     def house_room(self, x: float, y: float, floor_m: float) -> str:
-        """Return the phrase of the room at a point of a floor, "" in doorways and where it has none."""
+        """Return the phrase of the room at a point of a floor, "" in doorways and outside of rooms."""
         room = world_of(self.scene).storey_at(floor_m).room_at(x, y)
         return self.rooms.get(room.id, f"a {room.kind}") if room else ""
 

@@ -1,4 +1,4 @@
-"""Files with one JSON line per entry, each durable before the next step is paid for."""
+"""Files with one JSON line per entry; each is on the disk before the next paid step begins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Journal(Generic[T]):
-    """Entries of one type. Raises StorageError for a broken line, or when another process has the file."""
+    """Entries of one type. Raises StorageError for a broken line, or when another process uses the file."""
 
     def __init__(self, path: Path, kind: type[T]) -> None:
         self._lines = LineWriter(path)
@@ -36,7 +36,7 @@ class Journal(Generic[T]):
 
 
 class JournalEntry(NamedTuple):
-    """Something that was paid for: what came of it, as plain JSON, and what it cost."""
+    """A paid step: its result, as plain JSON, and its cost."""
 
     key: str
     value: Any
@@ -44,15 +44,15 @@ class JournalEntry(NamedTuple):
 
 
 class Paid:
-    """Does each step once, in this process or an earlier one, and sums what all of them cost."""
+    """Runs each step once, in this process or an earlier one, and sums the costs."""
 
     def __init__(self, lines: Journal[JournalEntry], usage: Callable[[], Usage]) -> None:
-        """usage: what all models together have used in this process so far."""
+        """usage: returns the usage of all models together in this process so far."""
         self._lines, self._usage = lines, usage
         self._known = {step.key: step for step in lines.entries}
 
     def once(self, key: str, kind: Any, ask: Callable[[], T]) -> T:
-        """Return what `ask` returned under this key, a value of type `kind`; what it raises is not kept."""
+        """Return the stored result of `ask` for this key, of type `kind`; exceptions are not stored."""
         if key not in self._known:
             before = self._usage()
             step = JournalEntry(key, encode(ask()), self._usage() - before)
@@ -61,5 +61,5 @@ class Paid:
         return cast(T, decode(kind, self._known[key].value))
 
     def spent(self) -> Usage:
-        """Return what all kept steps cost, those of earlier processes included."""
+        """Return the cost of all stored steps, including those of earlier processes."""
         return sum((step.usage for step in self._lines.entries), Usage())

@@ -1,4 +1,4 @@
-"""The pages for reviewers and validators, with the film and the map of each path."""
+"""Writes the pages for reviewers and validators, with the film and the map of each path."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import Benchmark, QuestionAttempt, ScenePath
 from eqa_nodes.tours.tours import Tour, TourHistory
 
-WIDTH_PX, FRAMES = 320, 120  # of a film at most
-MOST_BYTES = 400_000  # a film that is larger is encoded again, in a lower quality
+WIDTH_PX, FRAMES = 320, 120  # maximum width and number of images of a film
+MOST_BYTES = 400_000  # a larger film is encoded again in a lower quality
 _QUALITIES = (60, 45, 30, 15)  # of WebP
 _FRAME_MS, _LAST_MS = 150, 2000
-_LABEL_M = 0.9  # ahead of a viewpoint
+_LABEL_M = 0.9  # distance of the label ahead of a viewpoint
 _CSS = """svg { background: #eceff3; } .cone circle { display: none; }
 .view circle { fill: #fff; stroke: #1c2430; stroke-width: .05; }
 .view text { font: 700 .42px system-ui, "DejaVu Sans", sans-serif; text-anchor: middle; fill: #1c2430; }
@@ -67,7 +67,7 @@ def _rendered(path: ScenePath, robot: RobotModel) -> PathPictures:
 
 
 def _film(images: Sequence[Image.Image], durations_ms: Sequence[int]) -> bytes:
-    """Return a WebP in the best quality that is small enough, in the last of them where none is."""
+    """Return a WebP in the best quality that is small enough, or in the lowest if none is."""
     for quality in _QUALITIES:
         buffer = io.BytesIO()
         images[0].save(buffer, "WEBP", save_all=True, append_images=images[1:], duration=list(durations_ms), loop=0,
@@ -83,7 +83,7 @@ def _small(camera: CameraModel) -> CameraModel:
 
 
 def _viewpoints(views: Sequence[Keyframe]) -> str:
-    """Draw where each view at the end is taken, with its number where there are several."""
+    """Draw the pose of each view at the end, with its number if there are several."""
     parts = []
     for number, view in enumerate(views, 1):
         parts.append(cone(view.pose, f"view {number}"))
@@ -123,7 +123,7 @@ def write_pages(out: Path, kind: Benchmark, records: Sequence[QuestionAttempt], 
 
 
 def fingerprint(records: Sequence[QuestionAttempt]) -> str:
-    """Return by what verdicts and answers know which questions they are about."""
+    """Return the hash by which verdicts and answers identify their data set."""
     return hashlib.sha256(dumps([(r.id, r.pair) for r in records]).encode()).hexdigest()[:16]
 
 

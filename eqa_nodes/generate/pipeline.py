@@ -1,7 +1,7 @@
-"""Path -> views -> proposal -> evaluator -> refinement -> filters -> record. No step is done twice.
+"""Runs the pipeline path -> views -> proposal -> evaluator -> refinement -> filters -> record, each step once.
 
-Every step that costs something is a line of steps.jsonl before the next one begins, every record a line of
-records.jsonl: the same call on the same folder goes on where a kill ended it.
+Every paid step is written to steps.jsonl before the next one begins, every record to records.jsonl: after a kill, the
+same call on the same folder continues.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from eqa_nodes.generate.values import (
 )
 
 RECORDS, STEPS, PATHS = "records.jsonl", "steps.jsonl", "ways"
-_FAILURES = 3  # of the model in a row that end a run
+_FAILURES = 3  # consecutive model failures that end a run
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be made. count: accepted questions; tries: attempts for each of them; per_way: attempts at each way.
+    """What to generate. count: accepted questions; tries: attempts for each of them; per_way: attempts for each path.
 
-    rounds: proposals at most, until the evaluator is content; elsewhere: views of other parts of the scene. examples:
-    that the generator is shown in place of the benchmark's own.
+    rounds: maximum proposals until the evaluator accepts one; elsewhere: views of other parts of the scene. examples:
+    pairs shown to the generator instead of the benchmark's.
     """
 
     scenes: tuple[str, ...]
@@ -72,7 +72,7 @@ def _listed(file: Path) -> list[object]:
 
 
 class Cast(NamedTuple):
-    """Who plays which role. usage: of all models together; labels: views carry the simulator's labels (privileged)."""
+    """The roles of a run. usage: of all models together; labels: views have the simulator's labels (privileged)."""
 
     generator: Generator
     evaluator: Evaluator
@@ -82,7 +82,7 @@ class Cast(NamedTuple):
 
 
 class GenerationProgress(NamedTuple):
-    """After each attempt, and within one: how far the run is. ended: the record that was just finished."""
+    """Progress of the run, after each attempt and within one. ended: the record that was just finished."""
 
     accepted: int
     attempts: int
@@ -92,7 +92,7 @@ class GenerationProgress(NamedTuple):
 
 
 class GenerationResult(NamedTuple):
-    """How a run ended. stopped: why before its time, "" = it did not."""
+    """How a run ended. stopped: why it stopped early, "" = it did not."""
 
     records: tuple[QuestionAttempt, ...]
     spent: Usage
@@ -101,10 +101,10 @@ class GenerationResult(NamedTuple):
 
 def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
              progress: Callable[[GenerationProgress], None] = lambda progress: None) -> GenerationResult:
-    """Attempt questions until enough are accepted, or the tries are used up. A spent budget ends it in order.
+    """Attempt questions until enough are accepted or the tries are used up. A spent budget ends the run cleanly.
 
-    Raises UnknownScene, ConfigError for a scene that the cast cannot work in, StorageError, and ModelError when the
-    model fails again and again.
+    Raises UnknownScene, ConfigError for a scene that the roles do not support, StorageError, and ModelError when the
+    model fails repeatedly.
     """
     with closing(Journal(out / STEPS, JournalEntry)) as steps, closing(Journal(out / RECORDS,
                                                                                QuestionAttempt)) as records:
@@ -114,13 +114,13 @@ def generate(kind: Benchmark, job: Job, cast: Cast, out: Path,
 
 
 def read_records(out: Path) -> list[QuestionAttempt]:
-    """Return the records of a folder, of each attempt the last. Raises StorageError."""
+    """Return the last record of each attempt in a folder. Raises StorageError."""
     with closing(Journal(out / RECORDS, QuestionAttempt)) as lines:
         return list({record.id: record for record in lines.entries}.values())
 
 
 def read_path(out: Path, number: int) -> ScenePath:
-    """Return a way that was made. Raises StorageError."""
+    """Return a stored path. Raises StorageError."""
     return decode(ScenePath, read_json(_path_file(out, number)))
 
 
@@ -141,7 +141,7 @@ class _Line:
         self._attempt = 0
 
     def run(self) -> str:
-        """Return why it stopped before its time, "" = it did not."""
+        """Run all attempts; return why the run stopped early, "" = it did not."""
         failures = 0
         for attempt in range(self._job.count * self._job.tries):
             self._attempt = attempt
@@ -186,7 +186,7 @@ class _Line:
         return replace(record, checks=outcome.checks, viewpoints=outcome.viewpoints or (0,))
 
     def _refined(self, path: ScenePath) -> tuple[Round, ...]:
-        """Let the generator propose and the evaluator judge until it is content; return the whole history."""
+        """Let the generator propose and the evaluator judge until it accepts; return all rounds."""
         history: list[Round] = []
         for _ in range(self._job.rounds):
             pair = self._proposed(path, history)
@@ -213,9 +213,9 @@ class _Line:
             path, category, pair, self._job.seed))
 
     def _path(self, number: int) -> ScenePath | str:
-        """Return a way, made or read, or why there is none."""
+        """Return a path, planned or read from the folder, or why there is none."""
         if number not in self._paths:
-            self._paths = {number: self._made_path(number)}  # one at a time: they hold images
+            self._paths = {number: self._made_path(number)}  # one at a time: paths contain images
         return self._paths[number]
 
     def _made_path(self, number: int) -> ScenePath | str:

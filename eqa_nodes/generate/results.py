@@ -1,4 +1,4 @@
-"""Files in the folder of a data set: manifest, the benchmark's file, the pages for people, verdicts and answers."""
+"""Files in the folder of a data set: manifest, the benchmark's file, pages for reviewers, verdicts and answers."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from eqa_nodes.generate.values import (
 )
 from sim_bridge.registry import file_name_of
 
-PathOf = Callable[[int], ScenePath]  # a path by its number
+PathOf = Callable[[int], ScenePath]  # returns a path by its number
 _NAMES = {Action.MOVE_FORWARD: "move_forward", Action.TURN_LEFT: "turn_left", Action.TURN_RIGHT: "turn_right"}
 
 
 def write_benchmark(kind: Benchmark, records: Sequence[QuestionAttempt], path_of: PathOf, out: Path) -> Path:
-    """Write records that have a pair as the benchmark's file and return its path; no records make an empty list.
+    """Write records that have a pair as the benchmark's file and return its path; no records give an empty list.
 
-    Raises StorageError when the project's reader does not find in it what was written.
+    Raises StorageError when the project's reader does not read back what was written.
     """
     file = out / kind.file
     WRITERS[kind.name](file, records, path_of)
@@ -58,9 +58,9 @@ def _write_express(file: Path, records: Sequence[QuestionAttempt], path_of: Path
 
 
 def express_record(record: QuestionAttempt, path: ScenePath) -> dict[str, Any]:
-    """Return a question as EXPRESS-Bench's file has it: Habitat axes, metres, rotations w, x, y, z.
+    """Return a question in the format of EXPRESS-Bench's file: Habitat axes, metres, rotations w, x, y, z.
 
-    Step i holds an action and the position and rotation after it.
+    Step i has an action and the position and rotation after it.
     """
     assert record.pair is not None
     start, goal = _placed(path.poses[0], path.z), _placed(path.poses[-1], path.z)
@@ -88,7 +88,7 @@ def _write_explora(file: Path, records: Sequence[QuestionAttempt], path_of: Path
 
 
 def explora_sample(record: QuestionAttempt, path: ScenePath) -> Sample:
-    """Return a question as the writer of ExploraQA's format takes it; map frame."""
+    """Return a question as a sample for the writer of ExploraQA's format; map frame."""
     assert record.pair is not None
     views = [path.views[i] for i in record.viewpoints]
     places = tuple((*view.pose[:2], path.z) for view in views)
@@ -105,15 +105,15 @@ READERS: dict[str, Callable[[Path], list[Sample]]] = {"express": read_express, "
 
 
 MANIFEST, VERIFIED = "generation.json", "verified.jsonl"
-_MAY_CHANGE = ("count", "tries")  # more questions may be asked for later
+_MAY_CHANGE = ("count", "tries")  # more questions may be requested later
 
 
 @dataclass
 class DatasetManifest:
-    """How a data set was made. settings: what decides its questions; cast: who played which role.
+    """How a data set was made. settings: settings that determine its questions; cast: role -> its player.
 
-    privileged: what was used that no robot knows; costs: of all sessions together; counts: records by status, and
-    reviewed ones once people have seen them; reasons: why records were rejected.
+    privileged: data used that no robot has; costs: of all sessions together; counts: records by status, and reviewed
+    ones after a review; reasons: reasons of rejections and their counts.
     """
 
     benchmark: str
@@ -134,9 +134,9 @@ class DatasetManifest:
 
 
 def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privileged: Sequence[str]) -> None:
-    """Write the manifest of a run that starts or goes on.
+    """Write the manifest of a run that starts or continues.
 
-    Raises ConfigError when the folder holds one that other settings, or another cast, began.
+    Raises ConfigError when the folder has a manifest with other settings or another cast.
     """
     settings = {name: value for name, value in encode(job).items() if name not in _MAY_CHANGE}
     now = DatasetManifest(kind.name, settings, dict(cast), list(privileged), __version__, git_state()[0],
@@ -152,28 +152,28 @@ def begin(out: Path, kind: Benchmark, job: Job, cast: Mapping[str, str], privile
 
 
 def end(out: Path, kind: Benchmark, summary: GenerationResult, say: Callable[[str], None] = lambda text: None) -> Path:
-    """Write what the accepted records make: the benchmark's file, which is returned, and the pages for people.
+    """Write the accepted records: the benchmark's file, whose path is returned, and the pages for reviewers.
 
-    say: takes what is being done, because films of new paths take some seconds each.
+    say: called with the current step, because films of new paths take some seconds each.
     """
     def pictures_of(path: ScenePath) -> PathPictures:
         say(f"film and map of path {path.number}")
         return path_pictures(out / PATHS, path, kind.recipe.robot)
 
     _note(out, summary.records, stopped=summary.stopped, costs=asdict(summary.spent))
-    path_of = lru_cache(maxsize=1)(partial(read_path, out))  # records of one path come together
+    path_of = lru_cache(maxsize=1)(partial(read_path, out))  # records of one path are adjacent
     accepted = [record for record in summary.records if record.status == ACCEPTED]
     write_pages(out, kind, accepted, path_of, pictures_of)
     return write_benchmark(kind, accepted, path_of, out)
 
 
 def finish(out: Path, verdicts: Sequence[Path], answers: Sequence[Path] = ()) -> tuple[Path, list[QuestionAttempt]]:
-    """Merge what people said and write the benchmark's file of what all of them let pass.
+    """Merge the reviews and write the benchmark's file with the records that all reviewers accepted.
 
-    Returns the file and all reviewed records. A record passes when every reviewer accepted it in the same words (the
-    generator's, or what they made of them); one rejection, or different words, rejects it; one whom a reviewer has not
-    looked at is left out. answers: of validators (see validators.py). Raises ConfigError for verdicts or answers on
-    another data set, StorageError.
+    Returns the file and all reviewed records. A record passes when every reviewer accepted it with the same wording
+    (the generator's or an edited one); one rejection, or different wordings, rejects it; a record that a reviewer has
+    not reviewed is left out. answers: files of validators (see validators.py). Raises ConfigError for verdicts or
+    answers on another data set, StorageError.
     """
     kind = benchmark(read_manifest(out).benchmark)
     records = [record for record in read_records(out) if record.status == ACCEPTED]
@@ -198,7 +198,7 @@ def read_manifest(out: Path) -> DatasetManifest:
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one reviewer said of one record: accept or reject, and the words that should stand there."""
+    """One reviewer's verdict on one record: accept or reject, and the final wording."""
 
     verdict: str
     question: str
@@ -208,7 +208,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Review:
-    """The file that the page exports. data: the fingerprint of the records it showed."""
+    """The file that the review page exports. data: fingerprint of the records it showed."""
 
     reviewer: str
     data: str
@@ -229,7 +229,7 @@ def _read_review(path: Path, records: Sequence[QuestionAttempt]) -> Review:
 
 
 def _merged(record: QuestionAttempt, reviews: Sequence[Review]) -> QuestionAttempt:
-    """Return a record with what was said of it."""
+    """Return a record with its reviews."""
     before = record.pair
     assert before is not None
     said = {review.reviewer: review.verdicts.get(record.id) for review in reviews}
@@ -262,5 +262,5 @@ def _note(out: Path, records: Sequence[QuestionAttempt], **changes: object) -> N
 
 
 def cost_line(spent: Usage) -> str:
-    """Return what was spent in words."""
+    """Return the costs as text."""
     return f"{spent.calls} model calls, {spent.tokens_in + spent.tokens_out} tokens"

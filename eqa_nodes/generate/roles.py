@@ -20,44 +20,44 @@ from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.generate.values import CRITERIA, Benchmark, Evaluation, QuestionAnswer, Round, ScenePath
 
 _MAX_ANSWER_CHARS = 300
-_KNOWN = 30  # earlier questions of the scene that the generator gets
+_KNOWN = 30  # maximum number of earlier questions of the scene shown to the generator
 
 
 class Generator(Protocol):
     """Writes instructions and questions. Raises ModelError (BudgetSpent)."""
 
     def instruct(self, path: ScenePath, seed: int) -> str:
-        """Tell the way in words."""
+        """Return the path as an instruction in words."""
 
     def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
-        """Return a question about the way's views, better than those of the history; None where there is none.
+        """Return a question about the path's views, better than those of the history; None if there is none.
 
-        known: questions that the scene has been asked already.
+        known: earlier questions about the scene.
         """
 
 
 class Evaluator(Protocol):
-    """Checks what a generator wrote. Raises ModelError (BudgetSpent)."""
+    """Evaluates the pairs of a generator. Raises ModelError (BudgetSpent)."""
 
     def evaluate(self, path: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
         """Score a pair by CRITERIA."""
 
 
 class ModelGenerator:
-    """A model writes."""
+    """A generator that uses a model."""
 
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
     def instruct(self, path: ScenePath, seed: int) -> str:
-        """Show views of the way and of its end."""
+        """Ask the model with views of the path and of its end."""
         messages = _messages(_text("instruct"), _data("way", moves(path)), [*path.passed, *path.views])
         return ask_json(self._backend, messages, _read_instruction, self._max_tokens, seed)
 
     def propose(self, path: ScenePath, category: str, history: Sequence[Round], known: Sequence[str],
                 seed: int) -> QuestionAnswer | None:
-        """Show the way's views, the instruction if there is one, earlier tries and known questions."""
+        """Ask the model with the path's views, the instruction if any, earlier tries and known questions."""
         tries = [{"question": r.pair.question, "answer": r.pair.answer, "scores": r.verdict.scores,
                   "feedback": r.verdict.feedback} for r in history]
         examples = [{"question": e.question, "answer": e.answer} for e in self._kind.examples]
@@ -68,13 +68,13 @@ class ModelGenerator:
 
 
 class ModelEvaluator:
-    """A model checks; best another one than writes."""
+    """An evaluator that uses a model, preferably another one than the generator's."""
 
     def __init__(self, backend: Backend, kind: Benchmark, max_tokens: int = 1024) -> None:
         self._backend, self._kind, self._max_tokens = backend, kind, max_tokens
 
     def evaluate(self, path: ScenePath, category: str, pair: QuestionAnswer, seed: int) -> Evaluation:
-        """Show the way's views with the pair."""
+        """Ask the model with the path's views and the pair."""
         data = _data("instruction", path.instruction) + _data("pair", {"question": pair.question,
                                                                        "answer": pair.answer})
         messages = _messages(_prompt("evaluate", self._kind, category), data, path.views)
@@ -82,7 +82,7 @@ class ModelEvaluator:
 
 
 def moves(path: ScenePath) -> str:
-    """Return what was driven: "forward 2.50 m, left 60 degrees, ..."; turns to and fro are summed."""
+    """Return the driven path as text: "forward 2.50 m, left 60 degrees, ..."; consecutive turns are summed."""
     parts: list[str] = []
     steps = list(zip(path.actions, path.poses, path.poses[1:], strict=False))
     for forward, run in groupby(steps, key=lambda step: step[0] is Action.MOVE_FORWARD):
@@ -95,7 +95,7 @@ def moves(path: ScenePath) -> str:
 
 
 def read_pair(reply: Mapping[str, object]) -> QuestionAnswer | None:
-    """Return a proposal, None where there is nothing to ask. Raises ValueError."""
+    """Return a proposal, None if there is nothing to ask. Raises ValueError."""
     question, answer = _words(reply, "question"), _words(reply, "answer")
     if not question and not answer:
         return None
@@ -150,7 +150,7 @@ def _text(name: str) -> str:
 
 
 def _data(name: str, value: object) -> str:
-    """Return a value as JSON between markers, "" for nothing: line breaks and quotes in it cannot leave its string."""
+    """Return a value as JSON between markers, "" for nothing; JSON escapes line breaks and quotes in strings."""
     return f"<{name}>\n{json.dumps(value, ensure_ascii=False)}\n</{name}>\n" if value else ""
 
 

@@ -1,6 +1,6 @@
-"""Paths through a scene with the views at their end, along them and elsewhere.
+"""Plans paths through a scene with the views at their end, along them and elsewhere.
 
-Privileged, as the recipes of the benchmarks are: ways and places are found with the simulator's shortest paths.
+Privileged, like the recipes of the benchmarks: paths and places are found with the simulator's shortest paths.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from eqa_nodes.tours.tours import BLIND, Place, Tour, first_frame, plan_tour, sp
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup, Simulator
 
-PASSED = 4  # views kept along a way
-_NEAR_M = 3.0  # of the end: viewpoints lie within (ExploraQA, 3.1), other parts of the scene beyond
+PASSED = 4  # number of views kept along a path
+_NEAR_M = 3.0  # distance from the end: viewpoints are within it (ExploraQA, 3.1), other parts of the scene beyond
 _RINGS_M, _BEARINGS, _HEADINGS = (1.0, 2.0), 8, 12
-_WALL_M = 1.2  # a view whose middle is nearer than this faces a wall
-_OPEN_M = 4.0  # more than that is no better
-_APART_M = 0.8  # between viewpoints
-_FLOORS = 2  # stream of random numbers that floors are drawn from: the others are those of scenes with one floor
+_WALL_M = 1.2  # a view with a middle nearer than this faces a wall
+_OPEN_M = 4.0  # depths beyond it count as equally open
+_APART_M = 0.8  # minimum distance between viewpoints
+_FLOORS = 2  # separate random stream for floors, so that scenes with one floor keep their other random numbers
 
 
 def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: int, labels: bool) -> ScenePath:
-    """Plan a way on one of the scene's floors, drawn by the seed, and look. labels: take in what the simulator labels
-    (privileged).
+    """Plan a path on one of the scene's floors, drawn by the seed, and render its views. labels: whether to use the
+    simulator's labels (privileged).
 
-    Raises UnknownScene, or SimulatorError where no such way fits into the scene.
+    Raises UnknownScene, or SimulatorError if no such path fits into the scene.
     """
     tour, floor = _drawn_tour(kind, scene, seed)
     with closing(open_simulator(scene)) as simulator:
@@ -52,9 +52,9 @@ def make_path(kind: Benchmark, scene: str, seed: int, number: int, elsewhere: in
 
 
 def _drawn_tour(kind: Benchmark, scene: str, seed: int) -> tuple[Tour, Place | None]:
-    """Return a tour and a place on its floor, None for that of the scene's start: each floor is as likely.
+    """Return a tour and a place on its floor (None: the floor of the scene's start); all floors are equally likely.
 
-    Where no tour fits on the floor that was drawn, another floor is. Raises as make_path.
+    If no tour fits on the drawn floor, another floor is drawn. Raises as make_path.
     """
     floors = floors_of(scene, replace(kind.recipe.robot, camera=BLIND))
     *others, last = np.random.default_rng((seed, _FLOORS)).permutation(len(floors)).tolist()
@@ -69,7 +69,7 @@ def _drawn_tour(kind: Benchmark, scene: str, seed: int) -> tuple[Tour, Place | N
 
 
 class _Scout:
-    """Looks from places of a floor, without driving there. floor: a place on it, None: that of the scene's start."""
+    """Renders views on a floor without driving there. floor: a place on it, None: the floor of the scene's start."""
 
     def __init__(self, simulator: Simulator, robot: RobotModel, tour: Tour, floor: Place | None, labels: bool) -> None:
         self._simulator, self._scene, self._robot, self._floor = simulator, tour.scene, robot, floor
@@ -79,18 +79,18 @@ class _Scout:
         self._selection, self._numbers = ViewSelection("uniform", labels=labels), count(1)
 
     def view(self, pose: Pose2) -> Keyframe:
-        """Return what is seen from a pose; views are numbered from 1."""
+        """Return the view from a pose; views are numbered from 1."""
         frame = self._look(pose, self._robot)
         known = self._simulator.labels() if self._selection.labels else {}
         return keyframe_of(frame, next(self._numbers), known, self._selection)
 
     def way_m(self, a: Pose2, b: Pose2) -> float:
-        """Return the length of the shortest path, metres; inf where there is none."""
+        """Return the length of the shortest path, metres; inf if there is none."""
         path = self._simulator.shortest_path(self._point(a), self._point(b))
         return math.fsum(math.dist(p, q) for p, q in pairwise(path)) if path else math.inf
 
     def viewpoints(self, end: Pose2, wanted: int) -> list[Pose2]:
-        """Return poses near the end that face no wall, lie apart, and overlap in nothing (ExploraQA, 3.1)."""
+        """Return poses near the end that face no wall, are apart, and whose views do not overlap (ExploraQA, 3.1)."""
         own = self._openness(end)
         chosen = [end] if own >= _WALL_M else []
         near = [(min(self._openness(pose), _OPEN_M), -math.dist(pose[:2], end[:2]), pose) for pose in self._around(end)]
@@ -100,7 +100,7 @@ class _Scout:
         return chosen or [end]
 
     def elsewhere(self, end: Pose2, wanted: int) -> list[Pose2]:
-        """Return poses far from the end and from each other, each to where there is most to see."""
+        """Return poses far from the end and from each other, each in the most open direction."""
         left = [Pose2(x, y, 0.0) for x, y in _places(self._scene, self._blind, self._floor)
                 if math.dist((x, y), end[:2]) > _NEAR_M]
         known, chosen = [end], list[Pose2]()
@@ -150,7 +150,7 @@ class _Scout:
 
 @lru_cache(maxsize=8)
 def _places(scene: str, robot: RobotModel, floor: Place | None) -> tuple[tuple[float, float], ...]:
-    """Return places all over a floor: that of a place, None: that the scene begins on."""
+    """Return places all over a floor. floor: a place on it, None: the floor of the scene's start."""
     with closing(open_simulator(scene)) as simulator:
         first = first_frame(simulator, scene, robot, floor)
         return tuple((x, y) for x, y, _ in spread_points(simulator, first, np.random.default_rng(0)))

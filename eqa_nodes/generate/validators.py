@@ -1,4 +1,4 @@
-"""People who answer the questions themselves, as OpenEQA's validators did (supplement B.3)."""
+"""Reads the answers of people who validate the questions, as in OpenEQA (supplement B.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWER, _INVALID = "answer", ("ambiguous", "unanswerable")
 
 @dataclass(frozen=True)
 class Validation:
-    """The file that answer.html exports. data: the fingerprint of the records it showed."""
+    """The file that answer.html exports. data: fingerprint of the records it showed."""
 
     validator: str
     data: str
@@ -26,7 +26,7 @@ class Validation:
 
 
 def read_validations(files: Sequence[Path], records: Sequence[QuestionAttempt]) -> list[Validation]:
-    """Read what validators exported. Raises ConfigError for one file alone, and for answers to other questions."""
+    """Read the exports of validators. Raises ConfigError for a single file, and for answers to other questions."""
     if len(files) == 1:
         raise ConfigError(f"{files[0]} is the only file of answers: two people or more must answer each question")
     validations = [_read(file, records) for file in files]
@@ -56,11 +56,11 @@ def _well_formed(reply: ValidatorReply) -> bool:
 
 def validated(record: QuestionAttempt, asked: str, validations: Sequence[Validation],
               kind: Benchmark) -> QuestionAttempt:
-    """Return a reviewed record with what validators answered. asked: the question in the words that they were shown.
+    """Return a reviewed record with the validators' answers. asked: the question in the wording that they saw.
 
-    One mark of a validator removes the question, and so does a missing reply. Answers become further accepted ones
-    where they agree with the reference; to "where" all do, for a place can be described in several ways.
-    Whatever differs from the reference is in `disputed`, for a person.
+    One mark by a validator, or a missing reply, removes the question. Answers that agree with the reference become
+    further accepted ones; for "where" questions all do, as a place can be described in several ways. Answers that
+    differ from the reference are in `disputed`, for a person to check.
     """
     if not validations:
         return record
@@ -78,7 +78,7 @@ def validated(record: QuestionAttempt, asked: str, validations: Sequence[Validat
 
 def _extended(record: QuestionAttempt, asked: str, replies: Mapping[str, ValidatorReply],
               several: bool) -> QuestionAttempt:
-    """Return a record with further accepted answers, and with those that a person has to look at."""
+    """Return a record with further accepted answers, and with those that a person has to check."""
     pair = record.pair
     assert pair is not None
     reworded = pair.question != asked
@@ -91,7 +91,7 @@ def _extended(record: QuestionAttempt, asked: str, replies: Mapping[str, Validat
 
 
 def _with(pair: QuestionAnswer, answers: Sequence[str]) -> QuestionAnswer:
-    """Add answers that are not there yet, whatever their case and full stop."""
+    """Add answers that are new, ignoring case and a full stop."""
     known = {_plain(text) for text in (pair.answer, *pair.alternatives)}
     new = []
     for answer in answers:

@@ -13,11 +13,11 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.tours.tours import RECIPES, Recipe
 
-CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # what an evaluator scores, each 0..1
+CRITERIA = ("clarity", "answerability", "uniqueness", "nontriviality")  # the evaluator's scores, each 0..1
 
 
 class QuestionAnswer(NamedTuple):
-    """A question with its answer, and other answers that are as right."""
+    """A question with its answer, and other answers that are equally right."""
 
     question: str
     answer: str
@@ -26,11 +26,11 @@ class QuestionAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What a benchmark's data are like. recipe: of its ways; viewpoints: views at the end of a way that are shown.
+    """Properties of a benchmark's data. recipe: for its paths; viewpoints: number of views shown at a path's end.
 
-    instructed: the path is described in words and the question asked at its end (ExploraQA); else the question alone
-    must say where its answer is, and is also asked elsewhere in the scene (EXPRESS-Bench). file: the output file.
-    examples: pairs that the generator is shown. places: categories in which questions may ask where something is.
+    instructed: the path is described in words and the question is asked at its end (ExploraQA); else the question alone
+    must state where its answer is, and is also asked elsewhere in the scene (EXPRESS-Bench). file: the output file.
+    examples: pairs shown to the generator. places: categories in which questions may ask where something is.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Benchmark:
     places: tuple[str, ...] = ()
 
     def answers_to(self, category: str, question: str) -> int:
-        """Return how many answers a validator is asked for: a place can be described in several ways (OpenEQA, B.3).
+        """Return the number of answers requested of a validator: a place has several descriptions (OpenEQA, B.3).
 
-        "Is the lamp next to the sofa?" is of such a category too, and has one right answer.
+        "Is the lamp next to the sofa?" can have such a category too, but has one right answer.
         """
         return 2 if category in self.places and _WHERE.search(question) else 1
 
@@ -69,7 +69,7 @@ _EXPLORA = {  # ExploraQA, 3.2 and A.6: three about objects, four about space
     "spatial localization": "where a thing is",
     "spatial reasoning": "how things lie to one another, or how many there are, over all views together",
 }
-# What the generator is shown as examples, one of each kind: own wording, in the tone that the paper describes.
+# Examples for the generator, one of each kind: our wording, in the tone that the paper describes.
 _EXPRESS_EXAMPLES = (
     QuestionAnswer("Did I close the window above the kitchen sink?", "No, it is half open."),
     QuestionAnswer("What could I sit on if I wanted to eat at the high counter in the kitchen?",
@@ -96,7 +96,7 @@ def benchmark(name: str) -> Benchmark:
 
 
 class DistractorView(NamedTuple):
-    """A view of another part of the scene. from_start_m: shortest path from where the way begins, metres."""
+    """A view of another part of the scene. from_start_m: length of the shortest path from the start, metres."""
 
     view: Keyframe
     from_start_m: float
@@ -106,9 +106,9 @@ class DistractorView(NamedTuple):
 class ScenePath:
     """A path through a scene and the views at its end. poses: (len(actions) + 1) floor poses, map frame.
 
-    way_m: length of the shortest path between its ends, metres; z: height of its floor, metres. views: at its end, that
-    of the last pose first if it is one; passed: some along it; elsewhere: of other parts of the scene. instruction:
-    "" = none.
+    way_m: length of the shortest path between its ends, metres; z: height of its floor, metres. views: views at its
+    end, starting with the last pose's if it is one; passed: views along it; elsewhere: views of other parts of the
+    scene. instruction: "" = none.
     """
 
     number: int
@@ -124,7 +124,7 @@ class ScenePath:
 
 
 class Evaluation(NamedTuple):
-    """What the evaluator says of a pair: 0..1 for each of CRITERIA, and what to change ("" = nothing)."""
+    """An evaluation of a pair: scores 0..1 for each of CRITERIA, and what to change ("" = nothing)."""
 
     scores: Mapping[str, float]
     feedback: str
@@ -142,7 +142,7 @@ class Round(NamedTuple):
 
 
 class FilterCheck(NamedTuple):
-    """One filter: what it found in a word or two, whether the question passed it, and why in a line."""
+    """Result of one filter: a name of a word or two, whether the question passed, and the reason in a line."""
 
     name: str
     passed: bool
@@ -151,7 +151,7 @@ class FilterCheck(NamedTuple):
 
 @dataclass(frozen=True)
 class ValidatorReply:
-    """What a validator replied to a question: verdict answer, with one or two answers, or ambiguous or unanswerable."""
+    """A validator's reply to a question: verdict answer, with one or two answers, or ambiguous or unanswerable."""
 
     verdict: str
     answers: tuple[str, ...] = ()
@@ -165,9 +165,9 @@ ACCEPTED, REJECTED, FAILED = "accepted", "rejected", "failed"
 class QuestionAttempt:
     """One attempt at a question, with its whole history. status: accepted, rejected, or failed (no model answered).
 
-    viewpoints: numbers (from 0) of the path's views that show the answer; reason: why it is not accepted, "" = it is.
-    reviews: what people said of it, by reviewer; validations: what people answered, by validator; disputed: those of
-    their answers that differ from the reference.
+    viewpoints: indices of the path's views that show the answer; reason: why it is not accepted, "" = it is.
+    reviews: reviewer -> opinion; validations: validator -> reply; disputed: answers that differ from the
+    reference.
     """
 
     id: str
