@@ -1,7 +1,7 @@
-"""How a vision-language model's reply to one decision is read, and its form.
+"""Reads a vision-language model's reply to one decision, and defines its form.
 
 A reply is read tolerantly: valid parts count, unknown numbers are ignored and missing parts get defaults. Only a reply
-without any of the parts is a ValueError, and asked for again.
+without any of the parts raises ValueError, and the request is repeated.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from eqa_nodes.core.types.questions import MAX_EVIDENCE, Answer, Question, ViewA
 from eqa_nodes.core.types.views import Intrinsics, Keyframe
 
 _PARTS = ("reasons", "room", "targets", "answer", "confidence", "evidence", "missing", "go_to", "rooms")
-_MOST_ENTRIES = 100  # of a list in a reply that are looked at
+_MOST_ENTRIES = 100  # maximum number of entries that are read from a list in a reply
 _MOST_TARGETS, _MOST_POINTED = 8, 3
 _NOT_KNOWN = re.compile(r"(?:not (?:yet )?(?:known|seen|visited|found)(?: yet)?|unknown|nothing yet|n/?a)?\W*", re.I)
-_WHAT = 40  # characters of the name of what a picture shows
+_WHAT = 40  # maximum number of characters of the name of what a picture shows
 _UNSTATED = 0.5  # confidence of an answer for which the model stated none
-_POINTED_M = 10.0  # how far from a picture a place in it may be, where no depth says it
+_POINTED_M = 10.0  # maximum distance of a place in a picture without depth there
 
 FORM = an_object(
     reasons=TEXT, room=TEXT, targets=list_of(an_object(what=TEXT, known=TEXT)), answer=TEXT, confidence=NUMBER,
@@ -39,9 +39,9 @@ FORM = an_object(
 
 def read_advice(reply: Mapping[str, object], question: Question, brief: DecisionRequest,
                 pictures: Sequence[Picture], scale: PointScale) -> DecisionReply:
-    """Return what a reply says, of all its parts the valid ones. Raises ValueError where it has none of them.
+    """Return the valid parts of a reply. Raises ValueError if it has none of the parts.
 
-    scale: in which the model points.
+    scale: estimator of the scale of the model's points.
     """
     if not any(part in reply for part in _PARTS):
         raise ValueError(f"none of the keys {', '.join(_PARTS[:-1])} is there")
@@ -54,7 +54,7 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
     reasons, missing = _words(reply.get("reasons")), _words(reply.get("missing"))
     proof = [brief.views[named.picture] for named in points]
     lost = _lost_pictures(reply.get("evidence"), pictures)
-    if not proof and not lost and reply.get("evidence") != []:  # none that can be read; [] says that none proves it
+    if not proof and not lost and reply.get("evidence") != []:  # unreadable evidence; [] means that there is none
         proof = list(brief.views[-1:])
     unanswered = "; ".join(filter(None, ("the pictures do not answer the question", missing)))
     answer = Answer(text, sure, not text, evidence_from(proof, reasons[:200]) if text else (),
@@ -69,7 +69,7 @@ def read_advice(reply: Mapping[str, object], question: Question, brief: Decision
 
 
 class _Named(NamedTuple):
-    """A picture named as evidence, from 0: what it shows, and where in it, as shares; None where that is unclear."""
+    """A picture named as evidence, from 0: what it shows, and the point in it as shares, None if unclear."""
 
     picture: int
     what: str
@@ -77,7 +77,7 @@ class _Named(NamedTuple):
 
 
 def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int) -> ViewAssessment:
-    """Return what naming a view as evidence says of it; the first one named is the most relevant."""
+    """Return the assessment of a view named as evidence; the first one named is the most relevant."""
     target = None
     if named.point is not None and view.geometry is not None:
         target = point_at(view, *_pixel(named.point, view.geometry.intrinsics))
@@ -87,7 +87,7 @@ def _assessment(view: Keyframe, named: _Named, text: str, sure: float, rank: int
 
 
 def _with_room(assessments: Sequence[ViewAssessment], brief: DecisionRequest, room: str) -> tuple[ViewAssessment, ...]:
-    """Return assessments of which that of the newest view names the room in which the robot stands."""
+    """Return the assessments, with the room in which the robot stands set for the newest view."""
     if not room or not brief.views:
         return tuple(assessments)
     view = brief.views[-1]
@@ -98,7 +98,7 @@ def _with_room(assessments: Sequence[ViewAssessment], brief: DecisionRequest, ro
 
 
 def _answer_text(value: object, question: Question) -> str:
-    """Return the answer, of a multiple-choice question the option that it means, "" for none."""
+    """Return the answer or, for a multiple-choice question, the option that it means; "" for none."""
     text = _words(value)
     if not text or not question.choices:
         return "" if not any(char.isalnum() for char in text) else text
@@ -113,7 +113,7 @@ def _shown(entry: Mapping[str, object], pictures: Sequence[Picture]) -> Picture 
 
 
 def _evidence(value: object, pictures: Sequence[Picture], scale: str) -> list[_Named]:
-    """Return the pictures named, each once, the best first."""
+    """Return the named pictures, each once, best first."""
     found: dict[int, _Named] = {}
     for entry in _entries(value):
         named = entry.get("picture", entry.get("image")) if isinstance(entry, dict) else entry
@@ -126,12 +126,12 @@ def _evidence(value: object, pictures: Sequence[Picture], scale: str) -> list[_N
 
 
 def _pixel(point: tuple[float, float], camera: Intrinsics) -> tuple[float, float]:
-    """Return the pixel at a point given as shares; the very border counts as the last pixel."""
+    """Return the pixel of a point given as shares; the right and lower borders count as the last pixel."""
     return min(point[0] * camera.width, camera.width - 0.5), min(point[1] * camera.height, camera.height - 0.5)
 
 
 def _weighed(reply: Mapping[str, object], options: Sequence[Option]) -> tuple[WeighedOption, ...]:
-    """Return the options with their chances and rooms, from a list of objects or from two mappings."""
+    """Return the options with their weights and rooms, from a list of objects or from two mappings."""
     weights, rooms = [0.0] * len(options), [""] * len(options)
     said = reply.get("rooms")
     entries = _places(reply)
@@ -146,7 +146,7 @@ def _weighed(reply: Mapping[str, object], options: Sequence[Option]) -> tuple[We
 
 
 def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture], scale: str) -> list[WeighedOption]:
-    """Return the places that the model points at in pictures, where it names none of the numbers that there are."""
+    """Return the places that the model points at in pictures, for entries without the number of a listed option."""
     found = []
     for entry in _places(reply):
         picture = _shown(entry, pictures)
@@ -161,14 +161,14 @@ def _pointed(reply: Mapping[str, object], numbers: int, pictures: Sequence[Pictu
 
 
 def _not_there(reply: Mapping[str, object], numbers: int, pictures: Sequence[Picture]) -> str:
-    """Return in words which numbers a reply names that were not listed, so that the next call tells; "" for none."""
+    """Return in words the unlisted option numbers in a reply, to be reported in the next call; "" for none."""
     lost = sorted({_numbered(entry) for entry in _places(reply) if _numbered(entry) > numbers
                    and _shown(entry, pictures) is None})
     return f"(There was no number {' or '.join(map(str, lost))}.)" if lost else ""
 
 
 def _lost_pictures(value: object, pictures: Sequence[Picture]) -> str:
-    """Return in words which pictures are named as evidence that were not shown: no other one proves the answer then."""
+    """Return in words the pictures named as evidence that were not shown; no other one then proves the answer."""
     named = (_whole(entry.get("picture", entry.get("image")) if isinstance(entry, dict) else entry)
              for entry in _entries(value))
     lost = sorted({number for number in named if number is not None and not 1 <= number <= len(pictures)})
@@ -176,7 +176,7 @@ def _lost_pictures(value: object, pictures: Sequence[Picture]) -> str:
 
 
 def _place(picture: Picture, point: object, scale: str) -> Option | None:
-    """Return the place on the floor at a point of a picture, seen the way the picture looks at it."""
+    """Return the place on the floor at a point of a picture, as an option with the direction from the robot to it."""
     view, at = picture.view, point_in(point, picture.size, scale)
     if at is None or view.geometry is None:
         return None
@@ -189,7 +189,7 @@ def _place(picture: Picture, point: object, scale: str) -> Option | None:
 
 
 def _places(reply: Mapping[str, object]) -> list[dict[str, object]]:
-    """Return what a reply says of places to go to."""
+    """Return the entries of a reply about places to go to."""
     named = reply.get("go_to")
     if isinstance(named, dict):
         return [{"number": key, "chance": value} for key, value in islice(named.items(), _MOST_ENTRIES)]
@@ -197,7 +197,7 @@ def _places(reply: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def _numbered(entry: Mapping[str, object]) -> int:
-    """Return the number of the option that is meant, 0 for none."""
+    """Return the number of the option in an entry, 0 for none."""
     return _whole(entry.get("number", entry.get("option"))) or 0
 
 
@@ -206,7 +206,7 @@ def _chance(entry: Mapping[str, object]) -> float:
 
 
 def _targets(value: object) -> tuple[TargetNote, ...]:
-    """Return the things that the question is about, each with what is known of it."""
+    """Return the targets of the question, each with what is known about it."""
     said: dict[str, str] = {}
     for entry in _entries(value):
         what, known = (_words(entry.get(key)) for key in ("what", "known")) if isinstance(entry, dict) else ("", "")
@@ -216,7 +216,7 @@ def _targets(value: object) -> tuple[TargetNote, ...]:
 
 
 def _room(value: object) -> str:
-    """Return the kind of a room out of REGIONS that is named, "" for any other."""
+    """Return the named kind of room if it is one of REGIONS, otherwise ""."""
     name = room_of(_words(value))
     return next((region for region in REGIONS if name == region or name.endswith(" " + region)), "")
 
@@ -242,7 +242,7 @@ def _whole(value: object) -> int | None:
 
 
 def _share(value: object, default: float) -> float:
-    """Return a number from 0 to 1, also from "0.8", "80%" or 80; `default` for what is none."""
+    """Return a number from 0 to 1, also from "0.8", "80%" or 80; `default` for anything else."""
     number = number_in(value)
     if number is None or not 0.0 <= number <= 100.0:
         return default

@@ -1,4 +1,4 @@
-"""Shared by all answerers with a model: prompts, the question as data, costs, the blind guess."""
+"""Shared by all answerers with a model: prompts, the question as data, costs, and the blind guess."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ NO_ANSWER = "the views do not answer the question"
 
 
 class PromptedModel:
-    """A model with its costs. Raises ModelError (BudgetSpent), BadQuestion.
+    """A model with prompts and costs. Raises ModelError (BudgetSpent), BadQuestion.
 
-    Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
-    max_tokens: of a reply.
+    Privileged from the first view with a simulator's labels on: its caption says what a robot would not know.
+    max_tokens: maximum length of a reply.
     """
 
     def __init__(self, backend: Backend, max_tokens: int = 2048) -> None:
         self.models, self._max_tokens = RoleModels.of(backend), max_tokens
         self._before = self.models.spent()
-        self._guessed: dict[tuple[object, ...], ReadReply] = {}  # the last one
-        self._own = self.models.privileged  # of a model that is none but in name
+        self._guessed: dict[tuple[object, ...], ReadReply] = {}  # the last guess
+        self._own = self.models.privileged  # set for a simulated model
         self._privileged = self._own
 
     def spent(self) -> Receipt:
-        """Return calls and tokens so far, those of failed calls included."""
+        """Return calls and tokens so far, including failed calls."""
         return replace(self.models.spent().model_since(self._before), privileged=self._privileged)
 
     def side(self, prompt: str, side_px: int) -> int:
-        """Return the longest side of pictures under a prompt, 0 = as stored. side_px: unless its role has its own."""
+        """Return the longest side of pictures for a prompt, 0 = as stored. side_px: default if its role sets none."""
         return self.models.role(role_of(prompt)).side(side_px)
 
     def chooses(self, role: str) -> bool:
-        """Return whether a role takes its numbers from the probabilities of options."""
+        """Return whether a role derives its numbers from the probabilities of options."""
         return self.models.role(role).how == CHOOSE
 
     def ask(self, prompt: str, question: Question, parts: Sequence[str | bytes],
             read: Callable[[dict[str, object]], T], views: Sequence[Keyframe] = (),
             schema: Schema | None = None, prose: Callable[[str], T] | None = None) -> T:
-        """Ask by a prompt of eqa_nodes/prompts and return what `read` makes of the reply. views: what parts tell of.
+        """Ask with a prompt of eqa_nodes/prompts and return read(reply). views: the views that parts describe.
 
-        schema: of the reply, for servers that hold a model to one. prose: reads what is not in that form (read_prose),
-        after it was asked for twice.
+        schema: schema of the reply, for servers that enforce one. prose: reads a second reply in another form
+        (read_prose).
         """
         messages = self._messages(prompt, question, parts, views)
         backend = self.models.asked(role_of(prompt), question.account)
@@ -62,7 +62,7 @@ class PromptedModel:
 
     def choose(self, prompt: str, question: Question, parts: Sequence[str | bytes], options: Sequence[str],
                views: Sequence[Keyframe] = ()) -> Choice:
-        """Return how probable the model of the prompt's role holds each option, and where it knows that from."""
+        """Return the probability of each option by the model of the prompt's role, and the source of the numbers."""
         messages = self._messages(prompt, question, parts, views)
         return self.models.asked(role_of(prompt), question.account).choose(messages, options, question.seed)
 
@@ -74,10 +74,10 @@ class PromptedModel:
 
     def settle(self, question: Question, views: Sequence[Keyframe],
                look: Callable[[Question], tuple[ReadReply, Sequence[Keyframe]]]) -> Answer:
-        """Return the answer from the views; without views, or to force a guess after an abstention, a blind guess.
+        """Return the answer from the views; a blind guess without views, or if one is required after an abstention.
 
-        look: gets the question with the account that pays; returns a reply and the views that its numbers mean, from 1.
-        Where a guess is forced, a model also says whether the answer is one, as OpenEQA's supplement G does.
+        look: function of the question with its account; returns a reply and the views that its numbers (from 1) refer
+        to. If a guess is required, a model also judges whether the answer is one, as in OpenEQA's supplement G.
         """
         check_question(question.text)
         account = question.account or CallAccount()
@@ -100,7 +100,7 @@ class PromptedModel:
                       message="; ".join(filter(None, (message, reply.note))))
 
     def _guess(self, question: Question) -> ReadReply:
-        """Return a guess without views. The next guess at the same question is the same one: it is not paid twice."""
+        """Return a guess without views. The next guess at the same question reuses it, so that it is not paid twice."""
         key = question.text, question.choices, question.seed
         if (guessed := self._guessed.pop(key, None)) is None:
             guessed = self._guessed[key] = self.ask("blind", question, (), partial(
@@ -108,9 +108,9 @@ class PromptedModel:
         return guessed
 
     def _checked(self, question: Question, reply: ReadReply) -> tuple[ReadReply, str]:
-        """Return an answer as an abstention where a model says that it is none, and the message that says so.
+        """Return the answer, or an abstention with a message if a model says that it is not an answer.
 
-        One of given options is an answer: no model is asked. Where the limits allow no call, the answer stands.
+        One of the given options is always an answer. If the limits allow no call, the answer is kept.
         """
         if question.choices:
             return reply, ""
@@ -123,14 +123,14 @@ class PromptedModel:
 
 
 def _pointed(evidence: tuple[Evidence, ...], reply: ReadReply, shown: Sequence[Keyframe]) -> tuple[Evidence, ...]:
-    """Return evidence whose notes also hold the places in the pictures at which the model pointed."""
+    """Return evidence whose notes also contain the points in the pictures that the model gave."""
     points = {shown[i - 1].id: point for i, point in zip(reply.images, reply.points, strict=False) if point}
     return tuple(e._replace(note=with_point(e.note, points[e.keyframe_id])) if e.keyframe_id in points else e
                  for e in evidence)
 
 
 def _as_data(question: Question) -> str:
-    """Return the question as JSON between markers: quotes and line breaks in it cannot leave its string."""
+    """Return the question as JSON between markers, so that quotes and line breaks in it cannot leave its string."""
     choices = f"\nOne of these options, word for word, is the answer: {json.dumps(question.choices)}" \
         if question.choices else ""
     return f"<question>\n{json.dumps(check_question(question.text))}{choices}\n</question>"

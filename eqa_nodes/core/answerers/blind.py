@@ -1,4 +1,4 @@
-"""The blind baseline."""
+"""Blind baselines: answerers that see no view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eqa_nodes.core.traits import AnswererTraits
 from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 
 _OR = re.compile(r"\b(\w+) or (?:the |a |an )?(\w+)\W*$", re.IGNORECASE)
-# What a question begins with, or says early -> what is usually answered. The first line that fits counts.
+# Pattern of a question -> usual answers. The first pattern that matches counts.
 _PRIORS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), tuple(answers.split(" | "))) for pattern, answers in (
         (r"^how many\b", "1 | 2 | 3 | 4"),
@@ -31,13 +31,13 @@ _PRIORS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 
 
 class BlindAnswerer(JudgesNoView):
-    """Answers every question as its inner answerer guesses without any view."""
+    """Answers every question with the guess of its inner answerer without any view."""
 
     def __init__(self, inner: Answerer) -> None:
         self._inner = inner
 
     def spent(self) -> Receipt:
-        """Return calls and tokens so far; guessing reads no label, so nothing is privileged."""
+        """Return calls and tokens so far; a guess reads no label, so nothing is privileged."""
         return replace(self._inner.spent(), privileged=())
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
@@ -47,38 +47,38 @@ class BlindAnswerer(JudgesNoView):
 
 
 class BlindLabelAnswerer(BlindAnswerer):
-    """Guesses by rules from usual properties of objects."""
+    """Guesses by rules, from usual properties of objects."""
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> BlindLabelAnswerer:
-        """Return it as the registry makes it."""
+        """Create it from the registry's options."""
         return cls(LabelAnswerer.from_options(options))
 
 
 class BlindModelAnswerer(BlindAnswerer):
-    """Guesses by a model that is shown no view."""
+    """Guesses with a model that is shown no view."""
 
     traits = AnswererTraits(asks_model=True)
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> BlindModelAnswerer:
-        """Return it as the registry makes it. Raises as opening its model does."""
+        """Create it from the registry's options. Raises the errors of opening its model."""
         return cls(VlmAnswerer.from_options(options))
 
 
 class RandomAnswerer(JudgesNoView):
-    """Draws an option, or a usual answer to a question of that kind; the same question and seed draw the same.
+    """Draws an option, or a usual answer to a question of that kind, at random from the question and its seed.
 
-    Each option is as likely as any other, and so is each usual answer. Raises BadQuestion.
+    All options, or all usual answers, are equally likely. Raises BadQuestion.
     """
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> RandomAnswerer:
-        """Return it as the registry makes it: it has no options."""
+        """Create it; the registry's options are ignored."""
         return cls()
 
     def spent(self) -> Receipt:
-        """Return no calls: nothing is asked."""
+        """Return an empty receipt: no model is asked."""
         return Receipt()
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
@@ -90,7 +90,7 @@ class RandomAnswerer(JudgesNoView):
 
 
 def usual_answers(question: Question) -> tuple[str, ...]:
-    """Return what a random answer is drawn from: the options, those that the question itself names, or usual ones."""
+    """Return the answers to draw from: the options, the alternatives that the question names, or usual answers."""
     text = check_question(question.text)
     if question.choices:
         return question.choices

@@ -1,4 +1,4 @@
-"""What a vision-language model is shown for one decision: pictures with numbered options, and what is known."""
+"""The request to a vision-language model for one decision: pictures with numbered options, and what is known."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eqa_nodes.core.types.floor import CLOSER, LOOK_ROUND, Option
 from eqa_nodes.core.types.geometry import wrap
 from eqa_nodes.core.types.views import TEXT, Keyframe
 
-NOT_KNOWN = "not yet known"  # of one of several things that a question is about
+NOT_KNOWN = "not yet known"  # state of one of several targets of a question
 _DIRECTIONS = ("ahead", "ahead on the left", "on the left", "behind on the left", "behind", "behind on the right",
                "on the right", "ahead on the right")
 _NO_MARKERS = str.maketrans("<>", "()")
-_AT_FEET_M = 0.75  # stairs that begin so near lie where they lead, and not where their first step is
-_APART = 1 / 20  # of the image's width: discs so near to each other could not be told apart
+_AT_FEET_M = 0.75  # the direction of stairs that begin closer than this is where they lead, not their first step
+_APART = 1 / 20  # minimum distance of discs, as a share of the image's width
 _LAST = ("This is the last call: the robot goes nowhere any more. Answer as well as pictures and notes allow. Where "
          "they show no answer, leave it empty, say in reasons what was looked for and not found, and in missing what "
          "was not seen.")
@@ -35,9 +35,9 @@ class Shown(NamedTuple):
 
 
 def shown(brief: DecisionRequest, max_side_px: int) -> Shown:
-    """Return a brief as a model gets it: each picture under its number, then what is known, by which it decides.
+    """Return the request as a model gets it: each picture under its number, then what is known.
 
-    What changes least comes first, because servers keep the beginning of a request that they have seen before.
+    The parts that change least are first, because servers cache the beginning of a request that they have seen before.
     Raises BadFrame for a picture that cannot be decoded.
     """
     marks = [marks_in(view, brief.options) for view in brief.views]
@@ -50,10 +50,10 @@ def shown(brief: DecisionRequest, max_side_px: int) -> Shown:
 
 
 def marks_in(view: Keyframe, options: Sequence[Option]) -> tuple[OptionMark, ...]:
-    """Return the options that can be seen in a view, numbered by their position from 1, at their pixels.
+    """Return the options visible in a view, numbered by their position from 1, with their pixels.
 
-    Of two that would cover each other the first one is drawn. A closer look and a look round are not drawn: their place
-    is where the robot would stand, and a disc there says nothing of what it would see.
+    Of two that would overlap only the first one is drawn. A closer look and a look round are not drawn: their place is
+    where the robot would stand, and a disc there says nothing about what it would see.
     """
     found: list[OptionMark] = []
     for number, option in enumerate(options, 1):
@@ -78,7 +78,7 @@ def _option(number: int, option: Option) -> str:
 
 
 def _direction(option: Option, brief: DecisionRequest) -> str:
-    """Return in words where an option lies as the robot looks, by the newest view; of one at its feet, where to look.
+    """Return in words the direction of an option as seen from the newest view; at the robot's feet, its heading.
     """
     robot = max(brief.views, key=lambda view: view.id).pose
     dx, dy = option.x - robot.x, option.y - robot.y
@@ -87,7 +87,7 @@ def _direction(option: Option, brief: DecisionRequest) -> str:
 
 
 def _known(brief: DecisionRequest, drawn: set[int]) -> str:
-    """Return what is known besides the pictures, as data between markers."""
+    """Return what is known in addition to the pictures, as data between markers."""
     hidden = [_hidden(i, option, brief) for i, option in enumerate(brief.options, 1) if i not in drawn]
     lines = [_targets_known(brief.targets), *_written(brief.views),
              f"Rooms that it has been in, as you named them: {', '.join(brief.visited)}." if brief.visited else "",
@@ -96,25 +96,25 @@ def _known(brief: DecisionRequest, drawn: set[int]) -> str:
              f"Drives left: about {brief.legs_left}." if brief.legs_left >= 0 else "",
              f"Calls left after this one: {brief.calls_left}." if brief.calls_left >= 0 else "",
              "" if brief.options else _LAST]
-    data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # what was said cannot end the data
+    data = "\n".join(line for line in lines if line).translate(_NO_MARKERS)  # so that no text can end the data
     return f"<known>\n{data}\n</known>"
 
 
 def _written(views: Sequence[Keyframe]) -> list[str]:
-    """Return what can be read in the pictures, a line for each in which something was read."""
+    """Return the text read in the pictures, one line for each picture with text."""
     read = [(i, [f'{s.label.kind} "{s.label.attributes[TEXT]}"' for s in view.sightings if TEXT in s.label.attributes])
             for i, view in enumerate(views, 1)]
     return [f"Read in picture {i}: {', '.join(texts)}." for i, texts in read if texts]
 
 
 def _hidden(number: int, option: Option, brief: DecisionRequest) -> str:
-    """Return an option that no picture shows, with where it lies."""
+    """Return the description of an option that no picture shows, with its direction."""
     if option.kind == LOOK_ROUND:
         return f"number {number} is {option.kind}"
     return f"{_option(number, option)} {_direction(option, brief)}"
 
 
 def _targets_known(targets: Sequence[TargetNote]) -> str:
-    """Return what is known of the several things that the question is about."""
+    """Return what is known about the several targets of the question."""
     known = "; ".join(f"{target.what}: {target.known or NOT_KNOWN}" for target in targets)
     return f"The question is about {known}." if known else ""

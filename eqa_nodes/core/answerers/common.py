@@ -34,15 +34,15 @@ MAX_QUESTION_CHARS = 2000
 _DECLINES = re.compile(
     r"unanswerable|unknown|unclear|insufficient|not (?:enough|visible|shown|sure|possible)|can ?(?:not|'t)\b|unable to|"
     r"(?:do|does|is|was|could) ?n[o']t (?:know|show|seen|visible|be)|no (?:information|evidence)", re.I)
-RECOLLECTED_FROM = ("labels",)  # privileged: the objects that memory tells of are put together from labels
+RECOLLECTED_FROM = ("labels",)  # privileged: memory's objects are built from labels
 
 
 class AnswererOptions(NamedTuple):
-    """open_model: opens the model of the run's settings, or raises ConfigError or MissingExtra.
+    """Options of an answerer. open_model: opens the model of the settings, or raises ConfigError or MissingExtra.
 
-    max_images: shown to the model in one call, 0 = the answerer's own default. folder: where an answerer may keep what
-    a model said of images, None = in memory. max_side_px: longest side of a picture for the model, 0 = as stored.
-    open_ranker: opens what ranks objects by their pictures, None = they are ranked by their names.
+    max_images: maximum number of images in one call, 0 = the answerer's default. folder: where an answerer may store
+    captions, None = in memory. max_side_px: longest side of a picture for the model, 0 = as stored.
+    open_ranker: opens the ranker of objects by their pictures, None = they are ranked by their names.
     """
 
     open_model: Callable[[], Backend]
@@ -52,16 +52,16 @@ class AnswererOptions(NamedTuple):
     open_ranker: Callable[[], CropRanker] | None = None
 
     def captions(self) -> CaptionStore:
-        """Return where captions are kept. Raises StorageError."""
+        """Return the store of captions. Raises StorageError."""
         from eqa_nodes.core.answerers.socratic import FILE, CaptionStore
 
         return CaptionStore(self.folder / FILE if self.folder else None)
 
 
 def check_question(text: str) -> str:
-    """Return the question stripped of outer blanks. Raises BadQuestion when it is empty, too long, or no text.
+    """Return the question without outer blanks. Raises BadQuestion if it is empty, too long, or not valid text.
 
-    ROS would cut it at a NUL, and neither ROS nor a file can hold half of a surrogate pair.
+    ROS would cut it at a NUL, and neither ROS nor a file can contain a lone surrogate.
     """
     stripped = text.strip()
     if not any(char.isalnum() for char in stripped):
@@ -75,20 +75,20 @@ def check_question(text: str) -> str:
 
 
 def says_nothing(text: str) -> bool:
-    """Return whether a text has no letter and no digit. "A" says something: it may be an option."""
+    """Return whether a text has neither letters nor digits. "A" says something: it may be an option."""
     return not any(char.isalnum() for char in text)
 
 
 def may_decline(text: str) -> bool:
-    """Return whether a text reads as if it declined to answer, so that a model is to say whether it does."""
+    """Return whether a text may decline to answer, so that a model must decide whether it does."""
     return _DECLINES.search(text) is not None
 
 
 def match_choice(text: str, choices: Sequence[str]) -> int | None:
-    """Return the index of the choice that a reply means: its words, its letter (letters.py), or None.
+    """Return the index of the choice that a reply means, by its words or its letter (letters.py); None if unclear.
 
-    Words count in part where that leaves one choice: "yes" for "Yes, it is on", "on the desk here" for "the desk";
-    first those that stand together, so that "on the table, not the desk" means "on the table".
+    A partial match of words counts if it leaves one choice: "yes" for "Yes, it is on", "on the desk here" for "the
+    desk". Contiguous words are matched first, so that "on the table, not the desk" means "on the table".
     """
     said = spoken(text)
     wanted = canonical(said)
@@ -110,33 +110,34 @@ def match_choice(text: str, choices: Sequence[str]) -> int | None:
 
 
 def evidence_from(views: Iterable[Keyframe], note: str = "") -> tuple[Evidence, ...]:
-    """Return evidence that points to the views, each once, MAX_EVIDENCE at most."""
+    """Return evidence that refers to the views, each once, at most MAX_EVIDENCE."""
     unique = {view.id: view for view in views}
     return tuple(Evidence(v.id, v.stamp_ns, v.pose, note) for v in list(unique.values())[:MAX_EVIDENCE])
 
 
 def from_labels(views: Iterable[Keyframe]) -> bool:
-    """Return whether what is known of objects may come from a simulator's labels: unless all in view was detected."""
+    """Return whether knowledge of objects may be from a simulator's labels: unless all objects in view were detected.
+    """
     detected = {s.label.detected for view in views for s in view.sightings}
     return detected != {True}
 
 
 def answer_of(recollection: Recollection, proof: Iterable[Keyframe]) -> Answer:
-    """Return memory's own result as an answer. proof: the views that its evidence points to."""
+    """Return memory's own result as an answer. proof: the views that its evidence refers to."""
     privileged = RECOLLECTED_FROM if from_labels(proof) else ()
     return Answer(recollection.text, recollection.confidence, evidence=recollection.evidence,
                   receipt=Receipt(privileged=privileged))
 
 
 def labelled(views: Iterable[Keyframe]) -> tuple[str, ...]:
-    """Return what is privileged about views: a simulator's labels, which captions and order in memory come from."""
+    """Return what is privileged about views: a simulator's labels, from which captions and ranking are derived."""
     return ("labels",) if any(view.privileged for view in views) else ()
 
 
 def refusal(answerer: Answerer, question: Question) -> Answer | None:
-    """Return the end of a question to which the answerer objects, None where it may be answered.
+    """Return the result of a question that the answerer refuses, None if it may be answered.
 
-    An abstention, which benchmarks score as one; where a guess is wanted, that: looking would not make it better.
+    It is an abstention, which benchmarks score as one, or a guess if one is required: looking would not improve it.
     """
     why = answerer.why_unanswerable(question)
     if not why:
@@ -150,7 +151,7 @@ class AcceptsAnyQuestion:
     """Mixin of answerers that accept every question."""
 
     def why_unanswerable(self, question: Question) -> str:
-        """Object to nothing."""
+        """Return "": every question may be answered."""
         return ""
 
 
@@ -158,10 +159,10 @@ class JudgesNoView(AcceptsAnyQuestion):
     """Mixin of answerers that assess no views: all views and rooms have the same value."""
 
     def regions(self, question: Question) -> list[RankedRegion]:
-        """Expect nothing anywhere."""
+        """Return no regions."""
         return []
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Return assessments that say nothing."""
+        """Return assessments with all scores 0."""
         return [ViewAssessment(view.id, view.stamp_ns, 0.0, 0.0, pose=view.pose, z=view.map_from_base.xyz[2])
                 for view in views]

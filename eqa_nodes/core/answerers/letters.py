@@ -1,7 +1,7 @@
 """Finds the letter of a multiple-choice option in a reply: "B", "(b)", "Answer: B", "I think it's C".
 
-Nothing is guessed. A letter counts where it stands alone, after words that introduce an answer, in brackets, or before
-punctuation; the article "a" and the pronoun "I" do not. A reply that names several letters, or rules the only one out,
+Nothing is guessed. A letter counts if it stands alone, after words that introduce an answer, in brackets, or before
+punctuation; the article "a" and the pronoun "I" do not. A reply that names several letters, or rules out the only one,
 names none, unless it says which of them is its answer.
 """
 
@@ -24,7 +24,7 @@ _LINKS = ("is|are|was|be|would|must|should|will|could|may|might|it|its|it's|that
           "definitely")
 _ANSWERS = ("answer", "ans", "response")
 _NOUNS = "answer|ans|option|choice|letter|response"
-# What may come before a letter, so that the letter is the answer. "a" and "not" are never among it.
+# Words that may precede a letter that is the answer. "a" and "not" are never among them.
 _INTRODUCTION = frozenset((
     f"{_LINKS}|{_NOUNS}|so|thus|hence|therefore|ok|okay|sure|well|the|my|final|correct|right|best|i'd|i'll|i|we|think|"
     "believe|say|guess|choose|chose|pick|select|selected|go|with|for|opt|of|to|this|that|question|based|on|from|image|"
@@ -50,27 +50,27 @@ _AFTER = re.compile(r"\s*(?:$|[)\].:;!?>\n,(]|[-–—]+(?:\s|>|$)|"
 
 
 class Letter(NamedTuple):
-    """What a reply says about letters. choice: index of what that it names, None = none; several: it names several."""
+    """Letters named in a reply. choice: index of the choice that it names, None = none; several: it names several."""
 
     choice: int | None
     several: bool = False
 
 
 def spoken(text: str) -> str:
-    """Return a reply without a model's thoughts, mark-up and quotation marks; full-width characters are plain ones."""
+    """Return a reply without a model's thoughts, mark-up and quotation marks, with full-width characters made plain."""
     plain = _MARKUP.sub(" ", _BOXED.sub(" answer: ", without_thoughts(text)))
     return _BLANK.sub(lambda blank: "\n" if "\n" in blank[0] else " ", plain).strip()
 
 
 def without_thoughts(text: str) -> str:
-    """Return what follows the thoughts of a reply; nothing does where they were cut off."""
+    """Return the text after the thoughts of a reply; "" if the thoughts were cut off."""
     text = text.translate(_PLAIN)
     end = max((thought.end() for thought in _THOUGHT.finditer(text)), default=0)
     return "" if not end and _UNFINISHED.match(text) else text[end:]
 
 
 def named_letter(text: str, choices: Sequence[str]) -> Letter:
-    """Return which choice the letters of a reply (as `spoken` returns it) name."""
+    """Return the choice that the letters of a reply name. text: the reply as returned by `spoken`."""
     reading = _Reading(text, choices)
     for mentions in (reading.answers(), reading.leading(), reading.mentions()):
         found = set(mentions)
@@ -81,19 +81,19 @@ def named_letter(text: str, choices: Sequence[str]) -> Letter:
 
 
 class _Reading:
-    """One reply beside the choices of its question."""
+    """One reply together with the choices of its question."""
 
     def __init__(self, text: str, choices: Sequence[str]) -> None:
         self._text, self._choices = text, choices
-        self._longest = 40 + 2 * max(map(len, choices), default=0)  # of a choice in other words
+        self._longest = 40 + 2 * max(map(len, choices), default=0)  # maximum length of a reworded choice
         own = {choice.strip().upper(): i for i, choice in enumerate(choices)
                if len(choice.strip()) == 1 and choice.strip().isalpha()}
-        # Where choices are letters themselves ("Which letter is on the door?") a letter means that choice.
+        # If the choices are letters themselves ("Which letter is on the door?") a letter means that choice.
         self._index = own or {letter: i for i, letter in enumerate(string.ascii_uppercase[:len(choices)])}
         self._in_choices = set[str]() if own else {m[1] for choice in choices for m in _BARE.finditer(choice)}
 
     def leading(self) -> Iterator[int | None]:
-        """Yield the letter that the reply begins with, also after words that introduce an answer."""
+        """Yield the letter at the beginning of the reply, or after words that introduce an answer."""
         words = list(_WORD.finditer(self._text))
         for i, word in enumerate(words):
             said, follows = word[0], words[i + 1][0].lower() if i + 1 < len(words) else ""
@@ -105,11 +105,11 @@ class _Reading:
                 return
 
     def answers(self) -> Iterator[int | None]:
-        """Yield what the reply calls its answer, None where that is several."""
+        """Yield the choice that the reply calls its answer, None if that is several."""
         yield from self._named(_ANSWERS)
 
     def mentions(self) -> Iterator[int | None]:
-        """Yield the letters that are named as options, stand in brackets, or are capitals that are no words."""
+        """Yield the letters that are named as options, stand in brackets, or are capitals that are not words."""
         yield from self._named(_NOUNS.split("|"))
         for match in _BRACKETED.finditer(self._text):
             yield from self._meant(match[1], match.start(1), match.end(1))
@@ -135,7 +135,7 @@ class _Reading:
         yield None if self._several(said, end) else self._index[said.upper()]
 
     def _stands_alone(self, said: str, end: int) -> bool:
-        """Return whether what follows a letter shows that it is no word: "a." and "a or b", but not "a cat"."""
+        """Return whether the text after a letter shows that it is not a word: "a." and "a or b", but not "a cat"."""
         return _AFTER.match(self._text, end) is not None or self._several(said, end)
 
     def _own_text_follows(self, said: str, end: int) -> bool:
@@ -143,7 +143,7 @@ class _Reading:
         return bool(rest) and index is not None and rest == canonical(self._choices[index])
 
     def _several(self, said: str, end: int) -> bool:
-        """Return whether a reply names more than this letter: "A or B", "A/B", "B or red", "B) red" where C is red."""
+        """Return whether a reply names more than this letter: "A or B", "A/B", "B or red", "B) red" if C is red."""
         another = _ANOTHER.match(self._text, end)
         if another and another[1].upper() in self._index and another[1].upper() != said.upper():
             return True
@@ -153,5 +153,5 @@ class _Reading:
         return bool(rest) and not self._own_text_follows(said, end) and any(rest == canonical(c) for c in self._choices)
 
     def _rest(self, end: int) -> str:
-        """Return what follows in canonical form, "" where that is too long to be a choice."""
+        """Return the following text in canonical form, "" if it is too long to be a choice."""
         return canonical(self._text[end:]) if len(self._text) - end <= self._longest else ""

@@ -1,8 +1,8 @@
-"""Objects instead of images: views -> object instances with boxes, best crops and relations, described in words.
+"""Object graph of views: object instances with boxes, best crops and relations, described in words.
 
-After the sparse voxel map of OpenEQA (supplement F) and ConceptGraphs (Gu et al. 2024). What stands in a view (mask,
-name, box) is what perception sighted there: detecting and clustering are its affair. Here sightings become instances
-by memory's own association (core/memory/objects.py).
+After the sparse voxel map of OpenEQA (supplement F) and ConceptGraphs (Gu et al. 2024). Perception provides the
+sightings of a view (name, box, pixels); this module merges them into instances with memory's own association
+(core/memory/objects.py).
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from eqa_nodes.core.memory.objects import Objects, ObjectsConfig
 from eqa_nodes.core.types.views import Keyframe, Sighting
 
 MAX_RANGE_M = 4.0  # OpenEQA's maps take depth up to here
-MAX_OBJECTS = 75  # that a prompt holds
-_TOUCH_M = 0.1  # what ends so near above another object stands on it
+MAX_OBJECTS = 75  # maximum number in a prompt
+_TOUCH_M = 0.1  # an object whose bottom is within this distance of the top of another one stands on it
 _BESIDE_M = 0.5  # objects farther apart have no relation
-_MOSTLY = 0.7  # share of an object, of its floor for "on", of its box for "in"
+_MOSTLY = 0.7  # minimum share of an object's footprint for "on", and of its box for "in"
 
 Point = tuple[float, float, float]
-_KEPT = 20_000  # vectors, 512 to 1,152 numbers each: questions about one place share its crops
+_KEPT = 20_000  # maximum number of cached vectors (512 to 1,152 numbers): questions about one place share its crops
 
 
 class Crop(NamedTuple):
-    """One view of an object. bbox: left, top, right, bottom in pixels; range_m: from the robot, along the floor."""
+    """One view of an object. bbox: left, top, right, bottom in pixels; range_m: distance from the robot on the floor.
+    """
 
     view: Keyframe
     bbox: tuple[int, int, int, int]
@@ -44,7 +45,7 @@ class Crop(NamedTuple):
     range_m: float
 
     def jpeg(self) -> bytes:
-        """Return the image of the object with a margin. Raises BadFrame for a view without a usable image."""
+        """Return the JPEG image of the object with a margin. Raises BadFrame for a view without a usable image."""
         try:
             return crop_of(self.view.jpeg, self.bbox)
         except (OSError, ValueError) as error:
@@ -52,7 +53,7 @@ class Crop(NamedTuple):
 
 
 class GraphObject(NamedTuple):
-    """An object instance. low, high: corners of its box, metres, map frame; crops: the one with most pixels first."""
+    """An object instance. low, high: corners of its box, metres, map frame; crops: sorted by pixels, largest first."""
 
     kind: str
     low: Point
@@ -61,7 +62,7 @@ class GraphObject(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Objects by their place in a list; name: "on", "in" or "next to"."""
+    """A relation of two objects. a, b: their indices in a list; name: "on", "in" or "next to"."""
 
     a: int
     name: str
@@ -70,7 +71,7 @@ class Relation(NamedTuple):
 
 def objects_in(views: Iterable[Keyframe], embedder: Embedder | None,
                max_range_m: float = MAX_RANGE_M) -> list[GraphObject]:
-    """Return the instances that the views sighted within range, in the order in which they were first seen."""
+    """Return the object instances in the views within range, in the order in which they were first seen."""
     associations, crops, numbers = Objects((), ObjectsConfig(), embedder), dict[int, list[Crop]](), count(1)
     for view in sorted(views, key=lambda v: (v.stamp_ns, v.id)):
         near = [(s, off) for s in view.sightings if (off := _range(view, s)) <= max_range_m]
@@ -88,10 +89,10 @@ def objects_in(views: Iterable[Keyframe], embedder: Embedder | None,
 
 def likest(question: str, objects: Sequence[GraphObject], embedder: Embedder | None,
            limit: int = MAX_OBJECTS) -> list[GraphObject]:
-    """Return the objects whose names are likest to the question, the likest first; equals: what was seen first.
+    """Return the objects whose names are most similar to the question, best first; of equals the first seen.
 
-    The score is the share of a name's words that the question has, and the cosine of both as texts where there are
-    embeddings. (OpenEQA ranks by the CLIP similarity of crop and question.)
+    The score is the share of a name's words in the question plus, with an embedder, the cosine similarity of both
+    texts. (OpenEQA ranks by the CLIP similarity of crop and question.)
     """
     words = content_words(question)
     names = [canonical(obj.kind) for obj in objects]
@@ -105,9 +106,9 @@ def likest(question: str, objects: Sequence[GraphObject], embedder: Embedder | N
 
 
 def relations(objects: Sequence[GraphObject]) -> list[Relation]:
-    """Return how objects stand to each other, along a spanning forest of the nearest pairs.
+    """Return the relations of objects along a spanning forest of the nearest pairs.
 
-    ConceptGraphs asks a model for the relation of each edge of such a forest; here the boxes tell it.
+    ConceptGraphs asks a model for the relation of each edge of such a forest; here it follows from the boxes.
     """
     pairs = sorted((gap, i, j) for i, j in combinations(range(len(objects)), 2)
                    if (gap := _gap(objects[i], objects[j])) <= _BESIDE_M)
@@ -137,7 +138,7 @@ def described(number: int, obj: GraphObject, caption: str, boxes: bool) -> str:
 
 
 class Snapshot(NamedTuple):
-    """A view that stands for objects seen together in it (3D-Mem)."""
+    """A view that represents the objects seen together in it (3D-Mem)."""
 
     view: Keyframe
     objects: tuple[GraphObject, ...]
@@ -146,8 +147,8 @@ class Snapshot(NamedTuple):
 def snapshots(objects: Sequence[GraphObject], within_m: float) -> list[Snapshot]:
     """Return approximately the fewest views that show every object in range, each with its objects; oldest first.
 
-    An object belongs to one snapshot: each is the view that shows most of the objects that have none yet (of equals the
-    one in which they fill most pixels, then the older). 3D-Mem clusters them hierarchically to the same end.
+    An object belongs to one snapshot. The greedy choice is the view that shows most of the remaining objects (of equals
+    the one in which they fill most pixels, then the older). 3D-Mem uses hierarchical clustering for the same purpose.
     """
     shown: dict[int, dict[int, int]] = {}  # view -> object -> pixels
     views: dict[int, Keyframe] = {}
@@ -178,12 +179,12 @@ def _share(name: str, words: Sequence[str]) -> float:
 
 
 def _gap(a: GraphObject, b: GraphObject) -> float:
-    """Return the distance between two boxes, metres; 0 where they touch."""
+    """Return the distance between two boxes, metres; 0 if they touch."""
     return math.hypot(*(max(0.0, a.low[k] - b.high[k], b.low[k] - a.high[k]) for k in range(3)))
 
 
 def _relation(objects: Sequence[GraphObject], i: int, j: int) -> Relation:
-    """Return the relation of two objects; the smaller one is that which is on or in the other."""
+    """Return the relation of two objects; the smaller one is on, in or next to the other."""
     small, large = sorted((i, j), key=lambda k: (_volume(objects[k].low, objects[k].high), k))
     a, b = objects[small], objects[large]
     low, high = tuple(map(max, a.low, b.low)), tuple(map(min, a.high, b.high))
@@ -195,12 +196,12 @@ def _relation(objects: Sequence[GraphObject], i: int, j: int) -> Relation:
 
 
 def _volume(low: Sequence[float], high: Sequence[float]) -> float:
-    """Return the volume of a box; a flat one is a millimetre thick."""
+    """Return the volume of a box; a flat one counts as a millimetre thick."""
     return math.prod(0.0 if v < u else max(v - u, 0.001) for u, v in zip(low, high, strict=True))
 
 
 class CropEmbedder(Protocol):
-    """Vectors of pictures and texts in one space, of length 1 (perception/embedder.py)."""
+    """Embeds pictures and texts into one space, with vectors of length 1 (perception/embedder.py)."""
 
     def pictures(self, crops: Sequence[np.ndarray]) -> np.ndarray:
         """Return (n, D) float32. crops: n of (H, W, 3) uint8, each of any size."""
@@ -210,14 +211,15 @@ class CropEmbedder(Protocol):
 
 
 class CropRanker:
-    """Keeps the vectors of crops. Raises BadFrame for a view without a usable image."""
+    """Ranks objects by their crops, and caches the vectors. Raises BadFrame for a view without a usable image."""
 
     def __init__(self, embedder: CropEmbedder) -> None:
         self._embedder = embedder
         self._vectors: dict[bytes, np.ndarray] = {}
 
     def likest(self, question: str, objects: Sequence[GraphObject], limit: int) -> list[GraphObject]:
-        """Return the objects whose best crop is likest to the question, the likest first; equals: seen first."""
+        """Return the objects whose best crops are most similar to the question, best first; of equals the first seen.
+        """
         if not objects:
             return []
         score = self._of(objects) @ self._embedder.texts([question])[0]

@@ -1,4 +1,4 @@
-"""What models are asked for: the table of roles, and which model each of them asks."""
+"""Roles of models: the table of roles, and the model that is asked in each of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from eqa_nodes.core.model import Backend, Choice, Completion, Message, Schema
 from eqa_nodes.core.types.costs import CallAccount, RoleAccount, Usage
 from eqa_nodes.core.types.questions import Receipt, receipt_of
 
-STATED, CHOOSE = "stated", "choose"  # how a role gets a number: the model writes it, or probabilities of options
+STATED, CHOOSE = "stated", "choose"  # source of a role's numbers: written by the model, or probabilities of options
 
 
 class Role(NamedTuple):
-    """What a model does in a role, and by which prompts of eqa_nodes/prompts.
+    """The task of a model in a role, and the prompts of eqa_nodes/prompts for it.
 
-    chooses: prompts of single choices, which are asked where `how` is "choose"; () = the role has none.
+    chooses: prompts of single choices, used if `how` is "choose"; () = the role has none.
     """
 
     does: str
@@ -45,18 +45,18 @@ _OF_PROMPT = {prompt: name for name, role in ROLES.items() for prompt in (*role.
 
 
 def role_of(prompt: str) -> str:
-    """Return the role that a prompt of eqa_nodes/prompts belongs to; "answer" for a prompt of nobody's."""
+    """Return the role that a prompt of eqa_nodes/prompts belongs to; "answer" for an unknown prompt."""
     return _OF_PROMPT.get(prompt, "answer")
 
 
 @cache
 def prompt_text(name: str) -> str:
-    """Return a prompt of the package."""
+    """Return the text of a prompt of the package."""
     return _filled(resources.files("eqa_nodes.prompts").joinpath(f"{name}.txt").read_text(encoding="utf-8"))
 
 
 def worded(prompt: str, wording: str) -> str:
-    """Return the text of a prompt in a wording; in one that has none of its own, the package's."""
+    """Return the text of a prompt in a wording, or the package's if the wording has none for it."""
     name = f"{prompt}_{wording}"
     return prompt_text(name if wording and _there(name) else prompt)
 
@@ -71,9 +71,9 @@ def _filled(text: str) -> str:
 
 @dataclass(frozen=True)
 class RoleModel:
-    """The model of one role. prompt: text that takes the place of the package's; "" = none.
+    """The model of one role. prompt: text that replaces the package's prompt; "" = none.
 
-    side_px: longest side of a picture, None = as the answerer has it. how: STATED or CHOOSE. wording: of WORDINGS.
+    side_px: longest side of a picture, None = the answerer's. how: STATED or CHOOSE. wording: one of WORDINGS.
     """
 
     backend: Backend
@@ -83,21 +83,22 @@ class RoleModel:
     wording: str = OWN
 
     def text(self, prompt: str) -> str:
-        """Return the text of a prompt. One of single choices stays that of the package where the role has others."""
+        """Return the text of a prompt. An own prompt replaces single-choice prompts only if the role has no others."""
         role = ROLES[role_of(prompt)]
         own = self.prompt and prompt in (role.prompts or role.chooses)
         return _filled(self.prompt) if own else worded(prompt, self.wording)
 
     def side(self, side_px: int) -> int:
-        """Return the longest side of a picture for this role; side_px: for the others."""
+        """Return the longest side of a picture for this role; side_px: default for roles that set none."""
         return side_px if self.side_px is None else self.side_px
 
 
 class RoleModels:
-    """The model of an answerer with those that single roles have for themselves. Implements Backend: the model."""
+    """The main model of an answerer and the models of single roles. Implements Backend with the main model."""
 
     def __init__(self, main: Backend, own: Mapping[str, RoleModel] | None = None, wording: str = OWN) -> None:
-        """own: by role; a role that has none asks `main`. wording: of all prompts that no role replaces."""
+        """own: models by role; a role without one asks `main`. wording: wording of all prompts that no role replaces.
+        """
         self.model, self._paid = main.model, CallAccount()
         own = own or {}
         asked = (main, *(one.backend for one in own.values()))
@@ -106,17 +107,17 @@ class RoleModels:
 
     @classmethod
     def of(cls, backend: Backend) -> RoleModels:
-        """Return a backend as what asks it in roles; one that is that already unchanged, so that counts are shared."""
+        """Return a backend as RoleModels; an instance is returned unchanged, so that counts are shared."""
         return backend if isinstance(backend, cls) else cls(backend)
 
     @property
     def usage(self) -> Usage:
-        """The sum over all models."""
+        """Sum of the usage of all models."""
         return sum((backend.usage for backend in self._every), Usage())
 
     @property
     def privileged(self) -> tuple[str, ...]:
-        """What a model that is none but in name knows (models/simulated)."""
+        """Privileged knowledge of a simulated model (models/simulated)."""
         said = (getattr(backend, "privileged", ()) for backend in self._every)
         return tuple(dict.fromkeys(name for names in said for name in names))
 
@@ -125,13 +126,13 @@ class RoleModels:
         return self._roles[name]
 
     def asked(self, name: str, account: CallAccount | None) -> BudgetedBackend:
-        """Return the model of a role for one request, which `account` pays for."""
+        """Return the model of a role for one request, charged to `account`."""
         backend = self._roles[name].backend
         accounts = (self._paid,) if account is None else (account, self._paid)
         return BudgetedBackend(backend, RoleAccount(name, backend.model, *accounts))
 
     def spent(self) -> Receipt:
-        """Return what all models cost so far, and each in each role."""
+        """Return the costs of all models so far, in total and by role and model."""
         return receipt_of(self._paid, self.privileged)
 
     def generate(self, messages: Sequence[Message], max_tokens: int = 1024, seed: int = 0,

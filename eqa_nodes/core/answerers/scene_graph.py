@@ -1,4 +1,4 @@
-"""Socratic agent with scene-graph captions: objects are described in words, and the answer is made from the words."""
+"""Socratic agent with scene-graph captions: it describes objects in words and answers from the descriptions."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from eqa_nodes.core.types.views import Keyframe
 
 @dataclass(frozen=True)
 class GraphConfig:
-    """Which facts about objects the model gets.
+    """Facts about objects that the model gets.
 
-    boxes: where they stand and how large they are (the ablation of OpenEQA, supplement N, leaves that out); relations:
-    which is on, in or next to which; crops: images of each that are described, the best ones.
+    boxes: positions and sizes (the ablation of OpenEQA, supplement N, omits them); relations: which object is on, in or
+    next to which; crops: number of images of each object that are described, the best ones; objects: maximum number.
     """
 
     boxes: bool = True
@@ -49,11 +49,11 @@ GRAPH = GraphConfig(relations=True, crops=3)  # ConceptGraphs-like: several crop
 
 
 class SceneGraphAnswerer(JudgesNoView):
-    """The objects in view become lines of text, and the words answer: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
+    """Answers from a text description of the objects seen: A = LLM([prompt, G, Q]) (OpenEQA, section 3).
 
-    Knows of an object its name, its box and images, and nothing else of what labels say: no room, colour or state. Its
-    images are described by the model, once each. Raises ModelError (BudgetSpent), BadQuestion, BadFrame,
-    StorageError. preset: what a subclass tells of objects.
+    It uses the name, box and images of an object but nothing else from labels: no room, colour or state. The model
+    describes each image once. Raises ModelError (BudgetSpent), BadQuestion, BadFrame, StorageError. preset: the
+    GraphConfig of a subclass.
     """
 
     traits = AnswererTraits(labels=True, captions=True, asks_model=True)
@@ -61,7 +61,7 @@ class SceneGraphAnswerer(JudgesNoView):
 
     def __init__(self, backend: Backend, config: GraphConfig | None = None, store: CaptionStore | None = None,
                  ranker: CropRanker | None = None) -> None:
-        """ranker: chooses the objects by their pictures, None = by their names."""
+        """ranker: ranks the objects by their pictures, None = by their names."""
         config = config or self.preset
         models = RoleModels.of(backend)
         self._asker, self._captioner = PromptedModel(models), Captioner(models, store)
@@ -69,16 +69,16 @@ class SceneGraphAnswerer(JudgesNoView):
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> SceneGraphAnswerer:
-        """Return it as the registry makes it. Raises as opening its model does, and StorageError."""
+        """Create it from the registry's options. Raises StorageError and the errors of opening its model."""
         ranker = options.open_ranker() if options.open_ranker is not None else None
         return cls(options.open_model(), store=options.captions(), ranker=ranker)
 
     def spent(self) -> Receipt:
-        """Return calls and tokens so far; a caption that was kept costs nothing."""
+        """Return calls and tokens so far; a stored caption costs nothing."""
         return self._asker.spent()
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the objects that the items' views sighted; evidence is the best view of each that is named."""
+        """Answer from the objects in the items' views; the evidence is the best view of each named object."""
         views = [item.keyframe for item in items]
         return self._asker.settle(question, views, lambda asked: self._look(asked, views))
 
@@ -101,7 +101,7 @@ class SceneGraphAnswerer(JudgesNoView):
         return reply, [obj.crops[0].view for obj in objects]
 
     def _described(self, obj: GraphObject, account: CallAccount | None) -> str:
-        """Return the captions of its best crops, each once."""
+        """Return the captions of an object's best crops, without duplicates."""
         hint = f"A detector took it for: {obj.kind}"
         captions = (self._captioner.caption("caption_thing", crop.view.jpeg, hint, crop, account)
                     for crop in obj.crops[:self._config.crops])
@@ -109,22 +109,22 @@ class SceneGraphAnswerer(JudgesNoView):
 
 
 class VoxelAnswerer(SceneGraphAnswerer):
-    """OpenEQA's sparse voxel map."""
+    """Answers from OpenEQA's sparse voxel map."""
 
 
 class VoxelAnswererNoBoxes(SceneGraphAnswerer):
-    """The same without boxes."""
+    """VoxelAnswerer without boxes."""
 
     preset = replace(VOXEL, boxes=False)
 
 
 class GraphAnswerer(SceneGraphAnswerer):
-    """A ConceptGraphs-like scene graph."""
+    """Answers from a ConceptGraphs-like scene graph."""
 
     preset = GRAPH
 
 
 class GraphAnswererNoBoxes(SceneGraphAnswerer):
-    """The same without boxes."""
+    """GraphAnswerer without boxes."""
 
     preset = replace(GRAPH, boxes=False)

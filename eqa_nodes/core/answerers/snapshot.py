@@ -1,4 +1,4 @@
-"""Memory snapshots (3D-Mem): few images that together show all objects; the model picks the one that answers."""
+"""Memory snapshots (3D-Mem): a few images that together show all objects; the model picks the one that answers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from eqa_nodes.core.types.views import Keyframe
 
 @dataclass(frozen=True)
 class SnapshotsConfig:
-    """classes: kinds of objects that remain after filtering by the question; within_m: an object is kept by a view
-    that shows it from so near; max_images: shown in one call; max_side_px: longer sides of pictures are scaled
+    """classes: maximum number of kinds of objects after filtering by the question; within_m: maximum distance from
+    which a view represents an object; max_images: maximum number per call; max_side_px: larger pictures are scaled
     down to it, 0 = as stored.
     """
 
@@ -39,8 +39,8 @@ class SnapshotsConfig:
 class SnapshotAnswerer(AcceptsAnyQuestion):
     """Answers from memory snapshots (Yang et al. 2025, 3D-Mem), or abstains.
 
-    The paper shows snapshots and frontiers in one call, and the model picks either; here a policy drives (`snapshot`
-    does as the paper), and the picked snapshot answers. Views on the way are judged as by VlmAnswerer. Raises
+    The paper shows snapshots and frontiers in one call, and the model picks one; here a policy drives (`snapshot`
+    works as in the paper), and the picked snapshot answers. Views on the way are judged as in VlmAnswerer. Raises
     ModelError (BudgetSpent), BadQuestion, BadFrame.
     """
 
@@ -56,12 +56,12 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> SnapshotAnswerer:
-        """Return it as the registry makes it. Raises as opening its model does."""
+        """Create it from the registry's options. Raises the errors of opening its model."""
         return cls(options.open_model(), SnapshotsConfig(max_side_px=options.max_side_px))
 
     def spent(self) -> Receipt:
         """Return calls and tokens so far."""
-        spent, judging = self._asker.spent(), self._judge.spent()  # of one backend: both count all calls
+        spent, judging = self._asker.spent(), self._judge.spent()  # they share a backend: both count all calls
         spent.privileged = spent.privileged or judging.privileged
         return spent
 
@@ -70,7 +70,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         return self._judge.regions(question)
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Judge views, as VlmAnswerer does."""
+        """Judge views like VlmAnswerer."""
         return self._judge.assess(question, views)
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
@@ -95,7 +95,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
         return reply, [snapshot.view for snapshot in kept]
 
     def _filtered(self, question: Question, kept: Sequence[Snapshot], views: Sequence[Keyframe]) -> Sequence[Snapshot]:
-        """Return the snapshots of the kinds that the model chooses for the question, those of the best kind first."""
+        """Return the snapshots with the kinds that the model chooses for the question, the best kind first."""
         kinds = list(dict.fromkeys(obj.kind for snapshot in kept for obj in snapshot.objects))
         if len(kinds) <= self._config.classes:
             return kept
@@ -110,7 +110,7 @@ class SnapshotAnswerer(AcceptsAnyQuestion):
 
 
 def read_classes(reply: Mapping[str, object], known: Sequence[str], limit: int) -> list[str]:
-    """Return the kinds of objects that were chosen out of the known ones, the first `limit`. Raises ValueError."""
+    """Return the first `limit` kinds of objects that were chosen from the known ones. Raises ValueError."""
     named = reply.get("classes")
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         raise ValueError('"classes" must be a list of names from the list')

@@ -1,4 +1,4 @@
-"""Socratic agent with frame captions (OpenEQA, section 3, supplement E.2): the answer is made from captions."""
+"""Socratic agent with frame captions (OpenEQA, section 3, supplement E.2): it answers from captions."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from eqa_nodes.core.types.questions import Answer, Question, Recalled, Receipt
 from eqa_nodes.core.types.views import Keyframe
 
 MAX_TOKENS = 256
-MAX_CHARS = 4000  # of a caption, whatever a server sends
+MAX_CHARS = 4000  # maximum length of a caption, whatever a server sends
 FILE = "captions.sqlite"
-_WAIT_S = 30.0  # for another process that writes
+_WAIT_S = 30.0  # maximum wait for another process that writes
 
 
 class CaptionStore:
-    """Captions by a hash of image, model and prompt. Several processes may share a file."""
+    """Store of captions by a hash of image, model and prompt. Several processes may share a file."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """path None: kept in memory only. Raises StorageError where the file cannot be opened."""
+        """path: file, None = in memory only. Raises StorageError if the file cannot be opened."""
         self._name, self._lock = str(path or ":memory:"), threading.Lock()
         try:
             if path is not None:
@@ -49,7 +49,7 @@ class CaptionStore:
             raise StorageError(f"the captions in {self._name} cannot be opened: {error}") from error
 
     def get(self, key: str) -> str | None:
-        """Return a caption, None where there is none yet. Raises StorageError."""
+        """Return a caption, None if there is none yet. Raises StorageError."""
         row = self._run("SELECT text FROM captions WHERE key = ?", key)
         return None if row is None else str(row[0])
 
@@ -81,11 +81,11 @@ class Captioner:
 
     def caption(self, prompt: str, jpeg: bytes, hint: str = "", crop: Crop | None = None,
                 account: CallAccount | None = None) -> str:
-        """Return the caption of an image, or of a crop of it, under a prompt of eqa_nodes/prompts.
+        """Return the caption of an image, or of a crop, with a prompt of eqa_nodes/prompts.
 
-        account: pays for it. hint: text for the user turn. A caption serves all calls with the same hint, so one that
-        holds the question serves that question alone.
-        Raises BadFrame where nothing can be cut out.
+        account: charged for it. hint: text for the user turn. A caption is reused by all calls with the same hint; one
+        with the question in the hint is reused for that question only.
+        Raises BadFrame if nothing can be cut out.
         """
         system, where = self._role.text(prompt), repr(crop.bbox) if crop is not None else ""
         digest = hashlib.sha256()
@@ -99,7 +99,7 @@ class Captioner:
         return self._store.put(key, self._asked(system, jpeg if crop is None else crop.jpeg(), hint, account))
 
     def _asked(self, system: str, jpeg: bytes, hint: str, account: CallAccount | None) -> str:
-        """Ask for a caption; an empty one is asked for once more."""
+        """Ask for a caption; repeat once if it is empty."""
         parts = (hint, jpeg) if hint else (jpeg,)
         backend = self._models.asked("caption", account)
         for _ in range(2):
@@ -110,15 +110,15 @@ class Captioner:
 
 
 def as_list(tag: str, lines: Sequence[str]) -> str:
-    """Return lines as JSON strings between markers: nothing in them can leave its string."""
+    """Return lines as JSON strings between markers, so that nothing in them can leave its string."""
     return "\n".join((f"<{tag}>", *map(json.dumps, lines), f"</{tag}>"))
 
 
 class CaptionAnswerer(JudgesNoView):
-    """Each view is described once by the model (and kept); one call without images then answers from the words.
+    """Describes each view once with the model (and stores that), then answers from the captions in one call.
 
-    A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper's captioner and language model are two models;
-    here one does both unless the role "caption" has its own. Raises ModelError (BudgetSpent), BadQuestion,
+    A = LLM([prompt, z_1 ... z_K, Q]), z_i = Captioner(X_i). The paper uses two models for captions and answers; here
+    one does both unless the role "caption" has its own. Raises ModelError (BudgetSpent), BadQuestion,
     StorageError.
     """
 
@@ -131,15 +131,15 @@ class CaptionAnswerer(JudgesNoView):
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> CaptionAnswerer:
-        """Return it as the registry makes it. Raises as opening its model does, and StorageError."""
+        """Create it from the registry's options. Raises StorageError and the errors of opening its model."""
         return cls(options.open_model(), options.captions())
 
     def spent(self) -> Receipt:
-        """Return calls and tokens so far; a caption that was kept costs nothing."""
+        """Return calls and tokens so far; a stored caption costs nothing."""
         return self._asker.spent()
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the captions of all items, the oldest first."""
+        """Answer from the captions of all items, oldest first."""
         views = sorted((item.keyframe for item in items), key=lambda view: (view.stamp_ns, view.id))
         return self._asker.settle(question, views, lambda asked: (self._look(asked, views), views))
 
@@ -153,14 +153,14 @@ class CaptionAnswerer(JudgesNoView):
                                 prose=partial(read_prose, question=question, views=len(views)))
 
     def _hint(self, question: Question) -> str:
-        """Return what the captioner is told beside the picture: nothing, so that a caption serves all questions."""
+        """Return the captioner's hint in addition to the picture: "", so that a caption serves all questions."""
         return ""
 
 
 class QuestionCaptionAnswerer(CaptionAnswerer):
-    """The Socratic models of EXPRESS-Bench (section 5.1): z_i = Captioner(Q, X_i), so each question costs its captions.
+    """The Socratic models of EXPRESS-Bench (section 5.1): z_i = Captioner(Q, X_i), with new captions per question.
 
-    A captioner that knows the question says what bears on it.
+    A captioner that knows the question describes what is relevant to it.
     """
 
     prompt = "caption_question"

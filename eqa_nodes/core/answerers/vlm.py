@@ -26,12 +26,12 @@ YES_NO = "yes", "no"
 
 @dataclass(frozen=True)
 class VlmConfig:
-    """max_images: per call; max_side_px: longer images are scaled down, 0 = sent as they are stored.
+    """max_images: maximum number of images per call; max_side_px: larger images are scaled down, 0 = sent as stored.
 
-    max_tokens: of a reply; an assessed view takes about 100.
+    max_tokens: maximum length of a reply; an assessed view takes about 100.
     """
 
-    max_images: int = 16  # a look round (13 views) and any leg fit into one call
+    max_images: int = 16  # a look round (13 views) and any drive fit into one call
     max_side_px: int = 0
     max_tokens: int = 2048
 
@@ -39,13 +39,13 @@ class VlmConfig:
 class VlmAnswerer(AcceptsAnyQuestion):
     """The Answerer over a model backend. Raises ModelError (BudgetSpent), BadQuestion.
 
-    The papers take the local semantic value of a place from the choice probabilities of its letter, and the global one
-    from that of "yes" (explore-eqa, Ren et al. 2024; EXPRESS-Bench, 2025), which is two calls a view (Backend.choose).
-    Here the model states both for all views in one call: a step stays within two calls, and models that give out no
-    probabilities will do; stated weights are coarser and less calibrated than probabilities. The roles "values" and
-    "stop" take them as the papers do where their `how` is "choose" (core/answerers/roles.py).
+    The papers derive the local semantic value of a place from the choice probability of its letter, and the global one
+    from that of "yes" (explore-eqa, Ren et al. 2024; EXPRESS-Bench, 2025), with two calls per view (Backend.choose).
+    Here the model states both for all views in one call: a step needs at most two calls, and models without
+    probabilities work too, but stated weights are coarser and less calibrated than probabilities. The roles "values"
+    and "stop" use probabilities as the papers do if their `how` is "choose" (core/answerers/roles.py).
 
-    Privileged from the first view on that a simulator labelled: its caption says what a robot would not know.
+    Privileged from the first view with a simulator's labels on: its caption says what a robot would not know.
     """
 
     traits = AnswererTraits(asks_model=True, asks_memory=True)
@@ -57,35 +57,35 @@ class VlmAnswerer(AcceptsAnyQuestion):
 
     @classmethod
     def from_options(cls, options: AnswererOptions) -> VlmAnswerer:
-        """Return it as the registry makes it. Raises as opening its model does."""
+        """Create it from the registry's options. Raises the errors of opening its model."""
         most = options.max_images or VlmConfig.max_images
         return cls(options.open_model(), VlmConfig(max_images=most, max_side_px=options.max_side_px))
 
     def spent(self) -> Receipt:
-        """Return calls and tokens of this answerer so far, those of failed calls included."""
+        """Return calls and tokens of this answerer so far, including failed calls."""
         return self._asker.spent()
 
     def regions(self, question: Question) -> list[RankedRegion]:
-        """Return kinds of room out of REGIONS, the likeliest first; none where any would do. One call."""
-        asked = Question(question.text, seed=question.seed, account=question.account)  # options are not on the wire
+        """Return kinds of room from REGIONS, the likeliest first; none if any would do. One call."""
+        asked = Question(question.text, seed=question.seed, account=question.account)  # options are not sent
         return self._asker.ask("regions", asked, (), read_regions, ())
 
     def assess(self, question: Question, views: Sequence[Keyframe]) -> list[ViewAssessment]:
-        """Judge views, `max_images` in one call, with a letter drawn at each place.
+        """Judge views, up to `max_images` per call, with a letter drawn at each place.
 
-        target is the place nearest to the object asked about: None also where it is in view but no place is.
+        target is the place nearest to the object asked about; None also if the object is in view but no place is.
         """
         size = self._config.max_images
         return [one for i in range(0, len(views), size) for one in self._assess(question, views[i:i + size])]
 
     def answer(self, question: Question, items: Sequence[Recalled]) -> Answer:
-        """Answer from the first `max_images` views, oldest first; without views, or to force a guess, from none."""
+        """Answer from the first `max_images` views, oldest first; a blind guess without views or if one is required."""
         best = (item.keyframe for item in items[:self._config.max_images])
         views = sorted(best, key=lambda view: (view.stamp_ns, view.id))
         return self._asker.settle(question, views, lambda asked: (self._look(asked, views), views))
 
     def advise(self, question: Question, brief: DecisionRequest) -> DecisionReply:
-        """Ask once for the answer and for where to go: pictures with numbered options, and what was said before."""
+        """Ask in one call for the answer and where to go, with numbered options in pictures and earlier statements."""
         given = shown(brief, self._asker.side("decide", self._config.max_side_px))
         read = partial(read_advice, question=question, brief=brief, pictures=given.pictures,
                        scale=self._scale)
@@ -98,9 +98,9 @@ class VlmAnswerer(AcceptsAnyQuestion):
         return [self._chosen(question, view, one) for view, one in zip(views, judged, strict=True)]
 
     def _chosen(self, question: Question, view: Keyframe, stated: ViewAssessment) -> ViewAssessment:
-        """Return an assessment with the probabilities of options in the place of stated numbers, where roles say so.
+        """Return an assessment with probabilities of options instead of stated numbers, for roles configured so.
 
-        The note says where each comes from: logits, logprobs, or verbalised, where the model gives out neither.
+        The note names their source: logits, logprobs, or verbalised if the model returns neither.
         """
         found, letters = stated, lettered(view)
         if self._asker.chooses("values"):
@@ -130,13 +130,13 @@ class VlmAnswerer(AcceptsAnyQuestion):
                          partial(read_prose, question=question, views=len(views)))
 
     def _pictures(self, prompt: str, views: Sequence[Lettered]) -> list[bytes]:
-        """Return each view's picture as a prompt sends it, with the letters given for it."""
+        """Return each view's picture for a prompt, with its letters drawn in."""
         side_px = self._asker.side(prompt, self._config.max_side_px)
         return [picture(view, letters, side_px) for view, letters in views]
 
     def _ask(self, prompt: str, question: Question, views: Sequence[Lettered], pictures: Sequence[bytes],
              read: Callable[[dict[str, object]], T], prose: Callable[[str], T] | None = None) -> T:
-        """Show each view's picture under a heading."""
+        """Ask with each view's picture under a heading."""
         parts = [part for n, ((view, letters), shown) in enumerate(zip(views, pictures, strict=True), 1)
                  for part in (heading(n, view, letters), shown)]
         return self._asker.ask(prompt, question, parts, read, [view for view, _ in views], prose=prose)

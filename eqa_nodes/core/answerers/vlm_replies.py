@@ -1,4 +1,4 @@
-"""Parses the replies of a vision-language model. A wrong form is a ValueError, and the request is repeated."""
+"""Parses the replies of a vision-language model. A wrong form raises ValueError, and the request is repeated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eqa_nodes.core.types.floor import Candidate
 from eqa_nodes.core.types.questions import MAX_EVIDENCE, Question, RankedRegion, ViewAssessment
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
-REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
+REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" corresponds to ""
     "bathroom", "bedroom", "dining room", "garage", "kitchen", "laundry room", "living room", "office", "rec room",
     "study", "hallway", "entryway", "laboratory", "workout room", "warehouse", "lounge", "balcony", "staircase",
     "cloakroom",
@@ -25,21 +25,21 @@ REGIONS = (  # the kinds of room of EXPRESS-Bench; its "unknown" is "" here
 
 IN_PROSE = "the model replied in prose, without evidence and confidence"
 _UNSTATED = 0.5  # confidence of an answer for which the model stated none
-_LONGEST_CHOICE = 300  # characters of prose in which an option is looked for
-_FEW_WORDS = 6  # that may be an answer without being called one
+_LONGEST_CHOICE = 300  # maximum number of characters of prose in which an option is searched
+_FEW_WORDS = 6  # maximum number of words that count as an answer without being called one
 _WORDS_ALONE = re.compile(
     r"(?!(?:sure|ok|okay|ready|here|sorry|hello|hi)\b)(?!.*\b(?:is|are|the|an?)\W*$)[\w'’, -]*\w[.!]?", re.I)
 _ANSWER_QUOTED = re.compile(r"\banswer\b[\s*]*(?:is|:)[\s:*]*[\"“']([^\"”'\n]{1,200})[\"”']", re.I)
 _ANSWER_STATED = re.compile(
     r"\banswer\b[\s*]*(?:is|:)[\s:*]*(\w[^\n]{0,200}?)[\s*]*(?:[.!](?:\s|$)|\n|$)", re.I)
-MAX_TEXT = 1000  # characters of one text of a reply: all are asked for in a few words
+MAX_TEXT = 1000  # maximum number of characters of one text of a reply: all are requested in a few words
 
 
 class ReadReply(NamedTuple):
-    """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: how.
+    """An answer as the model gave it; images: numbers of the images (or objects) that prove it, from 1; why: reason.
 
-    points: for each of them, where in it, as shares of width and height, None where it is not said; () for none.
-    note: what has to be said of how it was read.
+    points: for each of them, the position in it as shares of width and height, None if not given; () for none.
+    note: remark on how the reply was read.
     """
 
     answer: str
@@ -56,12 +56,12 @@ NOTHING_SEEN = ReadReply("", 0.0, (), True)
 
 def read_answer(reply: Mapping[str, object], question: Question, views: int, proof: str = "images",
                 pictures: Sequence[bytes] = (), scale: PointScale | None = None) -> ReadReply:
-    """Return an answer from `views` images, or an abstention. proof: the key that names those that prove it.
+    """Return an answer from `views` images, or an abstention. proof: key of the numbers of images that prove it.
 
-    pictures, scale: the images as they were sent and in which scale the model points, where the prompt asks for points.
+    pictures, scale: the images as sent and the scale of the model's points, if the prompt asks for points.
     """
     if views and reply.get("abstain", False) is True:
-        why = reply.get("why")  # a help for whoever reads it: nothing is asked again for its form
+        why = reply.get("why")  # only informative: its form is never a reason to repeat the request
         return NOTHING_SEEN._replace(why=why.strip()[:MAX_TEXT] if isinstance(why, str) else "")
     images = _numbers(reply, views, proof) if views else ()
     why = _words(reply, "why", "of the reply") if "why" in reply else ""
@@ -70,9 +70,9 @@ def read_answer(reply: Mapping[str, object], question: Question, views: int, pro
 
 
 def read_prose(text: str, question: Question, views: int) -> ReadReply:
-    """Return the answer of a reply that is no JSON object: what it calls its answer, or all of a few words.
+    """Return the answer of a reply that is not a JSON object: what it calls its answer, or all of a few words.
 
-    Where it declines, that is an abstention, or of a guess without views a ValueError, as for anything else.
+    A reply that declines is an abstention. Raises ValueError for other replies, and if a guess without views declines.
     """
     said = without_thoughts(text).strip()
     if len(said) > MAX_TEXT:
@@ -91,7 +91,7 @@ def read_prose(text: str, question: Question, views: int) -> ReadReply:
 
 
 def read_abstention(reply: Mapping[str, object]) -> bool:
-    """Return whether a reply was judged to be an answer."""
+    """Return whether the model judged a reply to be an answer."""
     answers = reply.get("answers")
     if not isinstance(answers, bool):
         raise ValueError(f'"answers" must be true or false, not {answers!r:.40}')
@@ -99,7 +99,7 @@ def read_abstention(reply: Mapping[str, object]) -> bool:
 
 
 def read_regions(reply: Mapping[str, object]) -> list[RankedRegion]:
-    """Return the kinds of room that were named, likeliest first; names off the list and weights of 0 are dropped."""
+    """Return the named kinds of room, likeliest first; unknown names and weights of 0 are dropped."""
     named = reply.get("regions")
     if not isinstance(named, dict):
         raise ValueError('"regions" must be an object with a weight for each kind of room, {} for none')
@@ -113,7 +113,7 @@ def read_regions(reply: Mapping[str, object]) -> list[RankedRegion]:
 
 def read_assessments(reply: Mapping[str, object], question: Question,
                      views: Sequence[Keyframe]) -> list[ViewAssessment]:
-    """Return one assessment a view, in the order of the views."""
+    """Return one assessment per view, in the order of the views."""
     entries = reply.get("views")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError('"views" must be a list with one object for each picture')
@@ -140,14 +140,14 @@ def _assessment(entry: Mapping[str, object], question: Question, view: Keyframe,
 
 
 def _image(value: object) -> Any:
-    """Return the number of an image, which some models write as text; other values are returned unchanged."""
+    """Return the number of an image, which some models write as text; return other values unchanged."""
     if isinstance(value, str) and len(value) < 5 and value.isascii() and value.isdigit():
         return int(value)
     return value
 
 
 def _weights(entry: Mapping[str, object], letters: Mapping[str, FloorPixel], which: str) -> dict[str, float]:
-    """Return the weight of each letter; they sum to 1."""
+    """Return the weight of each letter; the sum is 1."""
     named = entry.get("places") or {}
     given = {letter.strip().upper(): value for letter, value in named.items()} if isinstance(named, dict) else {}
     if set(given) != set(letters):
@@ -169,7 +169,7 @@ def _target(entry: Mapping[str, object], letters: Mapping[str, FloorPixel], whic
 
 
 def _words(entry: Mapping[str, object], key: str, which: str) -> str:
-    """Return a text that may be empty; a model writes null for that, and a number as it is."""
+    """Return a text that may be empty. A model may also write null for an empty text, or a plain number."""
     if key not in entry:
         raise ValueError(f'"{key}" {which} is missing; use "" for nothing')
     value = entry[key]
@@ -211,10 +211,10 @@ def _numbers(reply: Mapping[str, object], count: int, key: str) -> tuple[int, ..
 
 def _points(value: object, images: Sequence[int], pictures: Sequence[bytes],
             scale: PointScale) -> tuple[tuple[float, float] | None, ...]:
-    """Return where in each image the proof is: a help for whoever looks, so nothing is asked again for its form."""
+    """Return the position of the proof in each image. It is only informative, so a wrong form gives ()."""
     if isinstance(value, dict) or (isinstance(value, list) and len(images) == 1 and len(value) == 2
                                    and not any(isinstance(part, (list, tuple, dict)) for part in value)):
-        value = [value]  # one point that is not in a list of its own
+        value = [value]  # a single point that is not in a list
     if not isinstance(value, list) or not pictures:
         return ()
     said = [(point, image_size(pictures[image - 1])) for point, image in zip(value, images, strict=False)]

@@ -1,4 +1,4 @@
-"""Prepares remembered views for a vision-language model: floor places as lettered discs, scaled images."""
+"""Prepares stored views for a vision-language model: floor places as lettered discs, and scaled images."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from eqa_nodes.core.pillow import writing_font
 from eqa_nodes.core.types.calls import OptionMark
 from eqa_nodes.core.types.views import FloorPixel, Keyframe
 
-Size = tuple[int, int]  # of a picture as it was sent: width and height, pixels
+Size = tuple[int, int]  # width and height of a picture as sent, pixels
 SHARES, THOUSANDTHS, PIXELS = "shares", "thousandths", "pixels"
-_PRIOR = 100.0  # odds of thousandths against pixels before a model has pointed: most models were trained to write them
+_PRIOR = 100.0  # prior odds of thousandths against pixels: most models were trained to write thousandths
 _CERTAIN = 1e6
-_RADIUS = 1 / 30  # of the image's shorter side: 16 pixels of 480
-_MIN_RADIUS_PX = 9.0  # a letter in a smaller disc cannot be read
+_RADIUS = 1 / 30  # radius as a share of the image's shorter side: 16 pixels of 480
+_MIN_RADIUS_PX = 9.0  # a letter in a smaller disc would be unreadable
 _JPEG_QUALITY = 90
 
 
 class PointScale:
-    """In which scale a model writes points, where it does not keep to shares: decided once a reply, and remembered.
+    """Estimates the scale in which a model writes points if it does not use shares, from all replies so far.
 
-    A number beyond the picture's side tells thousandths, one beyond 1000 pixels. Points that both could mean make
-    pixels likelier: few points in thousandths would all lie within the pixels of a small picture.
+    A number beyond the picture's side proves thousandths, one beyond 1000 proves pixels. Points that fit both scales
+    make pixels likelier, since points in thousandths would rarely all lie within the pixels of a small picture.
     """
 
     def __init__(self) -> None:
         self._odds = _PRIOR
 
     def of(self, points: Sequence[tuple[object, Size]]) -> str:
-        """Return the scale of a reply. points: what it says of each, with the size of its picture."""
+        """Return the scale of a reply. points: each point as written, with the size of its picture."""
         found = [(numbers, size) for value, size in points if (numbers := _coordinates(value))]
         said = [(xy, size) for numbers, size in found for xy in zip(numbers[::2], numbers[1::2], strict=True)]
         if all(max(xy) <= 1.0 for xy, _ in said):
@@ -51,21 +51,21 @@ class PointScale:
 
 
 def point_in(value: object, size: Size, scale: str) -> tuple[float, float] | None:
-    """Return a point as shares of width and height, of a box its middle; None where it is none, or not in the picture.
+    """Return a point, or the centre of a box, as shares of width and height; None if invalid or outside the picture.
 
-    value: [x, y], a box of four numbers, {"x": x, "y": y}, or one of these in a list.
+    value: [x, y], a box of four numbers, {"x": x, "y": y}, or a list with one of these.
     """
     if not (numbers := _coordinates(value)):
         return None
     x, y = (sum(numbers[axis::2]) / len(numbers[axis::2]) for axis in (0, 1))
     across, down = {SHARES: (1, 1), THOUSANDTHS: (1000, 1000), PIXELS: size}[scale]
-    if max(numbers) > 1.0:  # else it is in shares, whatever the others are
+    if max(numbers) > 1.0:  # otherwise it is in shares, whatever the others are
         x, y = x / across, y / down
     return (x, y) if x <= 1.0 and y <= 1.0 else None
 
 
 def number_in(value: object) -> float | None:
-    """Return a finite number, which may be written as text, with a sign of per cent or without; None for others."""
+    """Return a finite number, which may be text with or without a per cent sign; None for anything else."""
     if isinstance(value, str):
         try:
             value = float(value.strip().rstrip("%"))
@@ -95,12 +95,12 @@ def _coordinate(value: object) -> float | None:
 
 
 def lettered(view: Keyframe) -> dict[str, FloorPixel]:
-    """Return the view's places by their letters: A, B, C."""
+    """Return the view's places by letter: A, B, C."""
     return dict(zip(ascii_uppercase, view.places))
 
 
 def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> str:
-    """Return the caption above an image: its number, its pose, what is drawn on it, what is in view."""
+    """Return the caption above an image: its number, pose, letters drawn on it, and content."""
     x, y, yaw = view.pose
     drawn = f", letters {', '.join(letters)}" if letters else ""
     caption = f", {view.caption}" if view.caption else ""
@@ -109,15 +109,15 @@ def heading(number: int, view: Keyframe, letters: Mapping[str, FloorPixel]) -> s
 
 
 def picture(view: Keyframe, letters: Mapping[str, FloorPixel], max_side_px: int = 0) -> Picture:
-    """Return the view's JPEG with the letters on it; as it is stored where nothing is drawn and nothing too large.
+    """Return the view's JPEG with the letters on it; as stored if nothing is drawn and it is not too large.
 
-    max_side_px: longer images are scaled down first, 0 = never. Raises BadFrame for an absent or broken image.
+    max_side_px: larger images are scaled down first, 0 = never. Raises BadFrame for an absent or broken image.
     """
     return Picture(_drawn(view, {letter: (p.u + 0.5, p.v + 0.5) for letter, p in letters.items()}, max_side_px), view)
 
 
 def numbered_picture(view: Keyframe, marks: Sequence[OptionMark], max_side_px: int = 0) -> Picture:
-    """Return the view's JPEG with the numbers of options on it; else as `picture`."""
+    """Return the view's JPEG with the numbers of options on it; otherwise like `picture`."""
     return Picture(_drawn(view, {str(m.number): (m.u, m.v) for m in marks}, max_side_px), view, marks)
 
 
@@ -131,7 +131,7 @@ def _drawn(view: Keyframe, discs: Mapping[str, tuple[float, float]], max_side_px
         if not discs and max(stored.size) <= max_side_px:
             return view.jpeg
         image = stored.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what Pillow raises at damage
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # Pillow's errors for damage
         raise BadFrame(f"the image of keyframe {view.id} cannot be decoded: {error}") from error
     if max_side_px:
         image.thumbnail((max_side_px, max_side_px))
@@ -142,9 +142,9 @@ def _drawn(view: Keyframe, discs: Mapping[str, tuple[float, float]], max_side_px
 
 
 def draw_discs(image: Image.Image, discs: Mapping[str, tuple[float, float]], scale: float) -> None:
-    """Draw black letters or numbers on white discs with a black rim: seen on any floor.
+    """Draw black letters or numbers on white discs with a black rim, which are visible on any floor.
 
-    discs: pixels of the stored image by what is written. A disc at the border is moved inside.
+    discs: pixel (column, row) of the stored image by text. A disc at the border is moved inside.
     """
     radius = max(_MIN_RADIUS_PX, _RADIUS * min(image.size))
     font = writing_font(1.5 * radius)

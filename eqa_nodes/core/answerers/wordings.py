@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-OWN, OPENEQA = "", "openeqa"  # in OPENEQA, the file NAME_openeqa.txt takes the place of NAME.txt where there is one
+OWN, OPENEQA = "", "openeqa"  # with OPENEQA, the file NAME_openeqa.txt replaces NAME.txt if it exists
 WORDINGS = (OWN, OPENEQA)

@@ -1,4 +1,4 @@
-"""Converts values to and from JSON by their declared types, so that a new field needs no other change."""
+"""Conversion of values to and from JSON by their declared types, so that a new field needs no other change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.text import encodable
 
 T = TypeVar("T")
-_SHORT = reprlib.Repr()  # for messages: data may be nested as deep, and be as long, as it likes
+_SHORT = reprlib.Repr()  # for messages: data may be nested deeply or be very long
 _SHORT.maxstring = _SHORT.maxother = 120
 _KNOWN: dict[Any, dict[str, Any]] = {}  # fields by class: resolving type hints is slow
 
@@ -29,7 +29,7 @@ _KNOWN: dict[Any, dict[str, Any]] = {}  # fields by class: resolving type hints 
 def encode(value: object) -> Any:
     """Return plain JSON data: records as objects, enums by name, bytes in base 64, paths as text. Raises TypeError.
 
-    Texts come out encodable, so that no file, topic or database refuses what one of them holds.
+    Texts are made encodable, so that no file, topic or database refuses them.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -55,7 +55,7 @@ def encode(value: object) -> Any:
 
 
 def decode(cls: type[T], data: Any) -> T:
-    """Return the value of type `cls` that `encode` wrote. Raises StorageError with what does not fit."""
+    """Return the value of type `cls` that `encode` wrote. Raises StorageError naming the mismatch."""
     try:
         return typing.cast(T, _decode(cls, data))
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
@@ -63,7 +63,7 @@ def decode(cls: type[T], data: Any) -> T:
 
 
 def loads(text: str | bytes) -> Any:
-    """Return parsed JSON; a byte order mark is left out. Raises ValueError for invalid or too deeply nested JSON."""
+    """Return parsed JSON, ignoring a byte order mark. Raises ValueError for invalid or too deeply nested JSON."""
     try:
         return json.loads(text.removeprefix("\ufeff") if isinstance(text, str) else text)
     except RecursionError as error:
@@ -71,29 +71,29 @@ def loads(text: str | bytes) -> Any:
 
 
 def dumps(value: object) -> str:
-    """Return canonical JSON: sorted keys, no spaces, no NaN (ValueError). The same value is the same bytes."""
+    """Return canonical JSON: sorted keys, no spaces, no NaN (ValueError). Equal values give equal bytes."""
     return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def begins(cls: type[Any]) -> str:
-    """Return how the canonical JSON of every record of a class begins: with its first field by name."""
+    """Return the beginning of the canonical JSON of any record of a class: its first field in sorted order."""
     return f'{{"{min(_fields(cls))}":'
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write indented JSON so that a crash leaves the old file or the new one, never half of either."""
+    """Write indented JSON atomically: a crash leaves either the old or the new file."""
     text = json.dumps(encode(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a whole file durably: temporary neighbour, fsync, rename. Pipes and devices are written to as they are.
+    """Write a whole file durably: temporary file beside it, fsync, rename. Pipes and devices are written directly.
 
-    What fails leaves no neighbour behind.
+    A failure leaves no temporary file behind.
     """
     if path.is_symlink():
         path = path.resolve()  # the link stays, and its file is written
-    if path.exists() and not path.is_file():  # /dev/stdout: a rename would put a file in its place
+    if path.exists() and not path.is_file():  # /dev/stdout: a rename would replace it by a file
         with path.open("wb") as pipe:
             pipe.write(data)
         return
@@ -106,13 +106,13 @@ def write_bytes(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError:
-        with suppress(OSError):  # the first error says what is wrong
+        with suppress(OSError):  # the first error is the relevant one
             part.unlink(missing_ok=True)
         raise
 
 
 def read_json(path: Path) -> Any:
-    """Return the parsed file. Raises StorageError with the path when it is absent, no file (a pipe) or not JSON."""
+    """Return the parsed file. Raises StorageError with the path if it is absent, not a file (a pipe) or not JSON."""
     if path.exists() and not path.is_file():
         raise StorageError(f"cannot read {path}: it is not a file")
     try:
@@ -172,7 +172,7 @@ def _decode_record(cls: Any, data: Any) -> Any:
 
 def _decode_scalar(cls: Any, data: Any) -> Any:
     if cls is float and isinstance(data, (int, float)) and not isinstance(data, bool):
-        if not math.isfinite(data):  # `dumps` writes none
+        if not math.isfinite(data):  # `dumps` never writes them
             raise ValueError(f"{data} is not a number")
         return float(data)
     if cls is Path and isinstance(data, str):

@@ -1,4 +1,4 @@
-"""Files with one JSON value per line: each line is durable, and a half-written last line is dropped."""
+"""Files with one JSON value per line: each line is durable, and an incomplete last line is dropped."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from eqa_nodes.core.errors import StorageError
 from eqa_nodes.core.storage.codec import begins, decode, dumps, loads
 
 T = TypeVar("T")
-_LONGEST = 1 << 26  # bytes of a line; the longest that are written have some kB
+_LONGEST = 1 << 26  # maximum length of a line, bytes; the longest ones written have a few kB
 
 
 @dataclass(frozen=True)
 class Lines(Generic[T]):
-    """Content of a file. dropped: its half-written last line, "" = none."""
+    """Content of a file. dropped: its incomplete last line, "" = none."""
 
     values: list[T] = field(default_factory=list)
     dropped: str = ""
 
 
 def read_lines(path: Path, kind: type[T], again: str) -> Lines[T]:
-    """Read what there is; no file is no lines. again: what happens anew without a broken line, for its message.
+    """Read all lines; a missing file has none. again: what is redone if a broken line is removed, for the message.
 
-    Raises StorageError for a file that cannot be read, for a broken line that is not the last, and for a last line
-    that is not the beginning of one: a writer would cut it off, and it is somebody else's.
+    Raises StorageError for an unreadable file, for a broken line before the last one, and for an incomplete last line
+    that is not the beginning of a valid one: a writer would cut it off, although the file is not one of ours.
     """
     if path.exists() and not path.is_file():
         raise StorageError(f"cannot read {path}: it is not a file")
@@ -65,9 +65,9 @@ def _torn(kind: type[T], line: str, path: Path) -> str:
 
 
 class LineWriter:
-    """Appends lines; use with `with`. One process at a time may: another one waits, or gets a StorageError.
+    """Appends lines; use with `with`. Locked for one process: another one waits or gets a StorageError.
 
-    A half-written last line is cut off. Raises StorageError where the file cannot be written.
+    An incomplete last line is cut off. Raises StorageError if the file cannot be written.
     """
 
     def __init__(self, path: Path, wait: bool = False) -> None:
@@ -86,7 +86,7 @@ class LineWriter:
         self.dropped = self._cut()
 
     def append(self, *values: object) -> None:
-        """Write a line for each value and wait until they are on the disk; all of them, or none.
+        """Write a line for each value and wait until they are on disk; all of them or none.
 
         Raises StorageError, ValueError for a value that JSON cannot hold.
         """
@@ -97,7 +97,7 @@ class LineWriter:
                 left = left[self._file.write(left):]
             os.fsync(self._file.fileno())
         except OSError as error:
-            self._file.truncate(before)  # no line may begin in the middle of another
+            self._file.truncate(before)  # otherwise the next line would continue an incomplete one
             raise StorageError(f"{self._path} cannot be written: {error}") from error
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class LineWriter:
         self.close()
 
     def _cut(self) -> str:
-        """Remove a half-written last line and return it."""
+        """Remove an incomplete last line and return it."""
         end = self._file.seek(0, os.SEEK_END)
         self._file.seek(max(end - 1, 0))
         if self._file.read(1) in (b"\n", b""):

@@ -1,4 +1,4 @@
-"""Paths that are written to later: they are tried before anything starts, and left as they were."""
+"""Checks that paths can be written to later, without changing them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from eqa_nodes.core.errors import StorageError
 
-_BLOCK = b"\0" * 4096  # a full disk makes files, and has no room in them
+_BLOCK = b"\0" * 4096  # a full disk lets files be created but not filled
 
 
 def check_folder(folder: Path) -> None:
-    """Raise StorageError for a folder in which no file can be made; what this makes to find out, it removes."""
+    """Raise StorageError for a folder in which no file can be created. Folders created for the check are removed."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""What a SQLite file of unknown origin may hold: plain tables; reading anything else runs what its maker wrote."""
+"""Check of SQLite files of unknown origin: only plain tables are allowed, since reading others runs code in the file.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +12,10 @@ from eqa_nodes.core.errors import StorageError
 
 def check_tables(file: Path, database: sqlite3.Connection, names: Collection[str] = (),
                  known: Callable[[str], bool] = lambda sql: False) -> None:
-    """Raise StorageError for a view, a trigger, a virtual table, and a table whose columns are computed.
+    """Raise StorageError for a view, a trigger, a virtual table, or a table with computed columns.
 
-    names: of the tables that are read; none = all, and what acts on them. known: says of the SQL of something else,
-    with single blanks, whether it is allowed.
+    names: names of the tables that are read; none = check everything. known: returns whether the SQL of any other
+    object, with single blanks, is allowed.
     """
     for kind, name, sql in database.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
         stored = " ".join(str(sql).split())
