@@ -11,27 +11,27 @@ from eqa_nodes.core.components import READERS
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.samples import ACTIVE, EM, TASKS, Sample
 
-GENERATED = 20  # questions of a data set that is generated, unless a number is named
+GENERATED = 20  # default number of questions of a generated data set
 
 
 class Selection(NamedTuple):
-    """The questions that a run asks. whole: how many the data set has, 0 = as many as are wanted."""
+    """The questions that a run asks. whole: number of questions of the data set, 0 = unlimited."""
 
     samples: list[Sample]
     whole: int
 
     @property
     def words(self) -> str:
-        """Return how many of a published data set's questions are asked, "" for all of them."""
+        """Return in words how many of a published data set's questions are asked, "" for all of them."""
         asked = len(self.samples)
         return f"{asked} of {self.whole} questions; --questions 0 asks all" if asked < self.whole else ""
 
 
 def select(name: str, questions: int | None, *, folder: str | Path | None = None, split: str = "", seed: int = 0,
            task: str = ACTIVE) -> Selection:
-    """Return the questions of a run. questions: how many, 0 = all; None = all that are published, or GENERATED.
+    """Return the questions of a run. questions: their number, 0 = all; None = all published ones, or GENERATED.
 
-    Other parameters and errors are those of `open_dataset`.
+    Other parameters and errors as in `open_dataset`.
     """
     published = READERS.traits(name).files
     limit = GENERATED if questions is None and not published else questions or 0
@@ -44,11 +44,11 @@ def open_dataset(name: str, *, folder: str | Path | None = None, split: str = ""
                  seed: int = 0, task: str = ACTIVE) -> list[Sample]:
     """Return the samples of a data set, validated.
 
-    folder: where the files of a published data set lie (default: the environment's EQA_DATA); split: 'train' or
-    'test' of the house, the subset of OpenEQA; limit: the first so many, 0 = all (500 of the house); seed: decides
-    which houses come first. task: ACTIVE, EM for questions about episode histories (of the house only those whose
-    targets its tour shows), TASKS for what is to be done. Raises ConfigError for an unknown name, split or task, a
-    missing or broken file.
+    folder: folder with the files of a published data set (default: the environment's EQA_DATA); split: 'train' or
+    'test' of the house, the subset of OpenEQA; limit: maximum number of samples, 0 = all (500 of the house); seed:
+    order of the houses. task: ACTIVE, EM for questions about episode histories (of the house only those whose targets
+    its tour shows), TASKS for tasks. Raises ConfigError for an unknown name, split or task, or for a missing or broken
+    file.
     """
     reader, options = READERS.make(name), ReaderOptions(name, folder, split, limit, seed, task)
     if limit < 0:

@@ -1,6 +1,6 @@
-"""Answers of several runs drawn into one run directory, for a study of judges (OpenEQA, supplement L).
+"""Draws answers of several runs into one run directory, for a study of judges (OpenEQA, supplement L).
 
-Whoever marks answers in it does not learn which agent gave them: ids are hashes, and sources.json says of what.
+The marking is blind to the agents: ids are hashes, and sources.json maps them to runs and questions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TRACE = "trace.zip"
 
 @dataclass(frozen=True)
 class Source:
-    """Where an answer comes from: the name of its run, and the id of its question there."""
+    """The origin of an answer: the name of its run, and the id of its question there."""
 
     run: str
     question: str
@@ -46,10 +46,10 @@ class _Answered:
 
 
 def mix(runs: Mapping[str, Path], out: Path, count: int = 0, seed: int = 0) -> Counter[str]:
-    """Write a run of `count` answers (0 = all), as many of each run as there can be; return how many came from which.
+    """Write a run of `count` answers (0 = all), balanced over the runs; return the number of answers per run.
 
-    Questions are drawn at random; one is drawn for a second run only when every question has been drawn. Failed
-    questions and abstentions are left out: there is nothing to mark. Raises ConfigError, StorageError.
+    Questions are drawn at random; a question is drawn for a second run only after every question has been drawn. Failed
+    questions and abstentions are left out, because there is nothing to mark. Raises ConfigError, StorageError.
     """
     if len(runs) < 2:
         raise ConfigError("a mixture is of two runs or more: name their directories")
@@ -78,13 +78,13 @@ def mix(runs: Mapping[str, Path], out: Path, count: int = 0, seed: int = 0) -> C
 
 
 def read_sources(run: Path) -> dict[str, Source]:
-    """Return what the ids of a mixed run stand for; empty for any other run. Raises StorageError."""
+    """Return the origin of each id of a mixed run; empty for any other run. Raises StorageError."""
     path = run / SOURCES
     return decode(dict[str, Source], read_json(path)) if path.exists() else {}
 
 
 def _answered(name: str, folder: Path) -> dict[str, _Answered]:
-    """Return the answers of a run that can be marked, by question."""
+    """Return the answers of a run that can be marked, by question id."""
     predictions = read_predictions(folder).predictions
     found = {s.id: _Answered(Source(name, s.id), folder, s, p) for s in read_samples(folder / SAMPLES)
              if (p := predictions.get(s.id)) is not None and not p.failed and not p.answer.abstained}
@@ -94,7 +94,7 @@ def _answered(name: str, folder: Path) -> dict[str, _Answered]:
 
 
 def _drawn(found: Mapping[str, Mapping[str, _Answered]], count: int, seed: int) -> list[_Answered]:
-    """Draw question after question, each for the run that has the fewest answers so far and one to this question."""
+    """Draw questions one by one, each for the run with the fewest answers so far among those that answered it."""
     rng = np.random.default_rng(seed)
     questions = sorted({name for answers in found.values() for name in answers})
     left = {name: dict(answers) for name, answers in found.items()}
@@ -120,7 +120,7 @@ def _id(source: Source, seed: int) -> str:
 
 
 def _moved(name: str, answered: _Answered, out: Path) -> Prediction:
-    """Return a prediction under its new id, its trace copied; what it says of its origin is left out."""
+    """Return a prediction under its new id, with its trace copied and without its origin."""
     trace = ""
     if answered.prediction.trace and (file := inside(answered.folder, answered.prediction.trace)).is_file():
         trace = f"episodes/{name}/{TRACE}"

@@ -16,12 +16,12 @@ from eqa_nodes.core.perception.instances import PerceptionConfig, sightings
 from eqa_nodes.core.perception.tracking import Perceiver
 from eqa_nodes.core.types.views import Frame, Label, Sighting
 
-MATCH_M = 0.5  # a detection is right with an object of its kind whose centre is so near
+MATCH_M = 0.5  # maximum distance between the centres of a right detection and an object of its kind
 
 
 @dataclass
 class DetectionCounts:
-    """Counts of one kind. numbers: by instance, how often it got which number; off_m: distances of centres."""
+    """Counts for one kind. numbers: per instance, how often it got each track number; off_m: distances of centres."""
 
     labelled: int = 0
     detected: int = 0
@@ -30,10 +30,10 @@ class DetectionCounts:
 
 
 class KindScore(NamedTuple):
-    """One row. labelled, detected: sightings over all frames; recall: share of the labelled that were detected right;
+    """One row. labelled, detected: sightings over all frames; recall: share of the labelled ones correctly detected;
 
-    precision: share of the detected that are right; off_m: median distance of their centres, metres; stable: share of
-    an instance's detections that have its most frequent number. NaN where there is nothing to divide by.
+    precision: share of the detections that are right; off_m: median distance of the centres, metres; stable: share of
+    an instance's detections that have its most frequent number. NaN if there is nothing to divide by.
     """
 
     kind: str
@@ -47,9 +47,9 @@ class KindScore(NamedTuple):
 
 def measure(frames: Iterable[Frame], labels: Mapping[int, Label], perceiver: Perceiver,
             tallies: dict[str, DetectionCounts] | None = None) -> dict[str, DetectionCounts]:
-    """Return the counts by kind, added to the given ones; the perceiver gets its own episode.
+    """Return the counts by kind, added to `tallies` if given; the perceiver starts a new episode.
 
-    What counts is what has enough pixels and lies as near as a detection may.
+    Only objects count that have enough pixels and are within the detector's range.
     """
     found = defaultdict[str, DetectionCounts](DetectionCounts) if tallies is None else tallies
     config = PerceptionConfig(max_range_m=DetectionConfig().far_m)
@@ -88,7 +88,7 @@ def _pairs(objects: list[Sighting], detections: list[Sighting]) -> list[tuple[Si
 
 
 def scores_of(tallies: Mapping[str, DetectionCounts]) -> list[KindScore]:
-    """Return a row a kind, the most frequent first, and one for all kinds together at the end."""
+    """Return a row per kind, the most frequent first, and a last one for all kinds together."""
     rows = [_score(kind, [tally]) for kind, tally in sorted(tallies.items(), key=lambda i: (-i[1].labelled, i[0]))]
     return [*rows, _score("all", list(tallies.values()))]
 

@@ -1,7 +1,7 @@
-"""Published results of other projects as a run of this one: their answers, marks and path lengths, to be scored again.
+"""Imports published results of other projects as a run: their answers, marks and path lengths, to be scored again.
 
-Forms: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem (also
-Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ..., with Pred-EQA's
+Formats: OpenEQA's predictions, [{question_id, answer}], and metrics, {question_id: mark}; a result folder of 3D-Mem
+(also Pred-EQA's): gpt_answer.json and path_length_list.pkl, or their parts gpt_answer_0.0_0.5.json ..., with Pred-EQA's
 express_bench_info_*.json of EXPRESS-Bench; lengths of reference paths, {question_id: metres} (gt_path_length.json);
 results.pkl of EXPRESS-Bench (Pred-EQA's, too) and trajectories of EmbodiedEval. All are read as data.
 """
@@ -37,11 +37,11 @@ _STEP = re.compile(r"(\d+)a\.json", re.ASCII)
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """What was published, by question id. answers: None = no answer. Empty mappings: it was not published.
+    """Published results by question id. answers: None = no answer. Empty mappings: not published.
 
-    metres: path lengths; marks: given by the results themselves; target_m: distance from the last position to the
-    target in metres, where a path leads there; reference_m: lengths of reference paths; steps: of a task, with its
-    predicates and whether it was done, as Prediction has them.
+    metres: path lengths; marks: marks in the results; target_m: distance from the last position to the target, metres,
+    if a path leads there; reference_m: lengths of reference paths; steps: number of steps of a task, with its
+    predicates and whether it was done, as in Prediction.
     """
 
     answers: Mapping[str, str | None] = field(default_factory=dict)
@@ -54,15 +54,15 @@ class PublishedRun:
     succeeded: Mapping[str, bool] = field(default_factory=dict)
 
     def endless(self, name: str) -> bool:
-        """Return whether an answer alone has no path length: its path is infinite, as 3D-Mem's scorer counts it."""
+        """Return whether an answer has no path length while others have one: 3D-Mem's scorer counts it as infinite."""
         return bool(self.metres) and name not in self.metres
 
 
 def read_express(path: Path, samples: Sequence[Sample]) -> PublishedRun:
-    """Read EXPRESS-Bench's results.pkl: question_ind counts the questions of its data file.
+    """Read EXPRESS-Bench's results.pkl, in which question_ind is an index into its data file.
 
-    As in its scorer an infinite path takes the question out of C, C* and E_path (its mark is unscored here), and an
-    infinite distance out of d_T. Raises ConfigError for a file of another form, or one of other questions.
+    As in its scorer, an infinite path excludes the question from C, C* and E_path (its mark is unscored here), and an
+    infinite distance excludes it from d_T. Raises ConfigError for a file of another format or of other questions.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -76,9 +76,9 @@ def read_express(path: Path, samples: Sequence[Sample]) -> PublishedRun:
 
 
 def read_evaluated(path: Path, samples: Sequence[Sample]) -> PublishedRun:
-    """Read what Pred-EQA writes of EXPRESS-Bench, express_bench_evaluation_results.json: results by question id.
+    """Read Pred-EQA's results on EXPRESS-Bench by question id, express_bench_evaluation_results.json.
 
-    As in its scorer results without an `accuracy_score` count nowhere. Raises ConfigError as read_express.
+    As in its scorer, results without an `accuracy_score` are not counted. Raises ConfigError like read_express.
     """
     known = {sample.id: sample for sample in samples}
     try:
@@ -145,16 +145,16 @@ def _express_row(result: Mapping[str, Any], sample: Sample) -> _ExpressRow:
 
 
 def is_trajectories(folder: Path) -> bool:
-    """Say whether a folder holds results of EmbodiedEval: trajNNNN folders."""
+    """Return whether a folder contains results of EmbodiedEval: trajNNNN folders."""
     return any(_TRAJECTORY.fullmatch(each.name) and each.is_dir() for each in folder.iterdir())
 
 
 def read_trajectories(folder: Path) -> PublishedRun:
-    """Read EmbodiedEval's trajNNNN/ with task.json and NNNNa.json a step, or traj.json. Raises ConfigError.
+    """Read EmbodiedEval's trajNNNN/ with task.json and one NNNNa.json per step, or traj.json. Raises ConfigError.
 
-    The state after the last step counts. `done_after_action` says whether the task is done, also where the predicates
-    say otherwise (an episode that an error ends keeps an older list), and is the state of a single predicate; that of
-    several is `predicates_done`.
+    The state after the last step counts. `done_after_action` decides whether the task is done, even if it contradicts
+    the predicates (an episode that ended in an error keeps an older list), and is the state of a single predicate;
+    that of several is `predicates_done`.
     """
     answers: dict[str, str | None] = {}
     steps: dict[str, int] = {}
@@ -178,13 +178,13 @@ def read_trajectories(folder: Path) -> PublishedRun:
 
 
 def read_steps(folder: Path) -> dict[str, int]:
-    """Read how many steps each trajectory of a folder has, such as those of people: L of SPL. Raises ConfigError."""
+    """Read the number of steps of each trajectory in a folder, e.g. of people (L of SPL). Raises ConfigError."""
     return {f"{int(named[1]):04d}": len(_logs(each)) for each in sorted(folder.iterdir())
             if (named := _TRAJECTORY.fullmatch(each.name)) and each.is_dir()}
 
 
 def _logs(folder: Path) -> list[JsonRecord]:
-    """Return the steps of a trajectory in their order."""
+    """Return the steps of a trajectory in order."""
     whole = folder / "traj.json"
     if whole.is_file():
         data = load(whole)
@@ -196,15 +196,15 @@ def _logs(folder: Path) -> list[JsonRecord]:
     return [JsonRecord(step, f"{folder}: step {number}") for number, step in enumerate(data)]
 
 
-_ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, less their parts and endings
+_ANSWERS, _PATHS = "gpt_answer", "path_length_list"  # names of 3D-Mem's files, without parts and endings
 _RESULTS = "results.pkl"  # EXPRESS-Bench's
-_INFO = "express_bench_info"  # Pred-EQA's of EXPRESS-Bench: the distance to the target, and that from the start
+_INFO = "express_bench_info"  # Pred-EQA's file for EXPRESS-Bench: distances to the target at the end and from the start
 
 
 def read_published(path: Path, samples: Sequence[Sample] = ()) -> PublishedRun:
-    """Read a file of predictions, or a result folder. samples: that were asked, which EXPRESS-Bench's file counts.
+    """Read a file of predictions or a result folder. samples: all questions in order, for EXPRESS-Bench's indices.
 
-    Raises ConfigError naming the file and what is wrong.
+    Raises ConfigError that names the file and the fault.
     """
     if path.suffix == ".pkl":
         return read_express(path, samples)
@@ -236,7 +236,7 @@ def read_lengths(path: Path) -> dict[str, float]:
 
 
 def read_numbers(path: Path) -> dict[str, float]:
-    """Read {question id: number} from JSON or a pickle, which is read as data. Raises ConfigError."""
+    """Read {question id: number} from JSON or a pickle, which is parsed as data only. Raises ConfigError."""
     data = _parsed(path, lambda raw: load_plain(raw, path)) if path.suffix == ".pkl" else _parsed(path, loads)
     if not isinstance(data, dict):
         raise ConfigError(f"{path} must hold {{question id: number}}, not {data!r:.60}")
@@ -248,12 +248,12 @@ def read_numbers(path: Path) -> dict[str, float]:
 
 def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: PublishedRun,
               lengths: Mapping[str, float], source: str) -> list[str]:
-    """Write a run directory that holds what was published; return the ids of questions without an answer.
+    """Write a run directory with the published results; return the ids of questions without an answer.
 
-    lengths: of the reference paths, metres, in place of the data set's. source: names where the answers come from.
-    Steps are published of tasks alone, and without path lengths no metres: what would need them has no value. An answer
-    whose length alone is missing has an infinite path: Pred-EQA writes no lengths of episodes that ended without a
-    choice. Raises ConfigError for ids that the data set does not have, or a directory that holds another run.
+    lengths: lengths of the reference paths, metres, instead of the data set's. source: origin of the answers.
+    Steps are only published for tasks, and metres only with path lengths; metrics that need them have no value. If only
+    some answers lack a length, their paths are infinite: Pred-EQA writes no lengths for episodes that ended without a
+    choice. Raises ConfigError for ids that the data set lacks, or a directory that contains another run.
     """
     samples = [_with_lengths(sample, published, lengths) for sample in samples]
     check_samples(samples)
@@ -272,7 +272,7 @@ def write_run(out: Path, dataset: str, samples: Sequence[Sample], published: Pub
 
 
 def _with_lengths(sample: Sample, published: PublishedRun, lengths: Mapping[str, float]) -> Sample:
-    """Return the sample with the reference lengths that paths of the published kind are compared with."""
+    """Return the sample with the reference lengths that the published paths are compared with."""
     length = lengths.get(sample.id)
     if published.steps:
         return replace(sample, reference_metres=None,
@@ -290,13 +290,13 @@ def _prediction(name: str, published: PublishedRun) -> Prediction:
 
 
 def _parts(folder: Path, name: str, ending: str) -> list[Path]:
-    """Return the file of a name, or its parts where it was never put together."""
+    """Return the file of a name, or its parts if they were never merged."""
     whole = folder / f"{name}{ending}"
     return [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*{ending}"))
 
 
 def _distances(folder: Path, named: str) -> dict[str, float]:
-    """Return a distance of Pred-EQA's by question id; an infinite one is that of no path, and null is not known."""
+    """Return a distance in Pred-EQA's file by question id; infinity means no path, null means unknown."""
     found: dict[str, float] = {}
     for file in _parts(folder, _INFO, ".json"):
         data = _parsed(file, loads)
@@ -312,7 +312,7 @@ def _distances(folder: Path, named: str) -> dict[str, float]:
 
 
 def _is_evaluated(path: Path) -> bool:
-    """Say whether a file holds Pred-EQA's marked results of EXPRESS-Bench instead of answers."""
+    """Return whether a file contains Pred-EQA's marked results of EXPRESS-Bench instead of answers."""
     data = _parsed(path, loads)
     return isinstance(data, list) and bool(data) and all(isinstance(r, dict) and "gen_answer" in r for r in data)
 
@@ -328,7 +328,7 @@ def _answers(path: Path) -> dict[str, str | None]:
         name, text = str(record["question_id"]), record["answer"]
         if not (text is None or isinstance(text, str)):
             raise ConfigError(f"{path}: the answer of question {name!r} must be a text or null, not {text!r:.60}")
-        found[name] = text or None  # 3D-Mem's scorer takes no empty texts either
+        found[name] = text or None  # 3D-Mem's scorer ignores empty texts, too
     return found
 
 

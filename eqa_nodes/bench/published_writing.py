@@ -1,8 +1,8 @@
-"""A scored run in the forms that other projects publish their results in, for their scorers.
+"""Exports a scored run in the result formats of other projects, for their scorers.
 
-3d-mem: gpt_answer.json and path_length_list.pkl, which Pred-EQA writes for A-EQA, too. pred-eqa: the same in parts, and
-express_bench_info, as it writes them for EXPRESS-Bench. express: results.pkl of EXPRESS-Bench with marks. Pickles are
-written of numbers and texts only.
+3d-mem: gpt_answer.json and path_length_list.pkl, which Pred-EQA also writes for A-EQA. pred-eqa: the same in parts, and
+express_bench_info, as Pred-EQA writes them for EXPRESS-Bench. express: results.pkl of EXPRESS-Bench with marks. Pickles
+contain only numbers and texts.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from eqa_nodes.core.storage.codec import write_bytes, write_json
 from eqa_nodes.core.types.geometry import position_to_habitat
 from eqa_nodes.core.types.samples import ACTIVE, Sample
 
-_WHOLE = "0.0_1.0"  # the part of the questions that a file of Pred-EQA holds: all of them
+_WHOLE = "0.0_1.0"  # part of the questions in a file of Pred-EQA: all of them
 
 
 class Written(NamedTuple):
-    """files: what was written; left_out: ids of questions that the form cannot hold."""
+    """files: the written files; left_out: ids of questions that the format cannot represent."""
 
     files: tuple[Path, ...]
     left_out: tuple[str, ...]
 
 
 class _Asked(NamedTuple):
-    """A question of a run. place: in the data set's file, from 0."""
+    """A question of a run. place: index in the data set's file, from 0."""
 
     place: int
     sample: Sample
@@ -46,10 +46,10 @@ class _Asked(NamedTuple):
 
 
 def write_form(run: Path, folder: Path, form: str) -> Written:
-    """Write a scored run in a form (FORMS). A failed question is absent, an abstention null.
+    """Write a scored run in a format (FORMS). A failed question is absent, an abstention is null.
 
-    Raises ConfigError for an unknown form, for a run without paths, or one without a question that the form holds;
-    StorageError for a run that is not scored.
+    Raises ConfigError for an unknown format, for a run without paths, or without questions that the format can
+    represent; StorageError for a run that is not scored.
     """
     if form not in FORMS:
         raise ConfigError(unknown("form of results", form, FORMS))
@@ -83,7 +83,7 @@ def _pred_eqa(folder: Path, asked: list[_Asked]) -> list[_Asked]:
 
 
 def _info(q: _Asked) -> Mapping[str, Any]:
-    """Return distances in metres, without those that nobody knows, and positions in Habitat's axes."""
+    """Return the known distances in metres, and positions in Habitat's axes."""
     lengths = {"geodesic_distance": q.sample.reference_metres, "goal_dis": q.score.final_m}
     places = {"final_position": _end(q), "goal_position": None if q.sample.target is None else
               _habitat(q.sample.target)}
@@ -96,7 +96,7 @@ def _end(q: _Asked) -> list[float] | None:
 
 
 def _habitat(point: Sequence[float]) -> list[float]:
-    """Return a place of the map frame in Habitat's axes; a target without a height lies at 0."""
+    """Convert a point from the map frame to Habitat's axes; a missing height is 0."""
     return [float(value) for value in position_to_habitat((*point, 0.0)[:3])]
 
 
@@ -109,7 +109,7 @@ def _express(folder: Path, asked: list[_Asked]) -> list[_Asked]:
 
 
 def _eac(score: QuestionScore) -> str:
-    """Return the reply that a judge of EXPRESS-Bench would have given, "" where its form cannot hold the mark."""
+    """Return the equivalent reply of a judge of EXPRESS-Bench, "" if its format cannot represent the mark."""
     if score.status == "failed":
         return "Your mark: 0, 1"
     if score.sigma is None or score.delta is None or score.sigma != int(score.sigma):

@@ -57,7 +57,7 @@ def _fault(sample: Sample) -> str:
 
 
 def check_runnable(samples: Iterable[Sample]) -> None:
-    """Raise ConfigError when nothing opens a scene."""
+    """Raise ConfigError if no simulator opens a scene."""
     for sample in samples:
         if sample.scene and not has_simulator(sample.scene):
             raise ConfigError(f"question {sample.id!r} lies in the scene {sample.scene!r}, which no simulator opens: "
@@ -65,15 +65,15 @@ def check_runnable(samples: Iterable[Sample]) -> None:
 
 
 def opened_by(simulator: str, samples: Iterable[Sample]) -> list[Sample]:
-    """Return the samples with their scans opened by another simulator, "habitat" or "mesh"; other scenes stay."""
+    """Return the samples with their scans opened by another simulator, "habitat" or "mesh"; other scenes unchanged."""
     return [replace(s, scene=f"{simulator}:{s.scene.partition(':')[2]}") if is_scan(s.scene) else s
             for s in samples]
 
 
 def about_history(sample: Sample) -> Sample:
-    """Return the question as EM-EQA asks it: nothing is driven, so no place or path is part of its truth.
+    """Return the question for EM-EQA, without target places and paths, because nothing is driven.
 
-    Raises ConfigError when the data set names no episode history for it.
+    Raises ConfigError if the data set names no episode history for it.
     """
     history_of(sample)
     return replace(sample, start=None, target=None, viewpoints=(), reference_steps=None, reference_metres=None,
@@ -81,7 +81,7 @@ def about_history(sample: Sample) -> Sample:
 
 
 def source_of(sample: Sample) -> str:
-    """Return which scans a question is about, such as "hm3d" or "scannet"; "" for rooms that are none."""
+    """Return the data set of a question's scan, such as "hm3d" or "scannet"; "" if its scene is not a scan."""
     history = sample.metadata.get("episode_history")
     place = history if isinstance(history, str) and "/" in history else sample.scene.rpartition(":")[2]
     folder, slash, _ = place.partition("/")
@@ -89,7 +89,7 @@ def source_of(sample: Sample) -> str:
 
 
 def dataset_hash(samples: Iterable[Sample]) -> str:
-    """Return the sha256 over the canonical JSON of all samples, in order."""
+    """Return the SHA-256 of the canonical JSON of all samples, in order."""
     digest = hashlib.sha256()
     for sample in samples:
         digest.update(dumps(sample).encode() + b"\n")
@@ -97,15 +97,15 @@ def dataset_hash(samples: Iterable[Sample]) -> str:
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> None:
-    """Write one sample a line, so that scoring and report need nothing but the run directory."""
+    """Write one sample per line, so that scoring and report only need the run directory."""
     write_bytes(path, "".join(dumps(sample) + "\n" for sample in samples).encode())
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """Read what `write_samples` wrote. Raises StorageError naming the file and line."""
+    """Read a file of `write_samples`. Raises StorageError that names the file and line."""
     samples = []
     try:
-        lines = path.read_bytes().splitlines()  # of text, also U+2028 would end a line
+        lines = path.read_bytes().splitlines()  # for str, U+2028 would also end a line
     except OSError as error:
         raise StorageError(f"{path.parent} holds no run: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""How far judges and people agree, and how much a judge depends on its settings."""
+"""Agreement between judges and people, and the dependence of a judge on its settings."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from eqa_nodes.core.types.samples import Sample
 
 Marks = Mapping[str, float]  # by question id
 RESAMPLES = 9999  # as in the supplement of OpenEQA, L
-_BLOCK = 1 << 21  # values resampled at once
+_BLOCK = 1 << 21  # number of values resampled at once
 
 
 class Agreement(NamedTuple):
-    """n: questions that both marked; left_out: those that one alone marked. rho None: fewer than two different marks.
+    """n: questions that both marked; left_out: questions that only one marked. rho None: fewer than two distinct marks.
 
-    low, high: 95 % percentile interval over questions, None where all draws have the same rho. equal: share of equal
-    marks, rounded to whole ones. confusion: [mark of a - 1][mark of b - 1] -> questions.
+    low, high: 95 % percentile interval over questions, None if all draws have the same rho. equal: share of equal
+    marks, rounded to integers. confusion: [mark of a - 1][mark of b - 1] -> number of questions.
     """
 
     n: int
@@ -52,7 +52,7 @@ class Agreement(NamedTuple):
 
 
 def agreement(a: Marks, b: Marks, seed: int = 0, resamples: int = RESAMPLES) -> Agreement:
-    """Compare two judges on the questions that both marked. Raises ConfigError when there are none."""
+    """Compare two judges on the questions that both marked. Raises ConfigError if there are none."""
     both = sorted(a.keys() & b.keys())
     if not both:
         raise ConfigError("no question has both marks: do they belong to the same run?")
@@ -67,7 +67,7 @@ def agreement(a: Marks, b: Marks, seed: int = 0, resamples: int = RESAMPLES) -> 
 
 
 def rho_of(a: Marks, b: Marks) -> float | None:
-    """Return Spearman's rho over the questions that both marked; None for fewer than two different marks of one."""
+    """Return Spearman's rho over the questions that both marked; None if one has fewer than two distinct marks."""
     both = sorted(a.keys() & b.keys())
     if not both:
         return None
@@ -76,9 +76,9 @@ def rho_of(a: Marks, b: Marks) -> float | None:
 
 
 def against_others(people: Mapping[str, Marks], seed: int = 0, resamples: int = RESAMPLES) -> dict[str, Agreement]:
-    """Compare each person with the others pooled, whose mark of a question is their mean (OpenEQA, supplement, L).
+    """Compare each person with the mean mark of the others for each question (OpenEQA, supplement, L).
 
-    Raises ConfigError where a person has marked no question that another one has marked.
+    Raises ConfigError if a person has no marked question in common with the others.
     """
     return {name: agreement(own, _pooled([marks for other, marks in people.items() if other != name]), seed, resamples)
             for name, own in people.items()}
@@ -91,9 +91,9 @@ def _pooled(marks: Sequence[Marks]) -> Marks:
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return (B,) Spearman's rho of the rows of two (B, n) arrays; equal values share their mean rank; NaN: constant.
+    """Return (B,) Spearman's rho of the rows of two (B, n) arrays; ties share their mean rank; NaN for constant rows.
 
-    Pearson's correlation of the ranks, which stays exact where values are tied.
+    Computed as Pearson's correlation of the ranks, which is exact for ties.
     """
     rx, ry = (rankdata(values, axis=1) - (values.shape[1] + 1) / 2 for values in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -103,7 +103,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _interval(x: np.ndarray, y: np.ndarray, seed: int, resamples: int) -> tuple[float | None, float | None]:
-    """Draw questions with replacement; a draw without two different marks has no rho and is left out."""
+    """Bootstrap over questions; a draw without two distinct marks has no rho and is left out."""
     rng = np.random.default_rng(seed)
     rows, rhos = max(1, _BLOCK // x.size), []
     for at in range(0, resamples, rows):
@@ -112,7 +112,7 @@ def _interval(x: np.ndarray, y: np.ndarray, seed: int, resamples: int) -> tuple[
     found = np.concatenate(rhos)
     found = found[np.isfinite(found)]
     low, high = np.percentile(found, [2.5, 97.5]) if found.size else (np.nan, np.nan)
-    if low == high:  # in full agreement every draw agrees: that is no certainty about other questions
+    if low == high:  # at full agreement every draw agrees, which gives no certainty about other questions
         return None, None
     return _finite(float(low)), _finite(float(high))
 
@@ -122,7 +122,7 @@ def _finite(value: float) -> float | None:
 
 
 class HumanMark(NamedTuple):
-    """An answer that a person marked, whole in itself."""
+    """An answer that a person marked, with its question and reference."""
 
     sample: Sample
     answer: str
@@ -130,10 +130,10 @@ class HumanMark(NamedTuple):
 
 
 def marks_of(name: str, run: Path) -> Marks:
-    """Return the marks of a run's answers by a judge that works at once, by one whose marks the run has kept
-    (the begin of its name or version), or in a file: scores.json, OpenEQA's {id: mark}, or a CSV of people.
+    """Return the marks of a run's answers: by an offline judge, by a judge whose marks the run has kept (given by the
+    beginning of its name or version), or from a file: scores.json, OpenEQA's {id: mark}, or a CSV of people.
 
-    Raises ConfigError for a judge that there are no marks of, StorageError for what cannot be read.
+    Raises ConfigError for a judge without marks, StorageError for an unreadable file.
     """
     if marks_at_once(name):
         return _marks_now(open_judge(name), run)
@@ -151,10 +151,10 @@ def marks_of(name: str, run: Path) -> Marks:
 
 
 def human_marks(path: Path, run: Path | None = None) -> Marks:
-    """Read a CSV with the columns id and mark, as the marking page writes it; empty marks are skipped.
+    """Read a CSV with the columns id and mark, as written by the marking page; empty marks are skipped.
 
-    With a column answer the marks of answers are left out that the run does not have (any more).
-    Raises StorageError naming the line.
+    If there is a column answer, marks of answers that the run does not have (any more) are left out.
+    Raises StorageError that names the line.
     """
     answers = {} if run is None else {i: p.answer.text for i, p in read_predictions(run).predictions.items()}
     marks = {}
@@ -166,14 +166,14 @@ def human_marks(path: Path, run: Path | None = None) -> Marks:
 
 
 def read_pairs(path: Path) -> list[HumanMark]:
-    """Read a CSV with the columns question, reference, answer and mark. Raises StorageError naming the line."""
+    """Read a CSV with the columns question, reference, answer and mark. Raises StorageError that names the line."""
     return [HumanMark(Sample(f"{number}", row["question"], row["reference"]), row["answer"],
                       _mark(path, number, row["mark"]))
             for number, row in _rows(path, ("question", "reference", "answer", "mark"))]
 
 
 def marks_on_pairs(judge: Judge, pairs: Sequence[HumanMark]) -> Marks:
-    """Return a judge's marks of the pairs; unscored pairs have none."""
+    """Return a judge's marks of the pairs, without unscored pairs."""
     marked = {p.sample.id: mark_answer(judge, p.sample, Answer(p.answer)).sigma for p in pairs}
     return {i: sigma for i, sigma in marked.items() if sigma is not None}
 
@@ -216,7 +216,7 @@ def _marks_in(path: Path) -> Marks:
 
 
 def _marks_kept(kept: Sequence[CachedMark], run: Path) -> Marks:
-    """Return the marks of the answers that the run has; an abstention was marked as no answer."""
+    """Return the kept marks of the run's answers; an abstention was marked as no answer."""
     sigma = {(k.sample, k.answer): k.sigma for k in kept if k.sigma is not None}
     predictions = read_predictions(run).predictions
     keys = {s.id: (dataset_hash((s,)), "" if p.answer.abstained else p.answer.text)
@@ -226,17 +226,17 @@ def _marks_kept(kept: Sequence[CachedMark], run: Path) -> Marks:
 
 ROBUSTNESS = "robustness.json"
 TEMPERATURES = (0.01, 0.1, 0.2, 0.3)  # table 10
-SEEDS = (1, 2, 3)  # of the model's sampling, beside the base's; only a temperature above 0 draws
+SEEDS = (1, 2, 3)  # seeds of the model's sampling besides the base's; only used above temperature 0
 AXES = ("role", "criterion", "temperature", "seed", "model")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One setting of the judge on the same answers. c: mean of (sigma - 1) / 4, None where nothing was marked.
+    """One setting of the judge on the same answers. c: mean of (sigma - 1) / 4, None if nothing was marked.
 
-    rho, low, high, equal: against the base judge; None where too little was marked, or every mark is the same.
-    confusion: [mark of the base - 1][mark of this setting - 1] -> answers; () of the base itself. rhos: to each setting
-    of the study in its order, the base first.
+    rho, low, high, equal: against the base judge; None if too few answers were marked or all marks are equal.
+    confusion: [mark of the base - 1][mark of this setting - 1] -> number of answers; () for the base itself. rhos: rho
+    with each setting of the study in order, the base first.
     """
 
     axis: str
@@ -256,9 +256,9 @@ class Variant:
 
 def variants(base: JudgeOptions, axes: Sequence[str],
              models: Sequence[str] = ()) -> list[tuple[str, str, JudgeOptions]]:
-    """Return axis, value and options: the base first, then each axis with its other values, one changed at a time.
+    """Return axis, value and options: the base first, then the other values of each axis, one changed at a time.
 
-    models: of the axis model. Raises ConfigError for an unknown axis, or the axis model without models.
+    models: values of the axis model. Raises ConfigError for an unknown axis, or the axis model without models.
     """
     found = [("base", "", base)]
     for axis in axes:
@@ -285,8 +285,8 @@ def sweep(run: Path, judge: str, base: JudgeOptions, axes: Sequence[str], *, mod
           open_named: Callable[[str, JudgeOptions], Judge] = open_judge) -> list[Variant]:
     """Mark the first `limit` answers of a run (0 = all) under every variant, and write robustness.json.
 
-    Marks are kept as those of `bench score` are: nothing is paid twice, and the sweep goes on after a kill. A budget is
-    that of each variant. Raises ConfigError, StorageError.
+    Marks are kept as by `bench score`: no call is paid twice, and the sweep can be resumed after a kill. A budget
+    applies to each variant. Raises ConfigError, StorageError.
     """
     rows: list[Variant] = []
     kept: list[Marks] = []

@@ -1,23 +1,23 @@
-"""Fits the probability that an answer is right to its support, and computes the risk of each threshold.
+"""Fits the probability that an answer is right from its support, and computes the risk of each threshold.
 
-The fit is a logistic regression with a small L2 penalty over `Support.features`, every episode weighted equally,
-however many answers were weighed in it. The risk of a threshold follows conformal risk control (Angelopoulos et al.
+The fit is a logistic regression with a small L2 penalty over `Support.features`; all episodes have equal weight,
+however many answers were weighed in them. The risk of a threshold follows conformal risk control (Angelopoulos et al.
 2022, "Conformal Risk Control", eq. 4, with B = 1): the loss of a question at a threshold is 1 when the first weighed
 answer that reaches it is wrong, made monotone by its running maximum over stricter thresholds, so that
 
     threshold(risk) = min{threshold: (wrong(threshold) + 1) / (episodes + 1) <= risk}
 
-bounds the expected share of wrong answers. What that assumes:
+bounds the expected share of wrong answers. Assumptions:
 
-- The questions asked are exchangeable with those of the calibration: same houses' kind, policy, camera, answerer. The
-  questions of one house resemble each other, so what counts is closer to the number of houses than of questions.
-- Runs that never stop, replayed up to a threshold, behave as runs with it: a stricter threshold only drives on. What a
-  policy does to confirm an answer is not replayed; it costs steps and can only take wrong answers back.
+- The questions asked are exchangeable with those of the calibration: same kind of houses, policy, camera, answerer. The
+  questions of one house resemble each other, so the effective sample size is closer to the number of houses.
+- Runs that never stop, replayed up to a threshold, behave like runs with it: a stricter threshold only drives longer.
+  Steps of a policy to confirm an answer are not replayed; they cost steps and can only withdraw wrong answers.
 - The probabilities of the curve come from fits that did not see the question's house (cross-fitting); the weights in
   use are fitted on all houses. With five weights the two are close, but exchangeability is then approximate.
 
-The noise of perception is not known beforehand: the curve is that of the preset with most wrong answers at each
-threshold, so that the bound holds under each of them.
+The noise of perception is unknown beforehand: at each threshold the curve uses the preset with the most wrong answers,
+so that the bound holds for every preset.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from eqa_nodes.core.errors import ConfigError
 FOLDS = 5
 BINS = 10
 THRESHOLDS = (*(k / 200 for k in range(1, 200)), 0.999)
-_PENALTY = 2.0  # also of the bias: episodes without a wrong answer would have no finite fit
-_SIGNS = (0, 1, 1, 1, -1)  # of the weights, by FEATURES: what speaks for an answer never makes it less likely
-_MOST_STEPS = 100  # of Newton's method; it takes about 10
+_PENALTY = 2.0  # also for the bias: without a wrong answer there would be no finite fit
+_SIGNS = (0, 1, 1, 1, -1)  # signs of the weights, by FEATURES: evidence for an answer never makes it less likely
+_MOST_STEPS = 100  # maximum of Newton's method, which needs about 10
 
 
 class Scored(NamedTuple):
-    """Weighed answers of one episode, in order, with a probability each."""
+    """Weighed answers of one episode, in order, each with a probability."""
 
     trial: Trial
     probabilities: tuple[float, ...]
 
 
 class Bin(NamedTuple):
-    """Considered answers in one tenth of probability; share of right ones with its 95 % Wilson interval.
+    """Weighed answers in one bin of probability, and the share of right ones with its 95 % Wilson interval.
 
-    questions: how many episodes have such an answer: the interval takes them for independent, the answers not.
+    questions: number of episodes with such an answer; the interval treats episodes, not answers, as independent.
     """
 
     low: float
@@ -66,9 +66,9 @@ class Bin(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How far probabilities are from shares. ece: expected calibration error over the bins; brier: mean squared error.
+    """Deviation of probabilities from shares. ece: expected calibration error over the bins; brier: Brier score.
 
-    Both weigh every episode equally. base_brier: of always saying the share that is right.
+    Both weigh every episode equally. base_brier: Brier score of always stating the share of right answers.
     """
 
     bins: tuple[Bin, ...]
@@ -80,14 +80,14 @@ class Reliability(NamedTuple):
 
 
 class FittedCalibration(NamedTuple):
-    """A calibration, and how reliable such fits are on houses that they have not seen."""
+    """A calibration, and the reliability of such fits on unseen houses."""
 
     calibration: Calibration
     reliability: Reliability
 
 
 def calibrate(trials: Sequence[Trial], source: str) -> FittedCalibration:
-    """Fit on trials of runs that did not stop. Raises ConfigError for fewer houses than folds, or no weighed answer."""
+    """Fit on trials of runs that never stop. Raises ConfigError for fewer houses than folds, or no weighed answer."""
     houses = list(dict.fromkeys(t.house for t in trials))
     if len(houses) < FOLDS:
         raise ConfigError(f"a calibration needs questions of at least {FOLDS} houses, got {len(houses)}: ask for more")
@@ -95,7 +95,7 @@ def calibrate(trials: Sequence[Trial], source: str) -> FittedCalibration:
     fits = [_fit([t for t in trials if fold[t.house] != k], source) for k in range(FOLDS)]
     scored = [_score(t, fits[fold[t.house]]) for t in trials]
     wrong, episodes = risk_curve(scored, THRESHOLDS)
-    steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # no threshold between matters
+    steps = [i for i, count in enumerate(wrong) if i == 0 or count < wrong[i - 1]]  # equivalent in between
     return FittedCalibration(Calibration(_fit(trials, source).weights, tuple(THRESHOLDS[i] for i in steps),
                                          tuple(wrong[i] for i in steps), episodes, source), reliability(scored))
 
@@ -120,7 +120,7 @@ def _fit(trials: Sequence[Trial], source: str) -> Calibration:
 
 
 def _signed(features: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the fit without features whose weight would have the wrong sign (their weight: 0), the worst first."""
+    """Return the fit with weight 0 for features whose weight has the wrong sign, removed one by one, worst first."""
     kept = list(range(len(_SIGNS)))
     while True:
         fitted = logistic(features[:, kept], right, weights)
@@ -133,7 +133,7 @@ def _signed(features: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.
 
 
 def _weighted(trials: Sequence[Trial]) -> list[tuple[GradedAnswer, float]]:
-    """Return all weighed answers, those of one episode with a weight of 1 together."""
+    """Return all weighed answers with weights that sum to 1 in each episode."""
     return [(judged, 1 / len(t.weighed)) for t in trials for judged in t.weighed]
 
 
@@ -161,10 +161,10 @@ def logistic(features: np.ndarray, right: np.ndarray, weights: np.ndarray, penal
 
 
 def risk_curve(scored: Sequence[Scored], thresholds: Sequence[float]) -> tuple[tuple[int, ...], int]:
-    """Return how many questions would be answered wrongly at each threshold or at a stricter one, and of how many.
+    """Return the number of questions answered wrongly at each threshold or a stricter one, and the number of questions.
 
-    thresholds: ascending. The counts are those of the noise with most, for a risk that holds under each. Raises
-    ConfigError unless every noise has as many questions.
+    thresholds: ascending. Each count is the maximum over the noise presets, so that the risk holds for all. Raises
+    ConfigError unless all presets have the same number of questions.
     """
     by_noise: dict[str, list[list[bool]]] = {}
     for s in scored:
@@ -176,7 +176,7 @@ def risk_curve(scored: Sequence[Scored], thresholds: Sequence[float]) -> tuple[t
 
 
 def losses(scored: Scored, thresholds: Sequence[float]) -> list[bool]:
-    """Return for each threshold (ascending) whether a run that stops there, or at a stricter one, answers wrongly."""
+    """Return for each threshold (ascending) whether a run that stops at it or at a stricter one answers wrongly."""
     result: list[bool] = []
     for threshold in reversed(thresholds):
         first = next((k for k, p in enumerate(scored.probabilities) if p >= threshold), None)
@@ -186,9 +186,9 @@ def losses(scored: Scored, thresholds: Sequence[float]) -> list[bool]:
 
 
 def reliability(scored: Sequence[Scored], bins: int = BINS) -> Reliability:
-    """Return how probabilities and shares compare in `bins` bins of equal width; empty bins are left out.
+    """Compare probabilities and shares in `bins` bins of equal width; empty bins are left out.
 
-    Raises ConfigError where nothing was weighed.
+    Raises ConfigError if there are no weighed answers.
     """
     rows = [(k, p, float(w.right), 1 / len(s.probabilities)) for k, s in enumerate(scored)
             for p, w in zip(s.probabilities, s.trial.weighed, strict=True)]
@@ -213,9 +213,9 @@ def _bin(low: float, high: float, rows: Sequence[tuple[int, float, float, float]
 
 
 class Realised(NamedTuple):
-    """What came of an accepted risk in runs that used it; shares of all questions."""
+    """The outcome of runs with an accepted risk; shares of all questions."""
 
-    risk: float  # 0: none was set
+    risk: float  # accepted risk, 0 = none was set
     threshold: float
     questions: int
     wrong: float
@@ -228,7 +228,7 @@ class Realised(NamedTuple):
 
 
 def realised(risk: float, threshold: float, trials: Sequence[Trial]) -> Realised:
-    """Return the share of questions that were answered wrongly, with its 95 % Wilson interval, and what it cost."""
+    """Return the share of questions answered wrongly, with its 95 % Wilson interval, and the costs."""
     n = len(trials)
     wrong = sum(t.answered and not t.right for t in trials) / n
     return Realised(risk, threshold, n, wrong, *wilson(wrong, n), sum(t.answered for t in trials) / n,

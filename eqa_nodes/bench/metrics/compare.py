@@ -1,4 +1,4 @@
-"""Two runs side by side, paired by question: differences with intervals, and whether they may be chance."""
+"""Comparison of two runs, paired by question: differences with intervals and significance."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from eqa_nodes.core.errors import ConfigError, StorageError, unknown
 from eqa_nodes.core.storage.codec import dumps
 from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
 
-LEVEL = 0.05  # adjusted p below which a difference is called one
-OF_CATEGORIES = ("openeqa_c", "openeqa_e_metres", "express_c", "hm_eqa_accuracy", "succ")  # where they have values
+LEVEL = 0.05  # adjusted p below which a difference counts as significant
+OF_CATEGORIES = ("openeqa_c", "openeqa_e_metres", "express_c", "hm_eqa_accuracy", "succ")  # if they have values
 
 
 @dataclass(frozen=True)
 class Difference:
     """One metric over the questions that both runs have a value for; a, b: means; difference: of a - b.
 
-    p: of the sign-flip test; adjusted: by Holm over the rows of its block (all questions, or the
-    categories); rows in proportion to each other are one.
+    p: p value of the sign-flip test; adjusted: by Holm over the rows of its block (all questions, or the
+    categories); rows that are proportional to each other count as one.
     """
 
     metric: str
@@ -42,17 +42,17 @@ class Difference:
 
     @property
     def differs(self) -> bool:
-        """Whether it is unlikely to be chance."""
+        """Return whether the difference is significant."""
         return self.adjusted < LEVEL
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the two runs. answerer: with the model that was asked; asked: questions with a score.
+    """One of the two runs. answerer: with the name of its model; asked: number of questions with a score.
 
-    without: of the common questions, ids by what they are.
+    Only the common questions count in `without`.
 
-    without: {"failed" | "abstained" | "unscored": ids that are so in this run and not in the other}.
+    without: {"failed" | "abstained" | "unscored": ids that are so in this run but not in the other}.
     """
 
     run: str
@@ -66,7 +66,7 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of two runs. common: questions that both asked, with the same truth; notes: for the reader."""
+    """A comparison of two runs. common: questions that both asked with the same truth; notes: texts for the reader."""
 
     a: ComparedRun
     b: ComparedRun
@@ -90,7 +90,7 @@ class ScoredRun:
 
 def compare(a: Path, b: Path, *, metrics: Sequence[str] = (), any_judge: bool = False, seed: int = 0,
             resamples: int = 10_000) -> Comparison:
-    """Compare two scored runs; metrics: which (default: all that both have values for and that differ anywhere).
+    """Compare two scored runs. metrics: names (default: all that both have values for and that differ anywhere).
 
     Raises ConfigError for runs without a common question, for different judges unless any_judge, and for an unknown
     metric; StorageError for a run that is not scored.
@@ -128,7 +128,7 @@ def _judges(a: Scores, b: Scores, any_judge: bool) -> list[str]:
 
 
 def _common(one: ScoredRun, two: ScoredRun) -> tuple[list[str], list[str]]:
-    """Return the ids of questions that both have scored and that are the same question, and what to say of others."""
+    """Return the ids of questions that both have scored with the same truth, and notes on the other questions."""
     ids = [name for name in one.questions if name in two.questions]
     if one.manifest.dataset_sha256 == two.manifest.dataset_sha256:
         scored = len(ids)
@@ -143,7 +143,7 @@ def _common(one: ScoredRun, two: ScoredRun) -> tuple[list[str], list[str]]:
 
 
 def _truth(sample: Sample) -> str:
-    """Return what makes two samples the same question: how many poses are allowed depends on files beside the data."""
+    """Return what identifies a question, without the allowed poses, which depend on files beside the data set."""
     metadata = {name: value for name, value in sample.metadata.items() if name != ALLOWED_POSES}
     return dumps(replace(sample, metadata=metadata))
 
@@ -168,7 +168,7 @@ def _block(pairs: Sequence[tuple[QuestionScore, QuestionScore]], names: Sequence
                       if (u := value_of(x, name)) is not None and (v := value_of(y, name)) is not None]
             if values and (keep_equal or any(u != v for u, v in values)):
                 found.append((name, category, np.array(values, np.float64)))
-    # Values that differ by rounding alone (metres added up in another order) are equal.
+    # Values that differ only by rounding (metres summed in another order) count as equal.
     which, tested = _tests([np.where(np.isclose(v[:, 0], v[:, 1], rtol=1e-12, atol=0.0), 0.0, v[:, 0] - v[:, 1])
                             for _, _, v in found])
     ps = [sign_flip_p(differences, seed) for differences in tested]
@@ -180,7 +180,7 @@ def _block(pairs: Sequence[tuple[QuestionScore, QuestionScore]], names: Sequence
 
 
 def _tests(rows: Sequence[np.ndarray]) -> tuple[list[int], list[np.ndarray]]:
-    """Return which test each row is, and the tests: rows in proportion (C and C*) are one test."""
+    """Return the index of each row's test, and the tests: proportional rows (C and C*) share a test."""
     which, tested = list[int](), list[np.ndarray]()
     for row in rows:
         unit = row / (np.abs(row).max() or 1.0)

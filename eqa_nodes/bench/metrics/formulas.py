@@ -1,6 +1,6 @@
-"""The formulas of the field, once. Marks are sigma in 1..5, grounding delta in {0, 0.5, 1}; results are shares in 0..1.
+"""The metrics of the field. Marks are sigma in 1..5, grounding is delta in {0, 0.5, 1}; results are shares in 0..1.
 
-l is the reference length, p the length taken: both in atomic actions or both in metres, and the caller says which.
+l is the reference length, p the travelled length: both in atomic actions or both in metres, chosen by the caller.
 Tables show means over questions times 100; a question without a value is left out of the mean and counted.
 """
 
@@ -19,9 +19,9 @@ SUCCESS_RADIUS_M = 3.0  # ExploraQA: the robot has arrived within 3 m of the tar
 
 
 class MeanInterval(NamedTuple):
-    """A mean with its 95 % interval; n values went in, `excluded` questions had none. The mean is None when n = 0.
+    """A mean of n values with its 95 % interval; `excluded` questions had no value. The mean is None if n = 0.
 
-    low, high: None also where all values are equal, or there is one, and the metric has no least and greatest value.
+    low, high: also None if all values are equal (or there is only one) and the metric has no limits.
     """
 
     mean: float | None
@@ -39,7 +39,7 @@ def clip_mark(sigma: float) -> float:
 
 
 def path_ratio(reference: float, travelled: float) -> float:
-    """Return l / max(p, l) in 0..1; 1 where neither path has any length. Raises ValueError for a negative length.
+    """Return l / max(p, l) in 0..1; 1 if both lengths are 0. Raises ValueError for a negative length.
 
     Anderson et al., On Evaluation of Embodied Navigation Agents (2018), the factor of SPL.
     """
@@ -65,9 +65,9 @@ def express_c_star(sigma: float) -> float:
 
 
 def express_c(sigma: float, delta: float) -> float:
-    """sigma * delta / 5: the answer counts as far as what was seen supports it (EAC). EXPRESS-Bench.
+    """sigma * delta / 5: the answer counts as far as the final view supports it (EAC). EXPRESS-Bench.
 
-    As in its scorer the product is clipped to 0..5, so that a mark of 0 or a grounding of 0.75 counts as it is. Raises
+    As in its scorer, the product is clipped to 0..5, so a mark of 0 or a grounding of 0.75 counts unchanged. Raises
     ValueError for NaN and for infinite marks.
     """
     if not math.isfinite(product := sigma * delta):
@@ -81,7 +81,7 @@ def express_e_path(sigma: float, delta: float, reference_m: float, travelled_m: 
 
 
 def reachable(distance_m: float) -> float | None:
-    """Return the distance for d_T (EXPRESS-Bench) and NE (ExploraQA), or None where no path leads to the target."""
+    """Return the distance for d_T (EXPRESS-Bench) and NE (ExploraQA), or None if no path leads to the target."""
     return distance_m if math.isfinite(distance_m) else None
 
 
@@ -94,7 +94,7 @@ def weighted_confidence(confidence: float, reference_m: float, travelled_m: floa
 
 
 def arrived(distance_m: float, radius_m: float = SUCCESS_RADIUS_M) -> bool:
-    """SR: the robot ended within 3 m of the target; OSR: its path came that close. ExploraQA, table 5."""
+    """SR: the robot ended within radius_m of the target; OSR: its path came that close. ExploraQA, table 5."""
     return distance_m <= radius_m
 
 
@@ -109,12 +109,12 @@ def choice_accuracy(sigma: float) -> float:
 
 
 def poses_of(legs_m: Iterable[float]) -> int:
-    """Return how many poses HM-EQA would count for the drives of an episode, in metres, its start included."""
+    """Return how many poses HM-EQA would count for drives of these lengths, metres, including the start."""
     return 1 + sum(map(ledger.poses_of, legs_m))
 
 
 def normalised_steps(poses: int, allowed: int) -> float:
-    """Poses as a share of those allowed in this scene, at most 1. HM-EQA (Ren et al. 2024)."""
+    """Poses divided by those allowed in this scene, at most 1. HM-EQA (Ren et al. 2024)."""
     if allowed <= 0:
         raise ValueError(f"the number of steps allowed must be > 0, got {allowed}")
     return min(poses, allowed) / allowed
@@ -139,9 +139,9 @@ def goal_condition_success(predicates: Sequence[bool]) -> float:
 
 def summary(values: Iterable[float | None], seed: int = 0, resamples: int = 10_000, *,
             share: bool = False) -> MeanInterval:
-    """Return the mean over questions with its 95 % interval (intervals.py); None values are counted, not used.
+    """Return the mean over questions with its 95 % interval (intervals.py); None values are only counted.
 
-    share: the metric is a share of 1. The same values, seed and resamples are the same interval.
+    share: whether the metric lies in 0..1. Equal values, seed and resamples give the same interval.
     """
     return _summary(list(values), SHARE if share else None, seed, resamples)
 
@@ -150,8 +150,8 @@ def paired_difference(a: Sequence[float | None], b: Sequence[float | None], seed
                       resamples: int = 10_000, *, share: bool = False) -> MeanInterval:
     """Return mean(a - b) over the questions that both have a value for, with its 95 % interval.
 
-    The same questions are drawn for both, so what makes a question hard cancels. share: both are shares of 1. Raises
-    ValueError for unequal lengths.
+    The same questions are drawn for both, so the difficulty of a question cancels. share: whether both lie in 0..1.
+    Raises ValueError for unequal lengths.
     """
     if len(a) != len(b):
         raise ValueError(f"paired values must belong to the same questions, got {len(a)} and {len(b)}")
@@ -176,15 +176,15 @@ def _summary(given: Sequence[float | None], limits: tuple[float, float] | None, 
 
 
 def scaled(mean: float, factor: float) -> float:
-    """Return factor * mean without the error of the product, so that ties are printed as from a mean of percentages.
+    """Return factor * mean without the rounding error of the product, so that ties print like a mean of percentages.
 
-    Published scorers take the mean of percentages: 52.25, which prints as 52.2. 100 * 0.5225 is 52.25000000000001.
+    Published scorers average percentages: 52.25, which prints as 52.2. But 100 * 0.5225 is 52.25000000000001.
     """
     return round(factor * mean, 9)
 
 
 def shown(s: MeanInterval, factor: float, digits: int, sign: str = "") -> str:
-    """Return "mean [low, high]", the mean alone for one question or no interval, a dash where there is no mean."""
+    """Return "mean [low, high]", only the mean for one question or without interval, a dash without a mean."""
     if s.mean is None:
         return "–"
     mean = f"{scaled(s.mean, factor):{sign}.{digits}f}"

@@ -1,4 +1,4 @@
-"""Intervals: means of resampled questions, and Wilson's and Newcombe's for shares."""
+"""Intervals: bootstrap of the mean over questions, and Wilson's and Newcombe's intervals for shares."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-_EVERY = 14  # differences up to which all sign patterns are gone through
-_BLOCK = 1 << 22  # signs held at once
-_ROUNDING = 1e-9  # of the sum of all sizes: far above errors of rounding, far below what distinguishes marks
-_SHARE = 16  # values a distinct one from which counts are drawn
+_EVERY = 14  # maximum number of differences for which all sign patterns are enumerated
+_BLOCK = 1 << 22  # number of signs held at once
+_ROUNDING = 1e-9  # relative to the sum of sizes: far above rounding errors, far below differences of marks
+_SHARE = 16  # values per distinct value from which on counts are drawn
 
 
 def resampled_means(values: np.ndarray, seed: int, resamples: int) -> np.ndarray:
@@ -19,21 +19,21 @@ def resampled_means(values: np.ndarray, seed: int, resamples: int) -> np.ndarray
     if distinct.size * _SHARE <= values.size:
         drawn = np.random.default_rng(seed).multinomial(values.size, counts / values.size, resamples)
         return np.asarray((drawn * distinct).sum(axis=1) / values.size)
-    from eqa_nodes.bench.metrics.resampling_kernel import drawn_means  # the compiler is loaded where it is needed
+    from eqa_nodes.bench.metrics.resampling_kernel import drawn_means  # loads the compiler only when needed
 
     return drawn_means(np.ascontiguousarray(values, np.float64), seed, resamples)
 
 
 def sign_flip_p(differences: np.ndarray, seed: int = 0, draws: int = 10_000) -> float:
-    """Return the two-sided p of paired differences (n,): how often random signs give a sum as far from 0.
+    """Return the two-sided p of paired differences (n,): how often random signs give a sum at least as far from 0.
 
-    The permutation test of paired values (Fisher 1935). Up to 14 differences that are not 0 all sign patterns are
-    gone through: p is exact. Beyond, `draws` patterns are drawn and p = (1 + as far) / (1 + draws).
+    The permutation test of paired values (Fisher 1935). For up to 14 non-zero differences all sign patterns are
+    enumerated and p is exact. Above, `draws` patterns are drawn and p = (1 + as far) / (1 + draws).
     """
     sizes = np.abs(differences[differences != 0]).astype(np.float64)
     if not sizes.size:
         return 1.0
-    # Sums that are equal but for rounding are equal: 0.2 + 0.4 - 0.2 - 0.2 - 0.3 - 0.2 + 0.3 is 0, and no 5.6e-17.
+    # Sums that differ only by rounding count as equal: 0.2 + 0.4 - 0.2 - 0.2 - 0.3 - 0.2 + 0.3 is 0, not 5.6e-17.
     seen = abs(float(differences.sum())) - _ROUNDING * float(sizes.sum())
     if sizes.size <= _EVERY:
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=sizes.size)))
@@ -42,7 +42,7 @@ def sign_flip_p(differences: np.ndarray, seed: int = 0, draws: int = 10_000) -> 
 
 
 def _signed_sums(sizes: np.ndarray, seed: int, draws: int) -> np.ndarray:
-    """Return (draws,) sums of the sizes under random signs; of c equal sizes, Binomial(c, 1/2) keep their sign."""
+    """Return (draws,) sums of the sizes with random signs; of c equal sizes, Binomial(c, 1/2) keep their sign."""
     rng = np.random.default_rng(seed)
     distinct, counts = np.unique(sizes, return_counts=True)
     if distinct.size * _SHARE <= sizes.size:
@@ -55,7 +55,7 @@ def _signed_sums(sizes: np.ndarray, seed: int, draws: int) -> np.ndarray:
 
 
 def holm(ps: list[float]) -> list[float]:
-    """Return p values adjusted for their number (Holm 1979), in their order: those below 0.05 hold together at 5 %."""
+    """Return p values adjusted for multiple tests (Holm 1979), in their order; family-wise error rate 5 % at 0.05."""
     adjusted, worst = [0.0] * len(ps), 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=lambda i: (ps[i], i))):
         worst = max(worst, min(1.0, (len(ps) - rank) * ps[index]))
@@ -63,15 +63,15 @@ def holm(ps: list[float]) -> list[float]:
     return adjusted
 
 
-_Z = 1.959964  # of the normal distribution, 95 %
+_Z = 1.959964  # two-sided 95 % quantile of the normal distribution
 Interval = tuple[float, float] | tuple[None, None]
-SHARE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)  # what shares, and differences of shares, can be
+SHARE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)  # range of shares and of differences of shares
 
 
 def mean_interval(values: np.ndarray, limits: tuple[float, float] | None, seed: int, resamples: int) -> Interval:
-    """Return the interval of the mean of values (n,), n >= 1; limits: what a value can be, None = unknown.
+    """Return the interval of the mean of values (n,), n >= 1; limits: range of a value, None = unknown.
 
-    (None, None) where all values are equal, or there is only one, and the metric has no limits: there is no interval.
+    (None, None), i.e. no interval, if all values are equal (or there is only one) and the metric has no limits.
     """
     if limits == SHARE and np.isin(values, SHARE).all():
         return wilson(float(values.mean()), values.size)
@@ -82,10 +82,10 @@ def mean_interval(values: np.ndarray, limits: tuple[float, float] | None, seed: 
 
 
 def _of_equals(value: float, n: int, limits: tuple[float, float] | None) -> Interval:
-    """Return the interval where every one of n values was the same.
+    """Return the interval if all n values are equal.
 
-    What was in none of n questions may yet be so in a share u of all (Wilson's upper limit of 0 in n), and is then
-    anything within the limits.
+    Other values, unseen in n questions, may still have a share u of all (Wilson's upper limit of 0 in n), and lie
+    anywhere within the limits.
     """
     if limits is None or not limits[0] <= value <= limits[1]:
         return None, None
@@ -94,7 +94,7 @@ def _of_equals(value: float, n: int, limits: tuple[float, float] | None) -> Inte
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the interval of a share seen in n independent cases (Wilson 1927); of no case it is 0 to 1."""
+    """Return the interval of a share observed in n independent cases (Wilson 1927); (0, 1) for n = 0."""
     if n == 0:
         return 0.0, 1.0
     middle = (share + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
@@ -103,10 +103,10 @@ def wilson(share: float, n: int) -> tuple[float, float]:
 
 
 def paired_shares(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """Return the interval of mean(a) - mean(b), where a and b (n,), n >= 1, are 0 or 1 for the same questions.
+    """Return the interval of mean(a) - mean(b); a and b (n,), n >= 1, are 0 or 1 for the same questions.
 
     Newcombe (1998), "Improved confidence intervals for the difference between binomial proportions based on paired
-    data", method 10: Wilson's intervals of both shares, joined by how far the questions agree.
+    data", method 10: Wilson's intervals of both shares, combined with the correlation of the pairs.
     """
     n, p, q = a.size, float(a.mean()), float(b.mean())
     (low_p, high_p), (low_q, high_q) = wilson(p, n), wilson(q, n)

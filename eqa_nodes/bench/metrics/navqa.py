@@ -1,12 +1,12 @@
-"""Answers that are a place, a time or a duration: parsed from words and measured.
+"""Answers that are a place, a time or a duration: parsed from text and measured.
 
 As in NaVQA, the data set of ReMEmbR (Anwar et al., 2024).
 
-A sample's metadata says what is asked for: "expects" (position | time | duration), "truth" ([x, y] or [x, y, z] in
-metres of the map; or a number: how long, or when since the history began), "end_s" (seconds from its beginning to its
-end) and what counts as right there: "within_m" or "within_s", else the thresholds of the paper. As NaVQA's files have
-it, "unit": "min" says that the truth, and a number without a unit in an answer, are minutes, and "ago": true that a
-time counts back from the end. A truth that is none of this leaves the question unscored.
+A sample's metadata define what is asked for: "expects" (position | time | duration), "truth" ([x, y] or [x, y, z],
+metres, map frame; or a number: duration, or time since the beginning of the history), "end_s" (duration of the history,
+s), and "within_m" or "within_s" (tolerance; default: the paper's). As in NaVQA's files, "unit": "min" means that the
+truth, and numbers without a unit in answers, are minutes, and "ago": true that times count back from the end. A truth
+of another form leaves the question unscored.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from eqa_nodes.core.language import english as language
 from eqa_nodes.core.types.questions import Answer
 from eqa_nodes.core.types.samples import Sample
 
-MEASURED = ("position", "time", "duration")  # kinds of answers that are no words
-WITHIN_M, WITHIN_S = 15.0, 120.0  # ReMEmbR: a place counts as right within 15 m, a time within 2 minutes
+MEASURED = ("position", "time", "duration")  # kinds of answers that are measured
+WITHIN_M, WITHIN_S = 15.0, 120.0  # ReMEmbR: a place is right within 15 m, a time within 2 minutes
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?"
 _METRES = rf"(?:[xyz]\s*[=:]\s*)?({_NUMBER})\s*(?:m\b)?\s*"
 _POINT = re.compile(rf"[(\[]\s*{_METRES},\s*{_METRES}(?:,\s*{_METRES})?[)\]]")
@@ -32,7 +32,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "sec": 1.0, "second": 1.0, "m": 60.0, "min": 60
           "hr": 3600.0, "hour": 3600.0}
 _LONG_UNITS = "|".join(sorted((unit for unit in _UNITS if unit != "m"), key=len, reverse=True))
 _AGO = r"\s*(?:ago|earlier|before)\b"
-_SHORT_MINUTES = rf"m(?=\s*(?:\d+(?:\.\d+)?\s*s(?![a-z])|$)|{_AGO})"  # else they are metres
+_SHORT_MINUTES = rf"m(?=\s*(?:\d+(?:\.\d+)?\s*s(?![a-z])|$)|{_AGO})"  # otherwise "m" means metres
 _SPAN = re.compile(rf"(?<![\d.:])(\d+(?:\.\d+)?|\.\d+)\s*({_LONG_UNITS}|{_SHORT_MINUTES})s?(?![a-z])")
 _CLOCK = re.compile(r"(?<![\d:])(?:(\d{1,3}):)?(\d{1,3}):([0-5]\d)(?![\d:])")
 _BARE = re.compile(rf"\s*(?:about |around |at )?(\d+(?:\.\d+)?|\.\d+)\s*\.?\s*({_AGO}\W*)?")
@@ -40,7 +40,7 @@ _IN_WORDS = re.compile(r"\b(half an?|an?|[a-z]+)(?=\s+(?:seconds?|secs?|minutes?
 
 
 class Errors(NamedTuple):
-    """How far an answer is off: metres, seconds; None where nothing such was asked for, or the answer names none."""
+    """Errors of an answer: metres, seconds; None if not asked for, or if the answer names no such value."""
 
     position_m: float | None = None
     time_s: float | None = None
@@ -57,8 +57,8 @@ def position_in(text: str) -> tuple[float, ...] | None:
 def seconds_in(text: str, expects: str, end_s: float, unit_s: float = 1.0, ago: bool = False) -> float | None:
     """Return the first time ("1:30", "90 s", "1 min 30 s") of a text in seconds; None for none.
 
-    expects "time": since the history began, so that "20 s ago" counts back from end_s. expects "duration": as it is;
-    where a text names a moment and how long ago it was, the latter. unit_s, ago: what a number without a unit means.
+    expects "time": time since the beginning of the history; "20 s ago" counts back from end_s. expects "duration": as
+    stated; if a text names a moment and how long ago it was, the latter. unit_s, ago: meaning of numbers without unit.
     """
     seconds = _seconds_in(_in_digits(text.lower()), expects, end_s, unit_s, ago)
     return seconds if seconds is not None and math.isfinite(seconds) else None
@@ -84,7 +84,7 @@ def _seconds_in(lowered: str, expects: str, end_s: float, unit_s: float, ago: bo
 
 
 def _in_digits(text: str) -> str:
-    """Return a text with "two minutes" as "2 minutes", "half an hour" as "0.5 hour"."""
+    """Replace number words by digits: "two minutes" by "2 minutes", "half an hour" by "0.5 hour"."""
     def digits(match: re.Match[str]) -> str:
         word = match[1]
         number = 0.5 if word.startswith("half a") else 1 if word in ("a", "an") else language.number(word)
@@ -94,7 +94,7 @@ def _in_digits(text: str) -> str:
 
 
 def _joined(spans: list[tuple[int, int, float]], text: str) -> list[tuple[int, float]]:
-    """Return (end, seconds) of each time that is named; "1 min 30 s" and "1 minute and 30 seconds" are one."""
+    """Return (end, seconds) of each time in a text; "1 min 30 s" and "1 minute and 30 seconds" are one time."""
     joined: list[tuple[int, float]] = []
     for begin, end, seconds in spans:
         if joined and re.fullmatch(r"\s*(?:,|and)?\s*", text[joined[-1][0]:begin]) and seconds < joined[-1][1]:
@@ -105,9 +105,9 @@ def _joined(spans: list[tuple[int, int, float]], text: str) -> list[tuple[int, f
 
 
 def errors_of(sample: Sample, answer: Answer) -> Errors:
-    """Return how far an answer is off: L2 for places, L1 for times, as NaVQA measures them.
+    """Return the errors of an answer: L2 for places, L1 for times, as in NaVQA.
 
-    The height counts where truth and answer both have one.
+    The height counts if both truth and answer have one.
     """
     truth = _truth(sample)
     if truth is None or answer.error or answer.abstained:
@@ -124,13 +124,13 @@ def errors_of(sample: Sample, answer: Answer) -> Errors:
 
 
 def expected(sample: Sample) -> str:
-    """Return the kind of answer that a sample asks for, "" where that can be neither judged nor measured."""
+    """Return the kind of answer that a sample asks for, "" if it can be neither judged nor measured."""
     expects = str(sample.metadata.get("expects", ""))
     return "" if expects in MEASURED and _truth(sample) is None else expects
 
 
 def _truth(sample: Sample) -> tuple[float, ...] | None:
-    """Return the truth as numbers, None where the sample has none of the kind that it asks for."""
+    """Return the truth as numbers, None if the sample has none of the expected kind."""
     expects, truth = sample.metadata.get("expects"), sample.metadata.get("truth")
     given = list(truth) if expects == "position" and isinstance(truth, (list, tuple)) else [truth]
     numbers = [_number(value) for value in given]
@@ -158,9 +158,9 @@ def _finite(value: float) -> float | None:
 
 
 def correct(expects: str, position_m: float | None, time_s: float | None) -> float | None:
-    """Return 1 or 0: right by the thresholds of the paper, 0 for an answer that names nothing such.
+    """Return 1 or 0: right by the thresholds of the paper; 0 also for an answer that names no such value.
 
-    None where no place, time or length of time was asked for.
+    None if no place, time or duration was asked for.
     """
     if expects not in MEASURED:
         return None
@@ -169,7 +169,7 @@ def correct(expects: str, position_m: float | None, time_s: float | None) -> flo
 
 
 def mark(sample: Sample, answer: Answer) -> JudgeMark | None:
-    """Mark 5 for a place or time as near as the data set wants, else 1; None where the answer is one for a judge."""
+    """Return mark 5 for a place or time within the tolerance, else 1; None if the answer needs a judge."""
     expects = sample.metadata.get("expects", "text")
     if expects not in MEASURED:
         return None

@@ -21,37 +21,37 @@ from eqa_nodes.core.types.geometry import Pose2
 from eqa_nodes.core.types.questions import Answer, Receipt
 from eqa_nodes.core.types.samples import ALLOWED_POSES, Sample
 
-Point = tuple[float, ...]  # x, y, and the height of the floor where a dataset names it; metres
+Point = tuple[float, ...]  # x, y, and the height of the floor if the data set has it; metres
 
 
-_OTHER_FLOOR_M = 1.0  # a map whose floor is so much higher or lower than the start is of another floor
+_OTHER_FLOOR_M = 1.0  # height difference from the start above which a map is of another floor
 
 
 class SceneFacts(Protocol):
-    """What only the scorer may know of a scene. Raises EqaError."""
+    """Facts about a scene that only the scorer may know. Raises EqaError."""
 
     def geodesic(self, scene: str, a: Point, b: Point) -> float:
         """Return the shortest drivable distance in metres, inf = no path."""
 
     def grounding(self, scene: str, targets: Sequence[int], pose: Pose2) -> float | None:
-        """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None where it is unknown."""
+        """Return the grounding mark of the view from a pose: 0, 0.5, 1, or None if unknown."""
 
 
 @dataclass(frozen=True)
 class QuestionScore:
-    """One question: its marks (None = unscored), what it cost, and the lengths that metrics need (metres, steps).
+    """One question: its marks (None = unscored), its costs, and the lengths that metrics need (metres, steps).
 
     status: answered | abstained | failed. final_m: geodesic distance from the last position to the target, None = not
     measured or unreachable. passed: whether the path came within 3 m of the target, None = not measured. reachable:
-    whether a way leads to the target, None = not measured; without one nothing that needs a path has a value.
-    predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: how far a place or
-    a time that was asked for is off, None where none was asked for or the answer names none. allowed_steps: what
-    normalised steps are a share of, None where the data set does not say. poses: as HM-EQA counts them, None without a
-    trace. expects: the kind of answer that was asked for, where the data set says it. judged: whether it asks for an
-    answer, or is scored by predicates alone. limit: the limit that ended the search, in words, "" = none. source: of
-    the scene ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor. blind_calls,
-    blind_tokens, blind_money: what the blind answer cost, which is in no other count. succeeded, endless: as
-    Prediction has them.
+    whether a path leads to the target, None = not measured; if not, metrics that need a path have no value.
+    predicates: which goal predicates of a task are true at the end. position_error_m, time_error_s: errors of a place
+    or time, None if not asked for or if the answer names none. allowed_steps: allowed poses (the divisor of normalised
+    steps), None if the data set does not define it. poses: number of poses as HM-EQA counts them, None without a
+    trace. expects: the kind of answer asked for, if the data set defines it. judged: True = it asks for an answer,
+    False = scored by predicates only. limit: the limit that ended the search, in words, "" = none. source: data set of
+    the scan ("hm3d", "scannet"), "" = no scan. multi_floor: whether the recorded path changes floor. blind_calls,
+    blind_tokens, blind_money: costs of the blind answer, not included in other counts. succeeded, endless: as in
+    Prediction.
     """
 
     id: str
@@ -94,19 +94,19 @@ class QuestionScore:
 
     @property
     def unscored(self) -> bool:
-        """Whether there is an answer to mark, and the judge could not."""
+        """Return whether there is an answer that the judge could not mark."""
         return self.judged and self.sigma is None and self.status != "failed"
 
 
 class _Poses(NamedTuple):
-    """`poses` of QuestionScore, and why it is missing."""
+    """`poses` of QuestionScore, and the reason if it is missing."""
 
     number: int | None
     note: str
 
 
 class _Arrival(NamedTuple):
-    """The lengths of QuestionScore, and why one is missing."""
+    """The lengths of QuestionScore, and the reason if one is missing."""
 
     final_m: float | None
     passed: bool | None
@@ -117,7 +117,7 @@ class _Arrival(NamedTuple):
 def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: SceneFacts | None = None,
                    out: Path | None = None, blind_judge: Judge | None = None,
                    confidence_judge: Judge | None = None) -> QuestionScore:
-    """Mark one prediction. out: the run directory with its trace, if any. The other judges: as in score_run."""
+    """Score one prediction. out: the run directory with its trace, if any. Other judges: as in score_run."""
     answer, receipt = prediction.answer, prediction.answer.receipt
     guess = Receipt() if prediction.blind is None else prediction.blind.receipt
     mark = JudgeMark(None, None, "failed") if prediction.failed else _marked(judge, sample, prediction, out)
@@ -146,9 +146,9 @@ def question_score(sample: Sample, prediction: Prediction, judge: Judge, facts: 
 
 
 def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None = None) -> JudgeMark:
-    """Mark an answer; an abstention is no answer (mark 1). A judge that raises, or a mark off 1..5, is unscored.
+    """Mark an answer; an abstention counts as no answer (mark 1). An error or a mark outside 1..5 leaves it unscored.
 
-    Places and times are measured, not judged; a task that asks for no answer has only its predicates.
+    Places and times are measured, not judged; a task without a question has only its predicates.
     """
     if not sample.answer:
         return JudgeMark(None, None, "scored by its predicates")
@@ -156,15 +156,15 @@ def mark_answer(judge: Judge, sample: Sample, answer: Answer, view: bytes | None
         return measured
     try:
         mark = judge.judge(sample, "" if answer.abstained else answer.text, view)
-    except Exception as error:  # any fault of any judge: the question leaves the mean, visibly
+    except Exception as error:  # any error of a judge: the question is excluded from the mean, with a note
         return JudgeMark(None, None, f"the judge failed: {type(error).__name__}: {error}")
     if mark.sigma is not None and not 1 <= mark.sigma <= 5 and not (judge.sees and math.isfinite(mark.sigma)):
         return JudgeMark(None, None, f"the judge gave {mark.sigma}, which is not in 1..5")
-    return mark  # the scale of EXPRESS-Bench begins at 0, and the formulas clip a mark as its scorer does
+    return mark  # the scale of EXPRESS-Bench starts at 0; the formulas clip marks as its scorer does
 
 
 def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | None) -> JudgeMark:
-    """Mark the answer beside the last view, where the judge looks at it."""
+    """Mark the answer, with the last view if the judge uses it."""
     try:
         view = last_view(inside(out, prediction.trace)) if judge.sees and out and prediction.trace else None
     except EqaError as error:
@@ -173,7 +173,7 @@ def _marked(judge: Judge, sample: Sample, prediction: Prediction, out: Path | No
 
 
 def _delta(sample: Sample, prediction: Prediction, mark: JudgeMark, facts: SceneFacts | None) -> float | None:
-    """Return the grounding mark: the judge's, else by the known content of the last view; 0 without an answer."""
+    """Return the grounding mark: the judge's, else from the known content of the last view; 0 without an answer."""
     if mark.delta is not None or facts is None or prediction.final_pose is None or prediction.failed:
         return mark.delta
     pose = prediction.final_pose
@@ -183,7 +183,7 @@ def _delta(sample: Sample, prediction: Prediction, mark: JudgeMark, facts: Scene
 
 
 def _groups(targets: object) -> list[Sequence[int]]:
-    """Return the targets (instance ids) of each view that an answer needs; the last view is to show those of one."""
+    """Return groups of targets (instance ids), one per view that an answer needs; the last view must show one group."""
     if not isinstance(targets, Sequence) or not targets:
         return []
     return list(targets) if all(isinstance(group, Sequence) for group in targets) else [targets]
@@ -192,7 +192,7 @@ def _groups(targets: object) -> list[Sequence[int]]:
 def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: SceneFacts | None) -> _Arrival:
     """Measure the final distance, whether the robot passed near the target, and whether it is reachable.
 
-    The path is measured as if it stayed on the floor of the start: of a robot that takes stairs the end counts alone.
+    The path is measured as if it stayed on the floor of the start; if the robot takes stairs, only the end counts.
     """
     if (published := prediction.target_m) is not None:
         return _Arrival(published, None, True, "")
@@ -217,14 +217,14 @@ def _arrival(out: Path | None, sample: Sample, prediction: Prediction, facts: Sc
             return _Arrival(None, None, reachable, "")
         path = load_trace(inside(out, prediction.trace)).poses if out and prediction.trace else []
         near = sorted({(p.x, p.y) for _, p in path if straight(p.x, p.y) <= metrics.SUCCESS_RADIUS_M},
-                      key=lambda xy: (straight(*xy), xy))  # no path is shorter than the straight one
+                      key=lambda xy: (straight(*xy), xy))  # no path is shorter than the straight line
         return _Arrival(final, any(metrics.arrived(away(*xy)) for xy in near), reachable, "")
     except EqaError as error:
         return _Arrival(None, None, None, f"; no distance to the target: {error}")
 
 
 def _floor(out: Path | None, sample: Sample, prediction: Prediction) -> float | None:
-    """Return the height of the floor on which the robot ended: that of its start, unless it took stairs."""
+    """Return the height of the floor on which the robot ended: that of the start, unless it took stairs."""
     start = sample.start_height_m
     if start is None or not out or not prediction.trace:
         return start
@@ -233,7 +233,7 @@ def _floor(out: Path | None, sample: Sample, prediction: Prediction) -> float | 
 
 
 def _poses(out: Path | None, prediction: Prediction) -> _Poses:
-    """Return how many poses HM-EQA would count on the way of an episode: drives are the ways between its decisions."""
+    """Return how many poses HM-EQA would count in an episode; a drive is the path between two decisions."""
     if out is None or not prediction.trace:
         return _Poses(None, "")
     try:
@@ -250,7 +250,7 @@ def _poses(out: Path | None, prediction: Prediction) -> _Poses:
 
 
 def _targets(sample: Sample) -> list[Point]:
-    """Return the places from which the answer shows; distances count to the nearest of them."""
+    """Return the places from which the answer is visible; distances are to the nearest of them."""
     if sample.viewpoints:
         return list(sample.viewpoints)
     return [] if sample.target is None else [sample.target]

@@ -1,4 +1,4 @@
-"""Compiled single draws with replacement: a thousand million of them in a second or two."""
+"""Compiled single draws with replacement: 1e9 draws in one or two seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEP, _LOW = uint64(0x9E3779B97F4A7C15), uint64(0xFFFFFFFF)
 def drawn_means(values: np.ndarray, seed: int, resamples: int) -> np.ndarray:
     """Return (resamples,) float64 means of n draws with replacement from `values` (n,) float64; n below 2**32.
 
-    Row r draws from a stream of its own that seed and r decide, so the number of threads changes nothing.
+    Row r uses its own random stream, derived from seed and r, so the result does not depend on the number of threads.
     """
     return np.asarray(_means(values, np.uint64(seed), resamples))
 
@@ -38,7 +38,7 @@ def _means(values: Any, seed: Any, resamples: int) -> Any:
             state += _STEP
             bits = _mixed(state)
             a, b = (bits >> uint64(32)) * n, (bits & _LOW) * n
-            while (a & _LOW) < rejected:  # so that every index is exactly as likely (Lemire 2019)
+            while (a & _LOW) < rejected:  # makes all indices exactly equally likely (Lemire 2019)
                 state += _STEP
                 a = (_mixed(state) >> uint64(32)) * n
             one += values[a >> uint64(32)]

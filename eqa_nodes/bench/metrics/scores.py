@@ -1,4 +1,4 @@
-"""Pass 2: marks every prediction, applies the formulas, and writes score files. It asks the robot nothing."""
+"""Pass 2: marks every prediction, applies the formulas, and writes score files, without the robot."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Row:
-    """All questions, or those of a category. The counts add up: answered + abstained + failed + missing = questions.
+    """All questions, or those of a category. Counts: answered + abstained + failed + missing = questions.
 
-    unreachable: those whose target no path leads to; unreachable_abstained: which of them ended with "I don't know".
+    unreachable: questions with a target that no path leads to; unreachable_abstained: those of them that abstained.
     """
 
     name: str
@@ -62,11 +62,11 @@ def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed:
               blind: Judge | None = None, confidence: Judge | None = None) -> Scores:
     """Score a run directory and write scores.json, predictions.json and openeqa_scores.json into it.
 
-    failed: one of values.FAILED; unless they are left out, questions without a prediction have failed too, and so have
-    those that GivenMarks do not name, as published scorers mark no answer that is absent. blind: marks
-    the blind answers, also where the run has none. confidence: gives ACE and WCE from the final view (ViewConfidence);
-    None: they are what the agent stated. Raises ConfigError for another value of `failed`, StorageError when
-    the directory holds no readable run. A judge that raises leaves its question unscored.
+    failed: one of values.FAILED; unless they are left out, questions without a prediction count as failed, too, and so
+    do those that GivenMarks lack, because published scorers do not mark absent answers. blind: judge of the blind
+    answers, also if the run has none. confidence: judge that gives ACE and WCE from the final view (ViewConfidence);
+    None = the agent's stated confidence. Raises ConfigError for another value of `failed`, StorageError if the
+    directory contains no readable run. If a judge raises, its question is unscored.
     """
     if failed not in FAILED:
         raise ConfigError(unknown("way to count failed questions", failed, FAILED))
@@ -92,7 +92,7 @@ def score_run(out: Path, judge: Judge, facts: SceneFacts | None = None, *, seed:
 
 
 def _scene(sample: Sample) -> str:
-    """Questions of one scene are scored one after the other, so that each scene is opened once."""
+    """Return the sort key that groups questions by scene, so that each scene is opened once."""
     return sample.scene
 
 
@@ -102,7 +102,7 @@ def read_scores(out: Path) -> Scores:
 
 
 def _absent(name: str) -> Prediction:
-    """Return the prediction of a question that has none."""
+    """Return a failed prediction for a question that has none."""
     return Prediction(name, Answer(abstained=True, error=ErrorCode.INTERNAL, message="there is no prediction or mark"))
 
 

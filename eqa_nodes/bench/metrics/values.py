@@ -11,13 +11,13 @@ from eqa_nodes.bench.metrics.question_score import QuestionScore
 
 
 def _reference(q: QuestionScore, unit: str) -> float | None:
-    """Return l, None where there is none, such as for unreachable targets."""
+    """Return l, None if there is none, such as for unreachable targets."""
     reference = q.reference_steps if unit == "steps" else q.reference_metres
     return None if q.reachable is False else reference
 
 
 def _travelled(q: QuestionScore, unit: str) -> float:
-    """Return p: infinite where published results have path lengths, and none of this answer."""
+    """Return p: infinite if published results have path lengths but none for this answer."""
     return math.inf if q.endless else q.steps if unit == "steps" else q.metres
 
 
@@ -30,7 +30,7 @@ _Marked = Callable[[QuestionScore, float], float | None]  # a metric of a questi
 
 
 def _marked(of: _Marked, guess: bool = False) -> Callable[[QuestionScore], float | None]:
-    """Return a metric by the judge's mark. guess: that of the blind answer replaces an abstention's (force-a-guess)."""
+    """Return a metric of the judge's mark. guess: use the blind answer's mark for an abstention (force-a-guess)."""
     def value(q: QuestionScore) -> float | None:
         sigma = q.blind_sigma if guess and q.status == "abstained" else q.sigma
         return None if sigma is None else of(q, sigma)
@@ -44,7 +44,7 @@ def _efficiency(q: QuestionScore, sigma: float, unit: str) -> float | None:
 
 
 def _express_e(q: QuestionScore, sigma: float) -> float | None:
-    """Return E_path; as in EXPRESS-Bench's scorer, whether the last position leads to the target does not matter."""
+    """Return E_path; as in EXPRESS-Bench's scorer, the final distance to the target does not matter."""
     if q.delta is None or q.reference_metres is None:
         return None
     return metrics.express_e_path(sigma, q.delta, q.reference_metres, _travelled(q, "metres"))
@@ -67,7 +67,7 @@ def _task_spl(q: QuestionScore) -> float | None:
 
 
 def _done(q: QuestionScore) -> bool:
-    """Return whether a task is done: by its predicates, unless a published result says it."""
+    """Return whether a task is done: by its published result if there is one, else by its predicates."""
     return metrics.task_success(q.predicates) if q.succeeded is None else q.succeeded
 
 
@@ -89,10 +89,10 @@ _OPENEQA: dict[str, _Marked] = {
     "openeqa_e_steps": lambda q, sigma: _efficiency(q, sigma, "steps"),
     "openeqa_e_metres": lambda q, sigma: _efficiency(q, sigma, "metres"),
 }
-# Those metrics -> the same with a blind guess in place of an abstention.
+# Those metrics -> the same with a blind guess instead of an abstention.
 FORCED = {name: f"{name}_forced" for name in _OPENEQA}
 
-# Name in scores.json -> value of one question, or None where it cannot be had. Shares of 1, metres, seconds or counts.
+# Name in scores.json -> value of one question, or None if it has none. Shares of 1, metres, seconds or counts.
 METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     **{name: _marked(of) for name, of in _OPENEQA.items()},
     "blind_c": lambda q: None if q.blind_sigma is None else metrics.openeqa_c(q.blind_sigma),
@@ -123,10 +123,10 @@ METRICS: dict[str, Callable[[QuestionScore], float | None]] = {
     "money": lambda q: q.money,
 }
 
-# Those that are shares of 1: tables show them as percentages.
+# Metrics that are shares of 1: tables show them as percentages.
 SHARES = frozenset(METRICS) - {"express_d_t", "position_error_m", "time_error_s", "steps", "metres", "seconds", "calls",
                                "tokens", "money"}
-# Those of them that are never above 1.
+# Those of them that never exceed 1.
 BOUNDED = SHARES | {"openeqa_c_failed_lowest"}
 
 
@@ -137,10 +137,10 @@ _E = {"openeqa_e_steps": "steps", "openeqa_e_metres": "metres"}
 
 
 def value_of(q: QuestionScore, name: str, failed: str = LEAVE_OUT) -> float | None:
-    """Return a metric of a question. failed: how one that failed counts, which has costs in no mean.
+    """Return a metric of a question. failed: how a failed question counts (its costs are in no mean).
 
     leave-out: not at all; lowest: with mark 1; blind: with the mark of the blind answer and an infinite path, as 3D-Mem
-    and Pred-EQA count it; they do so with abstentions too.
+    and Pred-EQA count it, for abstentions, too.
     """
     if name == "openeqa_c_failed_lowest":
         return 0.0 if q.status == "failed" else METRICS["openeqa_c"](q)
