@@ -1,8 +1,8 @@
-"""Stands in for AMCL, which is no wheel: its transforms come as those of nav2_amcl (Kilted), without its filter.
+"""Stands in for AMCL, which has no wheel: publishes transforms like nav2_amcl (Kilted), without its filter.
 
-The place comes from the simulator's service act, with an error; when, and with which stamp, is AMCL's:
-nothing before it is given the robot's pose and the next scan has come; then a transform with each scan, stamped later
-by transform_tolerance; corrected by a scan once odometry has moved by update_min_d or update_min_a since the last time.
+The pose is from the simulator's service act, with an error; timing and stamps are AMCL's: nothing until the initial
+pose is set and the next scan arrives; then a transform for each scan, stamped later by transform_tolerance; corrected
+by a scan once odometry has moved by update_min_d or update_min_a since the last correction.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from eqa_nodes.wire.graph import TOPICS, TRANSFORMS
 from eqa_nodes.wire.transforms import TfBuffer
 
 UPDATE_MIN_D, UPDATE_MIN_A, TRANSFORM_TOLERANCE_S = 0.25, 0.2, 1.0  # defaults of nav2_amcl
-SCANS = 10  # that wait for a transform of odometry
+SCANS = 10  # maximum number of scans that wait for a transform of odometry
 ERROR_M, ERROR_RAD, SEED = 0.03, 0.02, 7  # standard deviations
-CALL_S, ODOMETRY_S = 10.0, 1.0  # deadlines of the service act, and of the transform of that moment
+CALL_S, ODOMETRY_S = 10.0, 1.0  # deadlines of the service act, and of the odometry transform at that time
 
 
 class Amcl:
     """Publishes map to odom and amcl_pose in a graph's domain; use with `with`.
 
-    pose: of the robot in the map, as set_initial_pose gives it; None waits for one on initialpose. sent: transforms;
-    updates: how many of them were new. AMCL also waits for a map: this one has it.
+    pose: initial pose of the robot in the map, as with set_initial_pose; None waits for one on initialpose. sent:
+    number of transforms; updates: number of corrections. Unlike AMCL, it does not wait for a map.
     """
 
     def __init__(self, environment: Mapping[str, str], pose: Pose2 | None = None) -> None:
@@ -83,10 +83,10 @@ class Amcl:
         rclpy.try_shutdown(context=self._context)
         for thread in self._threads:
             thread.join(5.0)
-        self._node.destroy_node()  # one that is only stopped is still discovered
+        self._node.destroy_node()  # a stopped node would still be discovered
 
     def set_pose(self, pose: Pose2) -> None:
-        """Give it the robot's pose, as a message on initialpose does."""
+        """Set the robot's pose, as a message on initialpose does."""
         with self._changed:
             self._given = pose
 
@@ -126,7 +126,7 @@ class Amcl:
             self._scanned(messages.stamp_of(scan), odom_from_base)
 
     def _next(self) -> tuple[Any, Transform] | None:
-        """Return the oldest scan that can be used, and where odometry was then."""
+        """Return the oldest usable scan, and the odometry at its stamp."""
         for scan in self._scans:
             stamp_ns = messages.stamp_of(scan)
             try:
@@ -154,7 +154,7 @@ class Amcl:
                 or abs(wrap(odom.yaw - was.yaw)) > UPDATE_MIN_A)
 
     def _corrected(self) -> Transform | None:
-        """Return map_from_odom by what the simulator says, with an error; None while it says nothing of use."""
+        """Return map_from_odom from the simulator, with an error; None if its reply is not usable."""
         try:
             status = self._act.call(CALL_S, action=self._act.Request.STATUS)
             odom_from_base = self._odometry(messages.ns_of(status.stamp))
@@ -166,7 +166,7 @@ class Amcl:
         return compose(Pose2(x + dx, y + dy, yaw + turn).transform(), inverse(pose2_of(odom_from_base).transform()))
 
     def _odometry(self, stamp_ns: int) -> Transform:
-        """Return odom_from_base at a stamp, which may be on its way. Raises BadFrame when it does not come."""
+        """Wait for odom_from_base at a stamp and return it. Raises BadFrame when it does not arrive."""
         end = time.monotonic() + ODOMETRY_S
         with self._changed:
             while True:

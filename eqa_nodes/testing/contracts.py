@@ -1,11 +1,11 @@
-"""What every component of a kind promises, as checks that any test can call, for components of one's own too.
+"""Contract checks for each kind of component, which any test can call, also for your own components.
 
     from eqa_nodes.testing.contracts import check_policy
 
     def test_my_policy_keeps_its_promises() -> None:
         check_policy(MyPolicy)
 
-A broken promise is an AssertionError that says which. The checks need neither ROS nor a model.
+A broken contract raises an AssertionError that names it. The checks need neither ROS nor a model.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def half_known_room() -> Situation:
 
 
 def check_policy(make: Callable[[], Policy]) -> None:
-    """Check that a policy is pure, goes to free floor, gives reasons, and ends where nothing can be reached."""
+    """Check that a policy is pure, drives to free floor, gives reasons, and ends if nothing can be reached."""
     situation, policy, twin = half_known_room(), make(), make()
     decisions = [_decided(each, situation) for each in (policy, twin, policy)]
     assert decisions[0] == decisions[1] == decisions[2], "the same situation and seed give the same decision"
@@ -67,7 +67,7 @@ def _decided(policy: Policy, situation: Situation) -> Decision:
 
 
 def check_answerer(make: Callable[[], Answerer], question: Question, views: Sequence[Keyframe]) -> Answer:
-    """Check what an answerer returns to a question that it accepts, over these views. Return its answer."""
+    """Check an answerer's reply to a question that it accepts, with these views. Return its answer."""
     answerer = make()
     assert answerer.why_unanswerable(question) == "", f"{question.text!r} is accepted"
     assert all(0.0 <= region.weight <= 1.0 for region in answerer.regions(question)), "weights are 0..1"
@@ -90,7 +90,7 @@ def _is_sound(assessment: ViewAssessment) -> bool:
 
 
 def check_reader(read: Callable[[ReaderOptions], list[Sample]], folder: Path | None = None) -> list[Sample]:
-    """Check that a reader's samples are valid, have different ids, and come out the same twice. Return them."""
+    """Check that a reader's samples are valid, have unique ids, and are the same when read twice. Return them."""
     options = ReaderOptions("under test", folder, limit=20)
     samples = read(options)
     assert samples, "a data set has questions"
@@ -101,7 +101,7 @@ def check_reader(read: Callable[[ReaderOptions], list[Sample]], folder: Path | N
 
 
 def check_judge(make: Callable[[], Judge], right: Sample, wrong_text: str) -> None:
-    """Check that a judge prefers the right answer, marks 1 where there is none, and has a name and a version."""
+    """Check that a judge prefers the right answer, marks a missing one 1, and has a name and a version."""
     with closing(make()) as judge, closing(make()) as twin:
         assert judge.name and judge.version == twin.version, "the same rules have the same version"
         marks = [judge.judge(right, text).sigma for text in (right.answer, wrong_text, "")]
@@ -111,7 +111,7 @@ def check_judge(make: Callable[[], Judge], right: Sample, wrong_text: str) -> No
 
 
 def check_simulator(make: Callable[[], Simulator], scene: str) -> None:
-    """Check how a simulator counts, turns, measures, stamps and closes, in a scene of its own."""
+    """Check how a simulator counts, turns, measures, stamps and closes, in one of its scenes."""
     with closing(make()) as simulator:
         first = simulator.reset(EpisodeSetup(scene, robot=_SMALL))
         assert (first.steps, first.metres, first.collided) == (0, 0.0, False), "an episode begins at zero"
@@ -129,7 +129,7 @@ def check_simulator(make: Callable[[], Simulator], scene: str) -> None:
         later = simulator.reset(EpisodeSetup(scene, robot=_SMALL))
         assert later.frame.stamp_ns > stamps[-1], "stamps never go back, also over a reset"
         _refuses(simulator, scene.partition(":")[0] + ":no such place")
-        simulator.close()  # and once more at the end: a second call does nothing
+        simulator.close()  # it is called again at the end: a second call does nothing
 
 
 def _refuses(simulator: Simulator, scene: str) -> None:

@@ -1,7 +1,7 @@
-"""A robot that publishes as a driver does, in the built-in house: `python -m eqa_nodes.testing.imitation NAME`.
+"""A robot that publishes like a real driver, in the built-in house: `python -m eqa_nodes.testing.imitation NAME`.
 
-It drives by itself, forwards until something is in the way, and by the driver's velocity commands while they come. It
-says "publishing" with its first image and ends when its standard input closes. `testing/drivers` has the drivers.
+By default it drives forwards until an obstacle; while velocity commands arrive, it follows them. It prints
+"publishing" with its first image and ends when its standard input closes. `testing/drivers` has the drivers.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from eqa_nodes.testing.drivers import LATCHED, Driver, Link, Matrix, Offer, Stre
 from eqa_nodes.testing.lenses import bending
 
 MAP_FROM_ODOM = Pose2(0.4, -0.3, 0.2).transform()  # where the robot was switched on
-TO_COME_S, MAP_HZ = 0.95, 10.0  # how far ahead AMCL stamps its transform (transform_tolerance 1.0), and its rate
+TO_COME_S, MAP_HZ = 0.95, 10.0  # offset of AMCL's stamps into the future (transform_tolerance 1.0), and their rate
 FORWARD_M_S, TURN_RAD_S, HELD_S = 0.25, 0.6, 0.5
-NOISE_SHARE = 0.004  # of the distance, standard deviation
+NOISE_SHARE = 0.004  # standard deviation, as a share of the distance
 _POLICY = {"reliable": ReliabilityPolicy.RELIABLE, "best_effort": ReliabilityPolicy.BEST_EFFORT,
            "system_default": ReliabilityPolicy.SYSTEM_DEFAULT}
 _KEPT = {"volatile": DurabilityPolicy.VOLATILE, "transient_local": DurabilityPolicy.TRANSIENT_LOCAL,
@@ -43,10 +43,10 @@ _KEPT = {"volatile": DurabilityPolicy.VOLATILE, "transient_local": DurabilityPol
 
 
 class LensView(Protocol):
-    """Where the robot drives, and what it sees: the built-in house's world is one."""
+    """The world in which the robot drives and which it sees, such as the built-in house's."""
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Any:
-        """Return rgb (H, W, 3) uint8 and depth_m (H, W) float32 of a camera at a (4, 4) pose, optical axes."""
+        """Return an image with rgb (H, W, 3) uint8 and depth_m (H, W) float32; pose: (4, 4), optical axes."""
 
     def free(self, x: float, y: float) -> bool:
         """Return whether the robot can stand at a point of the map, metres."""
@@ -54,7 +54,7 @@ class LensView(Protocol):
 
 @dataclass(frozen=True)
 class _Lens(CameraModel):
-    """A camera with any matrix."""
+    """A camera with an arbitrary matrix."""
 
     k: Intrinsics = Intrinsics(1, 1, 1.0, 1.0, 0.5, 0.5)
 
@@ -64,13 +64,13 @@ class _Lens(CameraModel):
 
 
 def qos(offer: Offer) -> QoSProfile:
-    """Return the profile that the driver's publisher is made with."""
+    """Return the QoS profile of a driver's publisher."""
     return QoSProfile(depth=offer.depth, reliability=_POLICY[offer.reliability], durability=_KEPT[offer.durability],
                       history=HistoryPolicy.KEEP_LAST if offer.depth else HistoryPolicy.SYSTEM_DEFAULT)
 
 
 def scaled(stream: Stream, scale: float) -> Stream:
-    """Return the stream with images of this scale, such as 0.25, and the matrix that belongs to them."""
+    """Return the stream with images scaled by a factor, such as 0.25, and the matching matrix."""
     def matrix(k: Matrix) -> Matrix:
         return k[0] * across, k[1] * down, (k[2] + 0.5) * across - 0.5, (k[3] + 0.5) * down - 0.5
 
@@ -81,22 +81,22 @@ def scaled(stream: Stream, scale: float) -> Stream:
 
 
 class Imitation:
-    """Publishes what a driver does; call `step` again and again. images: how many were due.
+    """Publishes the messages of a driver; call `step` repeatedly. images: number of images that were due.
 
-    now_ns: the wall's clock, or a test's. slower: of so many images one is sent, for slow machines.
+    now_ns: returns the time of the wall clock, or of a test's. slower: divides the rate of images, for slow machines.
     """
 
     def __init__(self, node: Node, imitated: Driver, house: LensView, start: Pose2, *, scale: float = 1.0,
                  slower: int = 1, localised: bool = True,
                  more: Sequence[Link] = (), now_ns: Callable[[], int] = time.time_ns) -> None:
-        """more: static frames that the robot's user publishes beside the driver."""
+        """more: static frames that the robot's user publishes in addition to the driver's."""
         self.node, self.driver, self._house, self._now = node, imitated, house, now_ns
         self.streams = [replace(scaled(stream, scale), hz=stream.hz / slower) for stream in imitated.streams]
         self.pose, self.images, self.sent, self.moving = start, 0, 0, True
         self._command, self._command_ns = Twist(), 0
         self._begin_ns = self._moved_ns = now_ns()
         self._localised, self._turning_rad = localised, 0.0
-        self._queue: list[tuple[int, Any, Any]] = []  # messages that are on their way: when, publisher, message
+        self._queue: list[tuple[int, Any, Any]] = []  # messages in transit: time, publisher, message
         self._rendered: dict[Any, Any] = {}
         self._random = np.random.default_rng(0)
         self._tf = node.create_publisher(TFMessage, "/tf", 100)
@@ -133,7 +133,7 @@ class Imitation:
         self._out.clear()
 
     def step(self) -> float:
-        """Do what is due; return the seconds until more is."""
+        """Publish what is due; return the seconds until the next message is due."""
         now_ns = self._now()
         at_s = (now_ns - self._begin_ns) / 1e9
         self._move(now_ns)
@@ -145,7 +145,7 @@ class Imitation:
         for clock in self._clocks:
             due, period, tell = clock
             if at_s >= due:
-                late = int((at_s - due) / period)  # what is missed is missed
+                late = int((at_s - due) / period)  # missed images are skipped
                 tell(self._begin_ns + round((due + late * period) * 1e9))
                 clock[0] = due + (late + 1) * period
         ready = [held for held in self._queue if held[0] <= now_ns]
@@ -179,7 +179,7 @@ class Imitation:
 
     @property
     def map_from_base(self) -> Transform:
-        """Return where the frame of the base is, which may be above the floor."""
+        """Return the pose of the base's frame, which may be above the floor."""
         return self.pose.transform(self.driver.base.height_m)
 
     def _odom_from(self, height_m: float) -> Transform:
@@ -201,7 +201,7 @@ class Imitation:
             self._later(sent_ns, self._tf, TFMessage(transforms=frames))
 
     def _tell_map(self, at_ns: int) -> None:
-        """Localisation is no driver's: AMCL stamps its transform so that it holds for a while."""
+        """Publish map > odom like AMCL, which is not part of a driver and stamps its transforms in the future."""
         stamp_ns = at_ns + round(TO_COME_S * 1e9)
         self._tf.publish(TFMessage(transforms=[
             convert.transform_msg(convert.MAP, self.driver.base.odom_frame, stamp_ns, MAP_FROM_ODOM)]))
@@ -245,7 +245,7 @@ class Imitation:
         self.sent += 1
 
     def _picture(self, stream: Stream) -> np.ndarray:
-        """Return the pixels as the stream's encoding has them."""
+        """Return the pixels in the stream's encoding."""
         bent = bending(stream.k, stream.size, stream.lens) if stream.bent else None
         fx, fy, cx, cy = stream.k
         k = bent[0] if bent is not None else Intrinsics(*stream.size, fx, fy, cx + 0.5, cy + 0.5)
@@ -262,7 +262,7 @@ class Imitation:
         return self._measured(stream, pixels) if stream.is_depth else coloured(stream.encoding, pixels)
 
     def _measured(self, stream: Stream, depth_m: np.ndarray) -> np.ndarray:
-        """Return distances as a sensor measures them: with noise, and none at edges and out of range."""
+        """Return depth as a sensor measures it: with noise, and without a return at edges and out of range."""
         noisy = depth_m * (1 + NOISE_SHARE * self._random.standard_normal(depth_m.shape, np.float32))
         near, far = stream.range_m
         edge = np.zeros(depth_m.shape, bool)
@@ -274,7 +274,7 @@ class Imitation:
 
 
 def coloured(encoding: str, rgb: np.ndarray) -> np.ndarray:
-    """Return (H, W, 3 or 4) uint8 of an image in another order of colours."""
+    """Return an image in another order of colours, (H, W, 3 or 4) uint8."""
     ordered = rgb[..., ::-1] if encoding.startswith("bgr") else rgb
     opaque = np.full((*rgb.shape[:2], 1), 255, np.uint8)
     return np.concatenate([ordered, opaque], axis=-1) if encoding.endswith("a8") else ordered
@@ -301,8 +301,8 @@ def main() -> None:
     parser.add_argument("--no-localisation", action="store_true", help="nothing sends map > odom")
     given = parser.parse_args()
     print(f"starting {given.name} in house:{given.house}", file=sys.stderr, flush=True)
-    house = import_module("sim_bridge.house.world").world(given.house)  # loaded when it runs, as simulators are
-    house.image(CameraModel(width=32, height=24), np.eye(4))  # its light takes seconds, which no driver's start shows
+    house = import_module("sim_bridge.house.world").world(given.house)  # loaded lazily, like simulators
+    house.image(CameraModel(width=32, height=24), np.eye(4))  # its light takes seconds, unlike the start of a driver
     rclpy.init()
     node = Node(given.name, start_parameter_services=False)
     robot = Imitation(node, driver(given.name), house, house.house.start, scale=given.scale, slower=given.slower,

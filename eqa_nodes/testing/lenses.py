@@ -1,4 +1,4 @@
-"""Bends straight pictures as a lens does, for imitated cameras: by the formula of CameraInfo, turned round."""
+"""Distorts undistorted images like a lens, for imitated cameras: inverts the distortion formula of CameraInfo."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from eqa_nodes.core.types.views import Intrinsics
 from eqa_nodes.testing.drivers import Matrix
 
 _ROUNDS = 40
-_MOST = 3.0  # of the tangent of an angle of sight: beyond it a picture is black
+_MOST = 3.0  # maximum tangent of the viewing angle: images are black beyond it
 
 
 @lru_cache(maxsize=16)
 def bending(k: Matrix, size: tuple[int, int], lens: tuple[float, ...]) -> tuple[Intrinsics, np.ndarray, np.ndarray]:
-    """Return how to make a bent picture of this matrix and size (width, height) out of a straight one.
+    """Return how to make a distorted image of this matrix and size (width, height) from an undistorted one.
 
-    Intrinsics of the straight picture; (H, W) int64, which of its pixels each bent pixel shows; (H, W) bool, whether it
-    shows any.
+    Returns the intrinsics of the undistorted image; (H, W) int64, index of its pixel for each distorted pixel; (H, W)
+    bool, whether there is one.
     """
     fx, fy, cx, cy = k
     v, u = np.mgrid[:size[1], :size[0]].astype(np.float64)
@@ -33,7 +33,7 @@ def bending(k: Matrix, size: tuple[int, int], lens: tuple[float, ...]) -> tuple[
 
 
 def unbent(x0: np.ndarray, y0: np.ndarray, lens: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the straight ray (x, y at z = 1) of each bent one; lens: k1, k2, p1, p2, k3 and perhaps k4, k5, k6."""
+    """Return the undistorted ray (x, y at z = 1) of each distorted one; lens: k1, k2, p1, p2, k3[, k4, k5, k6]."""
     k1, k2, p1, p2, k3, k4, k5, k6 = (*lens, *(0.0,) * (8 - len(lens)))
     x, y = x0, y0
     with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
-"""How servers that people run refuse requests: statuses and bodies in the forms in which they were reported by users.
+"""How real model servers refuse requests: statuses and bodies in the forms that users reported.
 
-Each is a function of a request, for VlmServer; it refuses what the real one refuses, one thing at a time where the real
-one does, and plays `reply` only for a request that it takes.
+Each is a function of a request, for VlmServer; it refuses what the real server refuses, one fault at a time if the real
+one does so, and plays `reply` only for a request that it accepts.
 
     with VlmServer(thinking_openai(completion("Red"))) as server: ...
 """
@@ -30,12 +30,12 @@ def error(status: int, **fields: Any) -> ServerReply:
 
 
 def json_error(status: int, body: Any) -> ServerReply:
-    """Return an error with that body."""
+    """Return an error with a given body."""
     return ServerReply(json.dumps(body).encode(), status)
 
 
 def images(body: Body) -> list[bytes]:
-    """Return the pictures of a request."""
+    """Return the images of a request."""
     parts = [part for message in body["messages"] if isinstance(message["content"], list)
              for part in message["content"]]
     return [base64.b64decode(part["image_url"]["url"].partition(",")[2]) for part in parts
@@ -43,7 +43,7 @@ def images(body: Body) -> list[bytes]:
 
 
 def thinking_openai(reply: ServerReply, thoughts: int = 3000) -> Manner:
-    """OpenAI's models that think: other names of fields, no temperature, no log-probabilities, thoughts as tokens."""
+    """OpenAI's reasoning models: other field names, no temperature, no log-probabilities, thoughts cost tokens."""
 
     def serve(body: Body) -> ServerReply:
         if "max_tokens" in body:
@@ -64,7 +64,7 @@ def thinking_openai(reply: ServerReply, thoughts: int = 3000) -> Manner:
 
 
 def gemini(reply: ServerReply, unknown: Sequence[str] = ("seed", "logprobs", "top_logprobs")) -> Manner:
-    """Gemini's endpoint: a list with an error that names all fields that it does not know; a subset of JSON schema."""
+    """Gemini's endpoint: a list with one error that names all unknown fields; a subset of JSON schema."""
 
     def refuse(message: str) -> ServerReply:
         return json_error(400, [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}])
@@ -82,7 +82,7 @@ def gemini(reply: ServerReply, unknown: Sequence[str] = ("seed", "logprobs", "to
 
 
 def gemini_without_schemas(reply: ServerReply) -> Manner:
-    """Gemini, where a schema is beyond what it can serve."""
+    """Gemini, for schemas that are too complex for it."""
 
     def serve(body: Body) -> ServerReply:
         if body.get("response_format", {}).get("type") == "json_schema":
@@ -94,7 +94,7 @@ def gemini_without_schemas(reply: ServerReply) -> Manner:
 
 
 def anthropic(text: str, largest_px: int = 8000) -> Manner:
-    """Anthropic's endpoint: it ignores seed, log-probabilities and response_format, and refuses large pictures."""
+    """Anthropic's endpoint: it ignores seed, log-probabilities and response_format, and refuses large images."""
 
     def serve(body: Body) -> ServerReply:
         if any(max(Image.open(io.BytesIO(jpeg)).size) > largest_px for jpeg in images(body)):
@@ -106,7 +106,7 @@ def anthropic(text: str, largest_px: int = 8000) -> Manner:
 
 
 def vllm(reply: ServerReply, most_images: int = 1, context: int = 8192, reads: int = 1000) -> Manner:
-    """vLLM: errors without an "error"; so many pictures a prompt; prompt and reply share the context."""
+    """vLLM: errors without an "error" object; a limit of images per prompt; prompt and reply share the context."""
 
     def refuse(message: str) -> ServerReply:
         return json_error(400, {"object": "error", "message": message, "type": "BadRequestError", "param": None,
@@ -129,7 +129,7 @@ def vllm(reply: ServerReply, most_images: int = 1, context: int = 8192, reads: i
 
 
 def mistral(reply: ServerReply) -> Manner:
-    """Mistral: FastAPI's form of an error inside a message; `seed` has another name there."""
+    """Mistral: FastAPI's form of an error inside a message; another name for `seed`."""
 
     def serve(body: Body) -> ServerReply:
         if "seed" in body:
@@ -142,7 +142,7 @@ def mistral(reply: ServerReply) -> Manner:
 
 
 def litellm(reply: ServerReply, refused: Sequence[str] = ("logprobs", "top_logprobs", "temperature")) -> Manner:
-    """LiteLLM before a model that lacks some fields: all of them named in one error."""
+    """LiteLLM in front of a model that lacks some fields: one error names all of them."""
 
     def serve(body: Body) -> ServerReply:
         if named := [name for name in refused if name in body]:
@@ -154,7 +154,7 @@ def litellm(reply: ServerReply, refused: Sequence[str] = ("logprobs", "top_logpr
 
 
 def without_schemas(reply: ServerReply) -> Manner:
-    """Older models of OpenAI: json_object, and no schema."""
+    """OpenAI's older models: json_object, but no schema."""
 
     def serve(body: Body) -> ServerReply:
         if body.get("response_format", {}).get("type") == "json_schema":
@@ -166,7 +166,7 @@ def without_schemas(reply: ServerReply) -> Manner:
 
 
 def without_forms(reply: ServerReply) -> Manner:
-    """xAI's first models: no response_format at all, and an error that is a text."""
+    """xAI's first models: no response_format at all, and errors as plain text."""
 
     def serve(body: Body) -> ServerReply:
         if "response_format" in body:
@@ -188,7 +188,7 @@ def silent(reply: ServerReply) -> Manner:
 
 
 def openrouter(raw: ServerReply) -> ServerReply:
-    """Return a provider's error as OpenRouter passes it on: as a text inside its own."""
+    """Return a provider's error as OpenRouter forwards it: as text inside its own error."""
     return json_error(raw.status, {"error": {"message": "Provider returned error", "code": raw.status, "metadata": {
         "raw": raw.body.decode(), "provider_name": "Azure"}}, "user_id": "u"})
 

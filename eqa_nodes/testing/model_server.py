@@ -1,8 +1,8 @@
 """A real HTTP server on localhost that plays scripted replies, faults and delays of a model endpoint.
 
-It is no kinder than the servers that people run: connections stay open between requests, streams come in chunks that
-end anywhere, replies hold the fields of OpenAI, vLLM, llama.cpp and Ollama that nobody asked for, most of them null,
-and a request that OpenAI would refuse is refused.
+It is no kinder than real servers: connections stay open between requests, chunks of streams end anywhere, replies
+contain the additional fields of OpenAI, vLLM, llama.cpp and Ollama, most of them null, and it refuses a request that
+OpenAI would refuse.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 _PATH = "/v1/chat/completions"
-_PIECE = 61  # bytes of a chunk of a stream: a prime, so that it ends within lines and characters
+_PIECE = 61  # bytes per chunk of a stream: a prime number, so that chunks end within lines and characters
 _KNOWN = {"model", "messages", "seed", "temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
           "stream", "stream_options", "response_format"}
 
 
 class ServerReply(NamedTuple):
-    """One scripted HTTP reply. delay_s: before anything is sent; drip_s: pause after every byte of the body.
+    """One scripted HTTP reply. delay_s: delay before anything is sent; drip_s: pause after every byte of the body.
 
-    missing: bytes that are announced and never come. headers: further ones. endless: the body is sent again and again.
+    missing: number of announced bytes that are not sent. headers: further headers. endless: repeat the body forever.
     """
 
     body: bytes
@@ -35,7 +35,7 @@ class ServerReply(NamedTuple):
     content_type: str = "application/json"
     delay_s: float = 0.0
     drip_s: float = 0.0
-    retry_after: str = "0.01"  # with status 429 and 503 only; it keeps the client's pauses short
+    retry_after: str = "0.01"  # only with status 429 and 503; keeps the client's pauses short
     missing: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     endless: bool = False
@@ -46,7 +46,7 @@ NOT_FOUND = ServerReply(b'{"detail": "Not Found"}', 404)
 
 def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] = (100, 7), cached: int | None = None,
                **choice: Any) -> ServerReply:
-    """Return a well-formed chat completion. cached: tokens of the prompt that it had; None = not said."""
+    """Return a well-formed chat completion. cached: number of cached prompt tokens; None = not reported."""
     message: dict[str, Any] = {
         "role": "assistant", "content": text, "refusal": None, "annotations": [], "tool_calls": [],
         "reasoning_content": None, "reasoning": None, "function_call": None}
@@ -58,7 +58,7 @@ def completion(text: str | None, finish: str = "stop", tokens: tuple[int, int] =
 
 
 def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = (100, 7), **choice: Any) -> ServerReply:
-    """Return a chat completion in chunks, one a piece; finish None: it breaks off. choice: of the last piece."""
+    """Return a chat completion with one chunk per piece; finish None: it breaks off. choice: fields of the last."""
     def event(choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> str:
         return "data: " + json.dumps({"object": "chat.completion.chunk", "choices": choices, "usage": usage,
                                       "system_fingerprint": None}) + "\n\n"
@@ -71,7 +71,7 @@ def stream(*pieces: str, finish: str | None = "stop", tokens: tuple[int, int] = 
     body = ": hello\n\ndata:\n\n" + "".join(event([each]) for each in deltas)
     if finish:
         body += event([{"index": 0, "delta": {}, "logprobs": None, "finish_reason": finish}])
-        body += event([], _usage(tokens)) + "data: [DONE]"  # llama.cpp sends no line break after it
+        body += event([], _usage(tokens)) + "data: [DONE]"  # llama.cpp sends no line break after this
     return ServerReply(body.encode(), content_type="text/event-stream")
 
 
@@ -82,7 +82,7 @@ def _usage(tokens: tuple[int, int], cached: int | None = None) -> dict[str, Any]
 
 
 def refusal(body: Any) -> str:
-    """Return why OpenAI would refuse a request; "" where it would not."""
+    """Return why OpenAI would refuse a request, "" if it would not."""
     if unknown := set(body) - _KNOWN:
         return f"Unrecognized request argument supplied: {sorted(unknown)}"
     if {"max_tokens", "max_completion_tokens"} <= set(body):
@@ -110,7 +110,7 @@ def _refused_form(form: Any, messages: str) -> str:
 
 
 def _loose(schema: Any) -> str:
-    """Return what a strict schema lacks: every object names all its keys as required, and allows no others."""
+    """Return what a strict schema lacks: every object must require all its keys and allow no others."""
     if isinstance(schema, list):
         return next((why for each in schema if (why := _loose(each))), "")
     if not isinstance(schema, dict):
@@ -138,11 +138,11 @@ def _refused(message: dict[str, Any]) -> str:
 
 
 class VlmServer:
-    """Plays replies in order, the last one for ever; or replies as a function of the JSON body that came in.
+    """Plays replies in order and repeats the last one; or calls a function that returns a reply to the JSON body.
 
-    `requests` holds the bodies. port: 0 = any that is free; another one where a server has gone away and comes back.
-    models: what it lists, None = it has no list, as some servers; a first reply that refuses the key refuses the list.
-    elsewhere: its reply to a request at another path than that of chat completions.
+    `requests` has the bodies. port: 0 = any free port; a given one to restart a server at the same address. models: its
+    list of models, None = no list, as with some servers; if the first reply refuses the key, the list is refused too.
+    elsewhere: its reply to requests at other paths than chat completions.
     """
 
     def __init__(self, replies: Sequence[ServerReply] | Callable[[dict[str, Any]], ServerReply], port: int = 0,
@@ -181,7 +181,7 @@ class VlmServer:
             block_on_close = False
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                """Clients that go away are what many tests are about."""
+                """Ignore clients that disconnect, as many tests do."""
 
         self._server = Server(("127.0.0.1", port), Handler)
 
@@ -199,8 +199,8 @@ class VlmServer:
         self._ended.set()
         self._server.shutdown()
         self._server.server_close()
-        for connection in list(self._open):  # a server that has gone away serves no open connection
-            with suppress(OSError):  # the client was faster
+        for connection in list(self._open):  # a stopped server has no open connections
+            with suppress(OSError):  # the client closed it first
                 connection.shutdown(socket.SHUT_RDWR)
 
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
@@ -215,7 +215,7 @@ class VlmServer:
         elif why := refusal(request):
             reply = ServerReply(json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode(), 400)
         self._ended.wait(reply.delay_s)
-        with suppress(OSError):  # the client gave up, as the test wants
+        with suppress(OSError):  # the client gave up, as intended by the test
             self._send(handler, reply)
 
     def _list(self, handler: BaseHTTPRequestHandler) -> None:

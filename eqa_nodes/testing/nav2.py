@@ -1,7 +1,7 @@
-"""Stands in for Nav2, which is no wheel: its action servers, states and costmap, driving by cmd_vel on the map.
+"""Stands in for Nav2, which has no wheel: its action servers, states and costmap; it drives by cmd_vel on the map.
 
-A planner on the grid and a pursuit of its path; as Nav2's, they know the robot by tf and send TwistStamped. The BT
-navigator is a process of its own there and a context of its own here: without it the controller drives on.
+It has a grid planner and a pursuit of its path; like Nav2's, they use the robot's tf and send TwistStamped. Nav2's
+BT navigator is a separate process, here a separate context: the controller continues without it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from eqa_nodes.wire.graph import ACTIONS, TOPICS
 from eqa_nodes.wire.transforms import TfBuffer
 
 RADIUS_M, YAW_RAD = 0.18, 0.15
-LOST_S = 60.0  # without a transform of the robot the drive ends; wall clock
-REPLAN_S, PATIENCE_S = 1.0, 300.0  # simulated
-NO_PATH, TF_ERROR, TIMEOUT = 208, 9002, 9003  # as Nav2's planner and navigator number them
+LOST_S = 60.0  # time without a transform of the robot after which the drive ends; wall clock
+REPLAN_S, PATIENCE_S = 1.0, 300.0  # simulated time
+NO_PATH, TF_ERROR, TIMEOUT = 208, 9002, 9003  # error codes of Nav2's planner and navigator
 NAVIGATOR = MANAGED[0]
 
 
 class Part:
-    """One of Nav2's processes: a context, a node, and a thread that spins it. servers: of actions, for its end."""
+    """One of Nav2's processes: a context, a node, and a thread that spins it. servers: destroyed at its end."""
 
     def __init__(self, name: str, domain: int, threads: int = 4) -> None:
         self.context = Context()
@@ -60,35 +60,35 @@ class Part:
                                          cancel_callback=lambda _: CancelResponse.ACCEPT))
 
     def start(self) -> None:
-        """Begin to spin."""
+        """Start spinning."""
         self._thread.start()
 
     def end(self) -> None:
-        """End as a killed process does, in the middle of a goal too; a second time does nothing."""
+        """End like a killed process, even in the middle of a goal; a second call does nothing."""
         if not self.context.ok():
             return
         rclpy.try_shutdown(context=self.context)
         self._thread.join(5.0)
         for server in self.servers:
             server.destroy()
-        self.node.destroy_node()  # one that is only stopped is still discovered
+        self.node.destroy_node()  # a stopped node would still be discovered
 
 
 class StandIn:
     """Serves navigate_to_pose and spin in a graph's domain; use with `with`.
 
-    sent: how many velocities; goals: how many it carried out; by_topic: how many of those came by goal_pose; halted:
-    how often all goals of the controller were canceled from outside.
+    sent: number of velocities; goals: number of executed goals; by_topic: number of those received on goal_pose;
+    halted: number of times that all goals of the controller were canceled from outside.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.sent = self.goals = self.by_topic = self.halted = 0
-        self._newest: dict[Any, Any] = {}  # action -> its goal that came last
+        self._newest: dict[Any, Any] = {}  # action -> its newest goal
         self._domain = int(environment["ROS_DOMAIN_ID"])
         self._rest = Part("nav2", self._domain)
         self._tf, self._now_ns = TfBuffer(), 0
         self._grid: GridMap | None = None
-        self._mask: GridMap | None = None  # of the keepout filter
+        self._mask: GridMap | None = None  # mask of the keepout filter
         self._changed = threading.Condition()
         node, group = self._rest.node, self._rest.group
         self._controller = Controller(self._pose, self._send)
@@ -125,11 +125,11 @@ class StandIn:
             part.end()
 
     def kill_navigator(self) -> None:
-        """End the BT navigator; nobody tells the controller, which follows its last path to the end."""
+        """Kill the BT navigator; the controller is not notified and follows its last path to the end."""
         self._navigator.end()
 
     def start_navigator(self) -> None:
-        """Start a new BT navigator where the last one was killed."""
+        """Start a new BT navigator if the last one was killed."""
         if not self._navigator.context.ok():
             self._navigator = self._new_navigator()
             self._navigator.start()
@@ -145,7 +145,7 @@ class StandIn:
             self._controller.cancel()
 
     def _on_goal_pose(self, own: Any, pose: Any) -> None:
-        """Drive there, as Nav2 does when RViz says so: no gate of ours stands before this topic."""
+        """Drive to a goal from RViz, as Nav2 does; none of our gates checks this topic."""
         self.by_topic += 1
         own.send_goal_async(NavigateToPose.Goal(pose=pose))
 
@@ -154,7 +154,7 @@ class StandIn:
             for t in message.transforms:
                 stamp = messages.stamp_of(t)
                 self._tf.put(t.header.frame_id, t.child_frame_id, stamp, messages.transform_of(t))
-                if t.child_frame_id == convert.BASE:  # AMCL stamps its own ahead; as tf2: what is older is too late
+                if t.child_frame_id == convert.BASE:  # AMCL stamps ahead; as in tf2, older ones are too late
                     self._now_ns = max(self._now_ns, stamp)
             self._changed.notify_all()
 
@@ -165,7 +165,7 @@ class StandIn:
         self._mask = messages.grid_of(message)
 
     def _costs(self) -> tuple[list[list[int]], float, tuple[float, float]]:
-        """Return the map as a costmap: what is nearer to an obstacle than the robot's radius touches it."""
+        """Return the map as a costmap: cells nearer to an obstacle than the robot's radius are in collision."""
         grid: GridMap | None = self._grid
         if grid is None:
             return [[255]], 1.0, (0.0, 0.0)
@@ -174,7 +174,7 @@ class StandIn:
         return costs.tolist(), grid.resolution_m, grid.origin
 
     def _execute(self, handle: Any, part: Part, kind: Any, drive: Any) -> Any:
-        """Drive; a newer goal of the same action ends this one, which is aborted with neither code nor message."""
+        """Execute a goal; a newer goal of the same action aborts it, with neither code nor message."""
         self.goals += 1
         result, self._newest[kind] = kind.Result(), handle
 
@@ -185,7 +185,7 @@ class StandIn:
             return True
 
         failed = self._failed(drive, handle.request, going_on)
-        if not part.context.ok():  # killed: nobody is told
+        if not part.context.ok():  # killed: no result is sent
             return result
         if failed is not None:
             result.error_code, result.error_msg = failed.args
@@ -196,7 +196,7 @@ class StandIn:
             handle.succeed()
         else:
             handle.abort()
-            return result  # the robot is the newer goal's
+            return result  # the newer goal controls the robot
         self._controller.cancel()
         self._send(0.0, 0.0)
         return result
@@ -210,7 +210,7 @@ class StandIn:
         return None
 
     def _go(self, request: Any, going_on: Callable[[], bool]) -> None:
-        """Let the controller follow a path that is planned again each second, then turn to the goal's heading."""
+        """Let the controller follow a path that is replanned each second, then turn to the goal's heading."""
         goal, pose = messages.goal_of(request.pose), self._pose()
         began_ns, planned_ns = self._now_ns, 0
         while going_on():
@@ -250,17 +250,17 @@ class StandIn:
             turned, pose = turned + wrap(now.yaw - pose.yaw), now
 
     def _pose(self) -> Pose2:
-        """Wait for the next transform of the robot, and return where it is in the map."""
+        """Wait for the next transform of the robot, and return its pose in the map."""
         with self._changed:
             before = self._now_ns
             if not self._changed.wait_for(lambda: self._now_ns > before and self._placed() is not None, LOST_S):
                 raise Failed(TF_ERROR, "no transform of the robot came")
             placed = self._placed()
-            assert placed is not None  # nothing has come since
+            assert placed is not None  # no transform has arrived since
             return placed
 
     def _placed(self) -> Pose2 | None:
-        """Return where the robot is in the map, None where nobody localises it now."""
+        """Return the robot's pose in the map, None if it is not localised now."""
         try:
             return pose2_of(self._tf.lookup(convert.MAP, convert.BASE, self._now_ns))
         except BadFrame:

@@ -1,4 +1,4 @@
-"""The controller of the stand-in for Nav2: it follows the newest path, also when who sent that path is gone."""
+"""The controller of the stand-in for Nav2: it follows the newest path, even if the path's sender has ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eqa_nodes.core.driving.planning import along
 from eqa_nodes.core.types.geometry import Pose2, wrap
 
 NEAR_M, AHEAD_M = 0.25, 0.4
-STEP_M, STEPS = 0.05, 200  # of the path, among which the nearest point is sought
+STEP_M, STEPS = 0.05, 200  # spacing and number of path points among which the nearest is searched
 JOIN_S = 5.0
 
 
@@ -20,10 +20,10 @@ class Failed(Exception):
 
 
 class Controller:
-    """Pursues a path by velocities, in a thread of its own, until its end or a cancel."""
+    """Follows a path by velocities, in its own thread, until its end or a cancel."""
 
     def __init__(self, pose: Callable[[], Pose2], send: Callable[[float, float], None]) -> None:
-        """pose: waits for the robot's next pose in the map, or raises Failed; send: takes m/s forward and rad/s."""
+        """pose: waits for the robot's next pose in the map, or raises Failed; send: sends m/s forward and rad/s."""
         self._pose, self._send = pose, send
         self._path: Any = None
         self._ended = False
@@ -36,17 +36,17 @@ class Controller:
         return self._path is not None
 
     def start(self) -> None:
-        """Begin to wait for paths."""
+        """Start waiting for paths."""
         self._thread.start()
 
     def follow(self, path: Any) -> None:
-        """Follow a path in place of the one before."""
+        """Follow a path, which replaces the previous one."""
         with self._changed:
             self._path = path
             self._changed.notify_all()
 
     def cancel(self) -> None:
-        """Stop the robot where it follows a path."""
+        """Stop the robot if it follows a path."""
         with self._changed:
             if self._path is not None:
                 self._path = None
@@ -80,7 +80,7 @@ class Controller:
                     self._send(*self._velocity(pose))
 
     def _velocity(self, pose: Pose2) -> tuple[float, float]:
-        """Return the velocity towards a point some way along the path, from where the path is nearest."""
+        """Return the velocity towards a lookahead point on the path, ahead of its nearest point."""
         steps = [along(self._path, STEP_M * i)[0] for i in range(STEPS)]
         nearest = min(range(STEPS), key=lambda i: math.dist(steps[i][:2], pose[:2]))
         aim, _ = along(self._path, STEP_M * nearest + AHEAD_M)

@@ -1,4 +1,4 @@
-"""A Nav2 that does what a test tells it: takes, refuses, fails, hangs, ignores a cancel, and goes away."""
+"""A scripted Nav2 for tests: it accepts, rejects, fails, hangs, ignores a cancel, or ends."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import CLEARING, SERVICES
 
 WAIT_S = 60.0
-TF_ERROR = 9002  # of Nav2's navigator
+TF_ERROR = 9002  # error code of Nav2's navigator
 MANAGED = ("bt_navigator", "planner_server", "controller_server", "behavior_server")
 Deed = str | tuple[int, str]
 
 
 def serve_states(node: Any, states: dict[str, str], group: Any = None) -> None:
-    """Serve the lifecycle state of managed nodes; a state may be changed later."""
+    """Serve the lifecycle states of managed nodes; states may be changed later."""
     def say(name: str, response: Any) -> Any:
         response.current_state.label = states[name]
         return response
@@ -41,7 +41,9 @@ def serve_states(node: Any, states: dict[str, str], group: Any = None) -> None:
 
 
 def serve_costmaps(node: Any, costs: Any, group: Any = None, map_frame: str = "map") -> list[str]:
-    """Serve the global costmap, costs: () -> (rows of 0..255, resolution, origin), and clearing; return what was."""
+    """Serve the global costmap and its clearing; return a list that receives the names of cleared costmaps.
+
+    costs: () -> (rows of 0..255, resolution, origin)."""
     cleared: list[str] = []
 
     def give(_: Any, response: Any) -> Any:
@@ -65,9 +67,9 @@ def serve_costmaps(node: Any, costs: Any, group: Any = None, map_frame: str = "m
 
 
 def serve_cancels(node: Any, names: Sequence[str], cancel: Any, group: Any = None) -> dict[str, Any]:
-    """Serve the cancel services of actions that the graph only ever cancels; cancel: name -> what is done.
+    """Serve the cancel services of actions that the graph only cancels; cancel: called with the action's name.
 
-    A server of Nav2 answers also where it has no goal. Returns the services, by name.
+    Like Nav2's, the servers reply even without a goal. Returns the services, by name.
     """
     def told(name: str, response: Any) -> Any:
         cancel(name)
@@ -79,16 +81,16 @@ def serve_cancels(node: Any, names: Sequence[str], cancel: Any, group: Any = Non
 
 
 class ScriptedNav2:
-    """Serves Nav2's names in a domain, in a context of its own; use with `with`.
+    """Serves Nav2's names in a domain, in its own context; use with `with`.
 
-    script: what each goal does: succeed | reject | run (until it is canceled, with feedback) | silent (so without it)
-    | stubborn (a cancel does not end it) | late (succeeds when it is canceled) | unanswered (neither accepted nor
-    rejected until `release`) | (error code, message). The last one goes on for ever. As Nav2 does, it takes goals
-    in any frame and gives up those that no transform leads to, and a goal ends the one before it of the same action:
-    that is aborted, with neither code nor message.
-    arrive: called with each goal that succeeds, for what moves the robot there; without it Nav2's word is not true.
-    goals: what came; running: set while one is carried out; statuses: how those ended; halted: whose goals were all
-    canceled. controller: stops | hangs (does not answer until `release`).
+    script: outcome of each goal: succeed | reject | run (until it is canceled, with feedback) | silent (run without
+    feedback) | stubborn (a cancel does not end it) | late (succeeds when it is canceled) | unanswered (neither accepted
+    nor rejected until `release`) | (error code, message). The last one is repeated. Like Nav2, it accepts goals in
+    any frame and aborts those without a transform, and a goal aborts the previous one of the same action, with neither
+    code nor message.
+    arrive: called with each goal that succeeds, to move the robot there; without it the robot does not move.
+    goals: received goals; running: set while one is executed; statuses: their results; halted: actions whose goals were
+    all canceled. controller: stops | hangs (does not answer until `release`).
     """
 
     def __init__(self, domain: int, script: Sequence[Deed] = ("succeed",), states: dict[str, str] | None = None,
@@ -101,7 +103,7 @@ class ScriptedNav2:
         self.script, self.states = list(script), states or dict.fromkeys(MANAGED, "active")
         self.goals: list[Pose2 | float] = []
         self.ended: list[int] = []
-        self._newest: dict[Any, Any] = {}  # action -> its goal that came last
+        self._newest: dict[Any, Any] = {}  # action -> its newest goal
         self.costs = ([[0] * 40] * 20, 0.25, (0.0, 0.0))
         self.running, self._released = threading.Event(), threading.Event()
         self._context = Context()
@@ -128,22 +130,22 @@ class ScriptedNav2:
         self.vanish()
 
     def vanish(self) -> None:
-        """Go away, in the middle of a goal too."""
+        """End like a killed process, even in the middle of a goal."""
         self.release()
         rclpy.try_shutdown(context=self._context)
         self._thread.join(WAIT_S)
-        self._executor.shutdown(WAIT_S)  # in the middle of a pass it holds its servers, and they are still discovered
+        self._executor.shutdown(WAIT_S)  # a spinning executor holds its servers, which would still be discovered
         for server in self._servers:
             server.destroy()
         self._servers.clear()
         self._node.destroy_node()
 
     def end(self) -> None:
-        """End what runs, without a code."""
+        """End the running goals, without an error code."""
         self._newest.clear()
 
     def release(self) -> None:
-        """Answer what was not answered."""
+        """Send the withheld replies."""
         self._released.set()
 
     def _halt(self, name: str) -> None:
@@ -179,13 +181,13 @@ class ScriptedNav2:
         elif handle.is_cancel_requested:
             handle.canceled()
         else:
-            handle.abort()  # a newer goal took its place
+            handle.abort()  # a newer goal replaced it
         self.running.clear()
         self.ended.append(handle.status)
         return result
 
     def _ran(self, handle: Any, kind: Any, deed: str) -> bool:
-        """Run until it is over; say whether it was ended from outside."""
+        """Run a goal until its end; return whether it was ended from outside."""
         while self._context.ok() and not (handle.is_cancel_requested and deed != "stubborn"):
             if kind not in self._newest or self._newest[kind] is not handle:
                 return True
@@ -196,5 +198,5 @@ class ScriptedNav2:
         return deed != "late"
 
     def canceled(self) -> int:
-        """Count the goals that ended canceled."""
+        """Return the number of canceled goals."""
         return self.ended.count(GoalStatus.STATUS_CANCELED)

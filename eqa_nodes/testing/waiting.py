@@ -1,4 +1,4 @@
-"""Tests wait for a condition, never for a time: a busy machine is slow, and that is no failure."""
+"""Waits of tests for a condition, never for a fixed time: a slow, busy machine is not a failure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
-WAIT_S = 60.0  # a deadline that a busy machine does not miss
+WAIT_S = 60.0  # a deadline that a busy machine can meet
 PAUSE_S = 0.02
 
 
 def holds(condition: Callable[[], T], within_s: float = WAIT_S) -> T:
-    """Look at a condition again and again; return its value as soon as it is true, else its last value."""
+    """Poll a condition; return its value as soon as it is true, else its last value at the deadline."""
     end = time.monotonic() + within_s
     while not (value := condition()) and time.monotonic() < end:
         time.sleep(PAUSE_S)
@@ -21,14 +21,14 @@ def holds(condition: Callable[[], T], within_s: float = WAIT_S) -> T:
 
 
 def until(condition: Callable[[], T], what: str = "", within_s: float = WAIT_S) -> T:
-    """Wait until a condition holds and return its value; an AssertionError names what did not come about."""
+    """Wait until a condition holds and return its value. Raises AssertionError that names it if it does not."""
     value = holds(condition, within_s)
     assert value, f"not within {within_s:g} s: {what or 'what the test waits for'}"
     return value
 
 
 def gone(pid: int) -> bool:
-    """Return whether a process has ended; also one whose parent has not asked for its exit code yet."""
+    """Return whether a process has ended, including a zombie process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:

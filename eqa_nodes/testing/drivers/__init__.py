@@ -1,8 +1,7 @@
-"""What drivers of cameras and robots publish, as data: a module a driver, which names the sources of its facts.
+"""What drivers of cameras and robots publish, as data: one module per driver, which names the sources of its facts.
 
-The facts are those of the drivers, whatever this project expects: eqa_nodes/config/profiles.py says that, and both
-are stated independently, so that a mistake in one of them shows. A new driver is one new module here with DRIVER in
-it.
+The facts are those of the drivers; eqa_nodes/config/profiles.py has what this project expects. Both are stated
+independently, so that a mistake in one of them is found. To add a driver, add one module here that defines DRIVER.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from importlib import import_module
 from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.geometry import Transform, compose, quat_multiply
 
-Matrix = tuple[float, float, float, float]  # fx, fy, cx, cy; pixel centres count from 0, as in CameraInfo
+Matrix = tuple[float, float, float, float]  # fx, fy, cx, cy; the first pixel's centre is at 0, as in CameraInfo
 Rpy = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Quality of service that a publisher is made with. system_default: what the middleware makes of it."""
+    """Quality of service of a publisher. system_default: chosen by the middleware."""
 
     reliability: str = "reliable"  # reliable | best_effort | system_default
     durability: str = "volatile"  # volatile | transient_local | system_default
@@ -36,11 +35,11 @@ SENSOR_DATA = Offer("best_effort", "volatile", 5)
 class Stream:
     """One stream of images and its CameraInfo. A depth encoding (16UC1 in millimetres, 32FC1 in metres) makes it depth.
 
-    infos: topics of its CameraInfo. size: width and height in pixels. lens: coefficients that CameraInfo tells. bent:
-    whether the image shows lines bent by them. late_s: its stamps after the moment of the exposure; apart_s: after
-    those of other streams. sent_s: from the stamp to the message. nothing: values of depth without a measurement.
-    lazy: sent only while somebody subscribes. lose_every: of so many frames one is lost; 0 = none. projection: fx, fy,
-    cx, cy of P, where it is not K.
+    infos: topics of its CameraInfo. size: width and height in pixels. lens: distortion coefficients in CameraInfo.
+    bent: whether the image is distorted by them. apart_s: delay of its stamps after those of other streams. sent_s:
+    delay from the stamp to the message. nothing: depth values without a measurement. lazy: whether it is published only
+    while there are subscribers. lose_every: one of this number of frames is lost; 0 = none. projection: fx, fy, cx, cy
+    of P if it differs from K.
     """
 
     topic: str
@@ -65,7 +64,7 @@ class Stream:
 
     @property
     def is_depth(self) -> bool:
-        """Return whether its images are of distances."""
+        """Return whether its images are depth images."""
         return self.encoding in ("16UC1", "32FC1")
 
 
@@ -87,10 +86,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Base:
-    """Odometry of a base. height_m: of its frame above the floor. also: frames of the floor that odometry moves, too.
+    """Odometry of a base. height_m: height of its frame above the floor. also: other frames moved by odometry.
 
-    arrival: stamps are those of the message's arrival at the driver, sent_s after the measurement. covariance: of the
-    pose, on the diagonal. tf: whether it sends the transform.
+    arrival: whether the driver stamps messages at their arrival, sent_s after the measurement. covariance: diagonal
+    values of the pose's covariance. tf: whether the driver sends the transform.
     """
 
     odom: str = "odom"
@@ -111,9 +110,9 @@ class Base:
 class Driver:
     """All that a driver publishes. source: repositories, commits and files of these facts.
 
-    statics_late: static transforms come after the first images. begin_s: from its start to the first image. step_s:
-    by how much stamps jump after the first three images, when the driver corrects its clock. gap: after so many
-    seconds images stop for so many, with their publishers gone, as the driver opens the device again.
+    statics_late: whether static transforms follow the first images. begin_s: time from its start to the first image.
+    step_s: jump of the stamps after the first three images, when the driver corrects its clock. gap: start and duration
+    of a pause, seconds, without publishers of images, while the driver opens the device again.
     """
 
     source: tuple[str, ...]
@@ -127,7 +126,7 @@ class Driver:
 
 
 def quaternion(rpy: Rpy) -> tuple[float, float, float, float]:
-    """Return x, y, z, w of a rotation by roll, then pitch, then yaw, about fixed axes."""
+    """Return the quaternion x, y, z, w of a rotation by roll, then pitch, then yaw, about fixed axes."""
     roll, pitch, yaw = ((math.sin(angle / 2), math.cos(angle / 2)) for angle in rpy)
     turns = (0.0, 0.0, *yaw), (0.0, pitch[0], 0.0, pitch[1]), (roll[0], 0.0, 0.0, roll[1])
     return quat_multiply(quat_multiply(turns[0], turns[1]), turns[2])
@@ -137,18 +136,18 @@ OPTICAL: Rpy = (-math.pi / 2, 0.0, -math.pi / 2)  # from a camera's body (x forw
 
 
 def wide(size: tuple[int, int], degrees: float) -> Matrix:
-    """Return the matrix of a pinhole with square pixels and a horizontal field of view."""
+    """Return the matrix of a pinhole camera with square pixels and a horizontal field of view."""
     focal = size[0] / 2 / math.tan(math.radians(degrees) / 2)
     return focal, focal, (size[0] - 1) / 2, (size[1] - 1) / 2
 
 
 def names() -> list[str]:
-    """Return the drivers that there are."""
+    """Return the names of all drivers."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def driver(name: str) -> Driver:
-    """Return what a driver publishes. Raises ConfigError for a name that there is not."""
+    """Return what a driver publishes. Raises ConfigError for an unknown name."""
     if name not in names():
         raise ConfigError(unknown("driver", name, names()))
     found: Driver = import_module(f"{__name__}.{name}").DRIVER
@@ -156,7 +155,7 @@ def driver(name: str) -> Driver:
 
 
 def mount(driver: Driver, frame: str) -> Transform:
-    """Return the transform into the base's frame from another one. Raises ConfigError where links do not lead there."""
+    """Return base_from_frame of another frame. Raises ConfigError if no links connect them."""
     by_child = {link.child: link for link in driver.links}
     found, at = Transform.identity(), frame
     while at != driver.base.frame:

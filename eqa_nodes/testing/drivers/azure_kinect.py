@@ -1,8 +1,8 @@
 """azure_kinect_ros_driver: `driver.launch.py depth_mode:=NFOV_UNBINNED color_resolution:=720P fps:=15`.
 
-Colour is bgra8 and bent by its lens; depth_to_rgb is bent in the same way. The optical frame is named
-rgb_camera_link. Each image has the device's time plus an offset that begins as a guess and snaps to the measured one,
-so stamps step once, after the first images. Depth is sent before colour, each before its CameraInfo.
+Colour is bgra8 and distorted by its lens; depth_to_rgb is distorted in the same way. The optical frame is named
+rgb_camera_link. Each stamp is the device's time plus an offset that is first estimated and then set to the measured
+one, so stamps jump once, after the first images. Depth is sent before colour, each before its CameraInfo.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DRIVER = Driver(
      Stream("/rgb/image_raw", ("/rgb/camera_info",), "rgb_camera_link", "bgra8", _COLOR, wide(_COLOR, 90.0), **_COMMON,
             apart_s=0.0002)),
     (Link("base_link", "camera_base", (0.1, 0.0, 1.2), (0.0, 0.07, 0.0)),
-     # as the driver: the optical axes, and 6 degrees down as depth looks in NFOV modes
+     # as in the driver: optical axes, and 6 degrees down, the direction of depth in NFOV modes
      Link("camera_base", "depth_camera_link", (0.0, 0.0, 0.0018), (-1.6755, 0.0, -1.5708)),
      Link("depth_camera_link", "rgb_camera_link", (0.032, 0.002, -0.004), (0.1047, 0.0, 0.0))),
     begin_s=4.0, step_s=-0.045)

@@ -1,8 +1,8 @@
 """Unitree Go2 by go2_ros2_sdk: `robot.launch.py`, with a RealSense D435i on its back by realsense2_camera.
 
-The robot's own camera has no depth and is bent by its lens; it publishes on the names of many cameras. Odometry is
-stamped when it arrives. base_link is in the body, and base_footprint hangs from it at no distance, so neither is on
-the floor. The robot's description holds map > odom as a fixed joint, beside what localisation says of it.
+The robot's own camera has no depth and is distorted by its lens; it uses the topic names of many cameras. Odometry is
+stamped on arrival. base_link is in the body, and base_footprint is its child at distance 0, so neither is on the
+floor. The robot's description contains map > odom as a fixed joint, in addition to localisation's transform.
 """
 
 from __future__ import annotations

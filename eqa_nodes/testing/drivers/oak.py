@@ -1,8 +1,8 @@
 """depthai_ros_driver 2.10 with an OAK-D: `camera.launch.py`, on a plain base.
 
-Colour is rectified by a second node, image_proc; depth is aligned to that, as wide, and in millimetres. Nothing
-synchronises the colour sensor with the two of depth, so stamps differ by up to half a period. The image comes before
-its CameraInfo, and both only while somebody subscribes. robot_state_publisher sends the frames.
+Colour is rectified by a second node, image_proc; depth is aligned to it, with the same width, and in millimetres. The
+colour sensor and the two depth sensors are not synchronised, so stamps differ by up to half a period. The image is sent
+before its CameraInfo, and both only while there are subscribers. robot_state_publisher sends the frames.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from eqa_nodes.testing.drivers import OPTICAL, Driver, Link, Offer, Stream, wide
 
 _SIZE = (1280, 720)
-LENS = (9.2, -71.5, 0.0007, -0.0005, 206.0, 9.1, -70.6, 203.7)  # k1 and k4 and so on nearly cancel out, as calibrated
+LENS = (9.2, -71.5, 0.0007, -0.0005, 206.0, 9.1, -70.6, 203.7)  # as calibrated; k1 and k4 and so on nearly cancel out
 
 
 def streams(root: str = "/oak", prefix: str = "oak", hz: float = 30.0) -> tuple[Stream, ...]:
@@ -20,7 +20,7 @@ def streams(root: str = "/oak", prefix: str = "oak", hz: float = 30.0) -> tuple[
         Stream(f"{root}/rgb/image_raw", (f"{root}/rgb/camera_info",), frame, "bgr8", _SIZE, wide(_SIZE, 69.0), hz,
                Offer(depth=1), Offer(depth=1), "rational_polynomial", LENS, bent=True, apart_s=0.011, sent_s=0.06,
                lazy=True),
-        # as wide as colour, without its lens: the driver tells no coefficients of it
+        # as wide as colour, without distortion: the driver publishes no coefficients for it
         Stream(f"{root}/stereo/image_raw", (f"{root}/stereo/camera_info",), frame, "16UC1", _SIZE, wide(_SIZE, 69.0),
                hz, Offer(depth=1), Offer(depth=1), "rational_polynomial", (0.0,) * 8, sent_s=0.09, lazy=True,
                lose_every=29, range_m=(0.7, 12.0)),

@@ -1,8 +1,8 @@
 """realsense2_camera with a D435i: `rs_launch.py align_depth.enable:=true enable_sync:=true`, on a plain base.
 
-Its images have the quality of service SYSTEM_DEFAULT; Fast DDS makes reliable, transient local publishers of that, so
-a late subscriber gets an old image first. Frames of one frameset have one stamp. Where a frameset lacks colour, no
-aligned depth is sent. An image or CameraInfo is sent only while somebody subscribes, the image first.
+Its images have the QoS SYSTEM_DEFAULT; with Fast DDS their publishers are reliable and transient local, so a late
+subscriber first receives an old image. Frames of one frameset have the same stamp. If a frameset lacks colour, no
+aligned depth is sent. An image or CameraInfo is sent only while there are subscribers, the image first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Boston Dynamics Spot: `spot_driver.launch.py spot_name:=spot` (frames then begin with spot/), front left camera.
 
-Everything is reliable and transient local. The camera is mounted askew: its pictures lie a quarter turn on their
-side. Colour and depth are registered but come from two sensors, a few milliseconds apart. Frames of the cameras are
-sent after the first images. The body's frame is at half a metre, and no frame of the floor moves with it alone.
+Everything is reliable and transient local. The camera is mounted rotated: its images are turned by about a quarter.
+Colour and depth are registered but are from two sensors, a few milliseconds apart. Frames of the cameras are sent after
+the first images. The body's frame is at a height of 0.5 m, and no frame on the floor moves only with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DRIVER = Driver(
      Stream("/spot/depth_registered/frontleft/image", ("/spot/depth_registered/frontleft/camera_info",),
             encoding="16UC1", range_m=(0.3, 4.0), **_COMMON)),
     (Link("spot/body", "spot/head"),
-     # optical axes, turned by 78 degrees about the axis of sight, and 30 degrees down
+     # optical axes, turned by 78 degrees about the viewing axis, and 30 degrees down
      Link("spot/head", "spot/frontleft", (0.415, 0.037, 0.02), (math.radians(78.0), math.radians(30.0), 0.0)),
      Link("spot/frontleft", _FRAME, rpy=(-math.pi / 2, 0.0, -math.pi / 2))),
     Base(odom="/spot/odometry", offer=Offer(durability="transient_local", depth=1), odom_frame="spot/odom",

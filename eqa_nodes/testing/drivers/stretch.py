@@ -1,7 +1,7 @@
 """Hello Robot Stretch: `stretch_driver.launch.py broadcast_odom_tf:=True` and `d435i_high_resolution.launch.py`.
 
-The camera is mounted on its side: its pictures lie a quarter turn to the left. The head moves on /tf. The camera is
-reset when its driver starts (initial_reset), so that its images begin seconds later. base_link is on the floor.
+The camera is mounted on its side: its images are turned by a quarter to the left. The head moves on /tf. The driver
+resets the camera at its start (initial_reset), so the images begin seconds later. base_link is on the floor.
 """
 
 from __future__ import annotations

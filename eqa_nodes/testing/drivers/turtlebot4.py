@@ -1,8 +1,8 @@
 """TurtleBot 4 whose OAK-D Pro publishes colour and depth, with image_proc's rectify_node beside it.
 
-Neither is so as the robot is shipped: the camera publishes a preview of 250x250 alone, without depth. The topics of
-both are imitated. Create 3 sends odometry and two frames of it from another computer; its documents name no quality
-of service, so here it has the weakest. Frames of the body are robot_state_publisher's.
+The robot as shipped has neither: its camera publishes only a preview of 250x250, without depth. The topics of both are
+imitated. Create 3 sends odometry and its two frames from another computer; its documents state no QoS, so this module
+uses the weakest. Frames of the body are from robot_state_publisher.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """zed_wrapper 5 with a ZED 2i: `zed_camera.launch.py camera_model:=zed2i publish_tf:=false`, on a plain base.
 
-Colour (bgra8) and depth (32FC1) are rectified, of one viewpoint and with one stamp. Depth is NaN where it is hidden
-from one eye, +inf beyond and -inf before the range. CameraInfo is on two topics for each image.
+Colour (bgra8) and depth (32FC1) are rectified, with the same viewpoint and stamp. Depth is NaN for points hidden from
+one eye, +inf beyond the range and -inf nearer than it. CameraInfo is on two topics for each image.
 """
 
 from __future__ import annotations
