@@ -25,7 +25,7 @@ from eqa_nodes.tours.tours import Tour, TourHistory
 
 WIDTH_PX, FRAMES = 320, 120  # maximum width and number of images of a film
 MOST_BYTES = 400_000  # a larger film is encoded again in a lower quality
-_QUALITIES = (60, 45, 30, 15)  # of WebP
+_QUALITIES = (60, 45, 30, 15)  # of WebP, tried in this order
 _FRAME_MS, _LAST_MS = 150, 2000
 _LABEL_M = 0.9  # distance of the label ahead of a viewpoint
 _CSS = """svg { background: #eceff3; } .cone circle { display: none; }

@@ -133,7 +133,7 @@ class _Scout:
         return float(np.median(np.where(middle > 0, middle, self._robot.camera.max_range_m)))
 
     def _fits(self, place: Pose2) -> bool:
-        """Return whether the robot can stand there: shortest paths also lead to places a little too narrow."""
+        """Return whether the robot can stand there: shortest paths also lead to places that are slightly too narrow."""
         try:
             self._look(place, self._blind)
         except BadPose:

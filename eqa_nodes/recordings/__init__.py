@@ -1,1 +1,1 @@
-"""Episodes as rosbag2 bags, written, recovered and read without ROS, and folders of RGB-D images."""
+"""Writes, recovers and reads episodes as rosbag2 bags without ROS, and reads folders of RGB-D images."""

@@ -1,4 +1,4 @@
-"""Episode histories as plain arrays, as OpenEQA's agents take them (supplement D), in both directions."""
+"""Converts episode histories to plain arrays and back, as OpenEQA's agents use them (supplement D)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HistoryArrays:
         return len(self.rgb)
 
     def __getitem__(self, index: int) -> Frame:
-        """Return one frame; its base stands on the floor, 1 m below the camera. Raises BadFrame."""
+        """Return one frame; its base is on the floor, 1 m below the camera. Raises BadFrame."""
         matrix = rigid(np.asarray(self.map_from_camera[index], np.float64), f"map_from_camera[{index}]")
         base = base_below(matrix, float(matrix[2, 3]) - _CAMERA_HEIGHT_M)
         return Frame(int(self.stamps_ns[index]), self.rgb[index], self.depth_m[index], self.intrinsics, base,

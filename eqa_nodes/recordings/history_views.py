@@ -227,7 +227,7 @@ def open_views(name: str, identity: Mapping[str, object], opened: Callable[[], E
             write_json(part / _INDEX, policy.read(history, part, selection, tick))
             part.rename(folder)
         except OSError as error:
-            if folder.exists():  # another process was faster
+            if folder.exists():  # another process has written it in the meantime
                 return policy(decode(HistoryIndex, read_json(folder / _INDEX)), folder, selection)
             raise StorageError(f"{part} cannot be written: {error}") from error
         finally:

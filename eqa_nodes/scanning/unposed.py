@@ -82,7 +82,7 @@ class UnposedFolder:
 
     @property
     def dropped(self) -> Counter[str]:
-        """What the last iteration could not use, by reason."""
+        """Number of images that the last iteration skipped, by reason."""
         return self._dropped
 
     def __iter__(self) -> Iterator[RgbdImage]:

@@ -105,7 +105,7 @@ class Amcl:
         def take(message: Any) -> None:
             with self._changed:
                 for t in message.transforms:
-                    if t.child_frame_id.lstrip("/") != convert.ODOM:  # its own
+                    if t.child_frame_id.lstrip("/") != convert.ODOM:  # skip its own transform
                         self._tf.put(t.header.frame_id, t.child_frame_id, messages.stamp_of(t),
                                      messages.transform_of(t), static)
                 self._changed.notify_all()

@@ -32,7 +32,7 @@ from eqa_nodes.ros import convert
 from eqa_nodes.testing.drivers import LATCHED, Driver, Link, Matrix, Offer, Stream, driver, mount, names
 from eqa_nodes.testing.lenses import bending
 
-MAP_FROM_ODOM = Pose2(0.4, -0.3, 0.2).transform()  # where the robot was switched on
+MAP_FROM_ODOM = Pose2(0.4, -0.3, 0.2).transform()  # pose at which the robot was switched on
 TO_COME_S, MAP_HZ = 0.95, 10.0  # offset of AMCL's stamps into the future (transform_tolerance 1.0), and their rate
 FORWARD_M_S, TURN_RAD_S, HELD_S = 0.25, 0.6, 0.5
 NOISE_SHARE = 0.004  # standard deviation, as a share of the distance

@@ -174,14 +174,14 @@ class VlmServer:
                 script._list(self)
 
             def log_message(self, *args: object) -> None:
-                """Keep the test's output clean."""
+                """Log nothing, to keep the test's output clean."""
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
             block_on_close = False
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                """Ignore clients that disconnect, as many tests do."""
+                """Ignore clients that disconnect: many tests do so on purpose."""
 
         self._server = Server(("127.0.0.1", port), Handler)
 

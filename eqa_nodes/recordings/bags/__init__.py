@@ -1,1 +1,1 @@
-"""rosbag2 and ROS 1 bags: written, recovered, checked and read without ROS."""
+"""Writes, recovers, checks and reads rosbag2 bags, and reads ROS 1 bags, without ROS."""

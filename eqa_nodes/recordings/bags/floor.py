@@ -44,7 +44,7 @@ _FACTORS = {
 _FACTOR_SLACK, _FACTOR_DEG = 0.12, 4.0
 _STRAIGHT = 0.94  # vertical part of the optical axis: no navigation camera looks so steeply up or down
 _REACH_M = 3.0  # distance ahead, within the mapped range, at which the error in height is computed
-_STEP_M = MapperConfig().obstacle_min_m  # floor that seems higher by this becomes an obstacle
+_STEP_M = MapperConfig().obstacle_min_m  # floor that appears higher by this is mapped as an obstacle
 _LITTLE_M = 0.06
 TURN = "turn the robot to where the camera sees the floor, and check again"
 

@@ -146,7 +146,7 @@ class BagHistory(FramesAlone):
     def _check_topics(self, bag: Bag) -> None:
         missing = [role for role in ("color", "depth", "camera_info") if role not in bag.keys]
         if unclear := [role for role in missing if role in bag.unclear]:
-            raise StorageError(f"bag {self.path}: {bag.missing(unclear[0])}")  # the others follow from it
+            raise StorageError(f"bag {self.path}: {bag.missing(unclear[0])}")  # the other roles depend on it
         if missing:
             why = "".join(f"; {why}" for role in missing if (why := bag.missing(role)))
             raise StorageError(f"bag {self.path} has no topic for {', '.join(missing)}: an episode history needs "

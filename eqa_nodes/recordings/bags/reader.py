@@ -44,10 +44,10 @@ class Messages(Protocol):
     path: Path
 
     def count(self, key: str) -> int:
-        """Return how many messages of a topic there are."""
+        """Return the number of messages of a topic."""
 
     def read(self, keys: Sequence[str], from_ns: int | None = None) -> Iterator[BagMessage]:
-        """Yield the messages of some topics in their order."""
+        """Yield the messages of some topics in order."""
 
     def last(self, key: str) -> Any | None:
         """Return the last message of a topic, None if it has no messages."""
@@ -128,7 +128,7 @@ class Bag:
         return int(self._reader.start_time)
 
     def count(self, key: str) -> int:
-        """Return how many messages of a topic there are."""
+        """Return the number of messages of a topic."""
         return self.counts[self.topics.get(key, "")]
 
     def missing(self, key: str) -> str:

@@ -228,7 +228,7 @@ def _beside(topic: str) -> str:
 def rectified(topics: Mapping[str, str]) -> tuple[bool, bool]:
     """Return for colour and depth whether their names mean rectified images (image_rect, image_rect_color ...).
 
-    Depth whose name does not say it is like the colour image that it is registered to.
+    If the name of depth does not state it, depth is like the colour image that it is registered to.
     """
     color, depth = (_last(image_topic(topics.get(role, ""))) for role in ("color", "depth"))
     return "rect" in color, "rect" in depth or ("rect" in color and "raw" not in depth)

@@ -58,7 +58,7 @@ def trace_from(source: Messages) -> EpisodeTrace:
             moments.note(newest.stamp_ns, looked=key == "decision")
     trace.moments = moments.all()
     if "color" in last:
-        with suppress(BadFrame):  # an image that nobody can read is no view
+        with suppress(BadFrame):  # skip an image that cannot be read
             trace.view = jpeg_of_pixels(rgb_of(last["color"]))
     if "map" in last:
         trace.grid = messages.grid_of(last["map"], last.get("explored"))
@@ -171,6 +171,6 @@ def _closed(moment: _Open) -> Moment:
     seen = picture_of(messages.grid_of(held["map"], held.get("explored"))) if "map" in held else None
     view = b""
     if moment.looked and "color" in held:
-        with suppress(BadFrame):  # an image that nobody can read is no view
+        with suppress(BadFrame):  # skip an image that cannot be read
             view = small_jpeg(rgb_of(held["color"]))
     return Moment(moment.stamp_ns, view, seen)

@@ -1,7 +1,7 @@
 """Histories with colour images without depth, such as the frames that OpenEQA offers for download.
 
-Without depth an image is not a Frame: agents that use evenly spaced images can answer from it; everything that needs
-depth, or missing poses, raises an error that says what to do instead.
+Without depth an image is not a Frame: agents that use evenly spaced images can answer from it; code that needs depth,
+or poses that are missing, raises an error with a remedy.
 """
 
 from __future__ import annotations

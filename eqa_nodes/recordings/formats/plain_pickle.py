@@ -87,7 +87,7 @@ _KNOWN: dict[str, Any] = {
     "quaternion.quaternion": PickledQuaternion, "quaternion.numpy_quaternion.quaternion": PickledQuaternion,
     "_magnum.Vector3": PickledRecord, "_magnum.Quaternion": PickledRecord, "numpy.dtype": _Dtype,
     "numpy.ndarray": "ndarray", "builtins.object": "object", "__builtin__.object": "object",  # only referenced by name
-    "_codecs.encode": lambda text, encoding: text.encode("latin-1"),  # how old pickles write bytes
+    "_codecs.encode": lambda text, encoding: text.encode("latin-1"),  # encoding of bytes in old pickles
     **dict.fromkeys(("copyreg._reconstructor", "copy_reg._reconstructor"), lambda kind, base, state: kind()),
     **{f"numpy.{core}.{name}": made for core in ("core", "_core") for name, made in (  # numpy 1 and 2
         ("multiarray._reconstruct", lambda *_: np.ndarray.__new__(_Array, (0,), np.uint8)),

@@ -1,4 +1,4 @@
-"""Polycam's raw data: keyframes/{images,cameras,depth,confidence}, and the corrected images and cameras.
+"""Reads Polycam's raw data: keyframes/{images,cameras,depth,confidence}, and the corrected images and cameras.
 
 The layout is that of Polycam's project polyform. Files are named by their time in microseconds. Poses are ARKit's (y
 up; camera axes right, up, back), row by row as t_00 to t_23; depth has 16 bits, millimetres; confidence is 0, 127 or

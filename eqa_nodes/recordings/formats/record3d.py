@@ -1,4 +1,4 @@
-"""Record3D's recordings: .r3d files, which are zip archives of `metadata` (JSON) and rgbd/N.jpg, N.depth and N.conf.
+"""Reads Record3D's recordings: .r3d files, zip archives of `metadata` (JSON) and rgbd/N.jpg, N.depth and N.conf.
 
 Depth is float32 in metres, compressed with LZFSE, in the size dw x dh of the metadata; confidence is 0, 1 or 2, one
 byte per pixel, also compressed. K is column-major and belongs to the colour image (w x h). A pose is a quaternion (x,

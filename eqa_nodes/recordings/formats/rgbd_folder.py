@@ -1,4 +1,4 @@
-"""Folders of RGB-D images with their cameras and depth formats, and three layouts: Redwood, TUM RGB-D, 7-Scenes.
+"""Reads folders of RGB-D images with their cameras and depth formats, in three layouts: Redwood, TUM RGB-D, 7-Scenes.
 
 Redwood: color/, depth/ and trajectory.log. TUM: a line of rgb.txt and depth.txt has a stamp in seconds and a file, a
 line of groundtruth.txt a stamp, a position and a quaternion x, y, z, w of the camera (optical axes) in a world with z
@@ -49,7 +49,7 @@ class RedwoodFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a folder. Raises StorageError."""
         return RecordedHistory(path.name, read_redwood(path))
 
 
@@ -243,7 +243,7 @@ class TumFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a folder. Raises StorageError."""
         return RecordedHistory(path.name, read_tum(path))
 
 
@@ -322,7 +322,7 @@ class SevenScenesFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a folder. Raises StorageError."""
         return RecordedHistory(path.name, read_seven_scenes(path))
 
 

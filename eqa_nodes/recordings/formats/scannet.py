@@ -49,7 +49,7 @@ class SensFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a recording. Raises StorageError."""
         return RecordedHistory(path.stem, SensFile(path))
 
 
@@ -65,7 +65,7 @@ class ScanNetFormat:
 
     @staticmethod
     def open(path: Path) -> EpisodeHistory:
-        """Return its history. Raises StorageError."""
+        """Return the history of a recording. Raises StorageError."""
         return RecordedHistory(path.name, ScanNetFolder(path))
 
 

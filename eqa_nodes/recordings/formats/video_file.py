@@ -91,7 +91,7 @@ class VideoImages:
         raise BadFrame(f"{self._name} ends before the last image")
 
     def _decoded(self, number: int) -> Iterator[Any]:
-        """Yield the images from the last keyframe of the video before `number` on."""
+        """Yield the images from the last I-frame of the video before `number` on."""
         with self._opened() as file, self._av.open(file) as container:
             stream = container.streams.video[0]
             if number:
