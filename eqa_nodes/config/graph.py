@@ -1,7 +1,7 @@
-"""The parameters of a whole graph: of a file, a world and options together, checked against each other.
+"""The parameters of a whole graph, merged from a file, a world and options, and checked against each other.
 
-{node, or SHARED: {dotted name: value}}. SHARED is the section of what all nodes share, named /** as in a ROS parameter
-file. A node declares those of the shared parameters that it uses.
+Format: {node, or SHARED: {dotted name: value}}. SHARED is the section of shared parameters, named /** as in a ROS
+parameter file. A node declares those of the shared parameters that it uses.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from eqa_nodes.core.errors import ConfigError, unknown
 from eqa_nodes.core.types.robot import RobotModel
 
 SHARED = "/**"
-REPLY_S = 60.0  # beside the calls of the model: pictures, parsing and the way between the nodes
+REPLY_S = 60.0  # in addition to the calls of the model: images, parsing and transfer between the nodes
 Parameters = dict[str, dict[str, Any]]
 SettingsT = TypeVar("SettingsT", bound=Settings)
 _NODES: dict[type, str] = {config: node for node, config in SETTINGS.items()}
-# Names that all nodes must agree on: wherever they are given, they stand once, in the section SHARED.
+# Parameters that must be equal for all nodes: wherever they are given, they are stored once, in the section SHARED.
 _ONCE = ("robot.", "node.camera.", "node.second_camera.", "node.tf.", "memory.privacy.", "labels_from")
 
 
 class GraphParameters(Mapping[str, Mapping[str, Any]]):
-    """The checked parameters of a graph, {node, or SHARED: {dotted name: value}}, and the settings that nodes get.
+    """The checked parameters of a graph, {node, or SHARED: {dotted name: value}}, and the settings of its nodes.
 
-    `merged` makes them, and builds the settings of each node once.
+    `merged` creates them and builds the settings of each node once.
     """
 
     def __init__(self, values: Mapping[str, Mapping[str, Any]], built: GraphSettings) -> None:
@@ -50,14 +50,14 @@ class GraphParameters(Mapping[str, Mapping[str, Any]]):
         return len(self._values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return merged, (None, self._values)  # a class of settings that a policy brings does not pickle
+        return merged, (None, self._values)  # settings classes made for a policy cannot be pickled
 
 
 def merged(path: Path | None, *overrides: Mapping[str, Mapping[str, Any]]) -> GraphParameters:
     """Return a parameter file with overrides on top; all names and types are checked (ConfigError).
 
-    With a detector, perception is an observer, and where it is enabled the reconstructor. With a simulated robot that
-    takes velocities, the agent's odometry is that of topics. Checked parameters that nothing changes are returned as
+    Perception is an observer if a detector is chosen, and the reconstructor if it is enabled. With a simulated robot
+    that is driven by velocities, the agent's odometry is from topics. Unchanged checked parameters are returned as
     they are.
     """
     result: Parameters = read_file(path) if path is not None else {}
@@ -85,9 +85,10 @@ def of_robot(robot: RobotModel) -> Parameters:
 
 
 def of_world(world: str) -> Parameters:
-    """Return what is different in a world: sim | robot | replay.
+    """Return the parameters that differ from the defaults in a world: sim | robot | replay.
 
-    The stamps of a robot's camera differ a little, and it may lie on its side; no simulator counts or begins episodes.
+    A robot's camera has slightly different stamps and may be mounted on its side; there is no simulator that counts
+    steps or begins episodes.
     """
     if world != "robot":
         return {}
@@ -107,7 +108,7 @@ def driven_by(navigator: str) -> Parameters:
 def _derived(built: GraphSettings) -> Parameters:
     """Return the parameters that follow from others. Raises ConfigError.
 
-    Who shows observations waits for the observers that settings choose, and the agent resets them.
+    Bridge and replay wait for the observers that the settings choose, and the agent resets them.
     """
     derived: Parameters = {}
     for node, own in (("agent", built.agent), ("bridge", built.bridge), ("replay", built.replay)):
@@ -123,9 +124,9 @@ def _derived(built: GraphSettings) -> Parameters:
 
 
 def _map_what_the_scan_sees(built: GraphSettings, given: Parameters, derived: Parameters) -> None:
-    """Let the map of a simulated robot that Nav2 drives have obstacles from the height on from which its scan has them.
+    """For a simulated robot driven by Nav2, set the map's minimum obstacle height to that of its scan.
 
-    What is low is in the scan only while the camera looks at it. Heights that somebody set stay.
+    Lower objects are in the scan only while the camera looks at them. Configured heights are kept.
     """
     seen = {"map.obstacle_min_m": built.bridge.scan.low_m, "map.tilt_error_deg": built.bridge.scan.tilt_error_deg}
     if built.drives == NAV2 and seen["map.obstacle_min_m"] > 0 and not seen.keys() & given.get("mapper", {}).keys():
@@ -133,8 +134,8 @@ def _map_what_the_scan_sees(built: GraphSettings, given: Parameters, derived: Pa
 
 
 def _wait_for_the_model(built: GraphSettings, given: Parameters, derived: Parameters) -> None:
-    """Let the agent wait as long as its answerer may work: for a call of the model, and for the repeated call after a
-    reply of the wrong form. A deadline that somebody set stays."""
+    """Set the agent's deadline to the time that its answerer may need: a call of the model, and a repeated call after
+    an invalid reply. A configured deadline is kept."""
     needed_s = 2 * built.answerer.model.deadline_s + REPLY_S
     name = "model_deadline_s"
     if needed_s > built.agent.model_deadline_s and not any(name in given.get(node, {}) for node in (SHARED, "agent")):
@@ -142,7 +143,7 @@ def _wait_for_the_model(built: GraphSettings, given: Parameters, derived: Parame
 
 
 def _check_money(built: GraphSettings) -> None:
-    """Raise ConfigError for a limit of money where nothing says what the model costs."""
+    """Raise ConfigError for a limit of money if the model's prices are not set."""
     limit, model = built.agent.agent.max_money, built.answerer.model
     if limit and not (model.price_in or model.price_out):
         raise ConfigError(f"agent.max_money is {limit:g}, but no prices are known: set model.price_in and "
@@ -150,9 +151,9 @@ def _check_money(built: GraphSettings) -> None:
 
 
 def shared_once(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> Parameters:
-    """Return the parameters with what all nodes must agree on in the section SHARED.
+    """Return the parameters with those that must be equal for all nodes moved to the section SHARED.
 
-    source: begins the message of an error. Raises ConfigError for two values of one setting, and for an unknown node.
+    source: prefix of error messages. Raises ConfigError for two values of one setting, and for an unknown node.
     """
     result: Parameters = {SHARED: {}}
     for node, values in parameters.items():
@@ -163,7 +164,7 @@ def shared_once(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -
             if node == SHARED or not name.startswith(_ONCE):
                 own[name] = value
                 continue
-            value = tuple(value) if isinstance(value, list) else value  # a list of a file is a tuple in Python
+            value = tuple(value) if isinstance(value, list) else value  # a list in a file is a tuple in the settings
             if (before := result[SHARED].setdefault(name, value)) != value:
                 raise ConfigError(f"{source}: two values for {name}, {before} and {value}: set it once, under "
                                   f"{SHARED}".strip(": "))
@@ -172,7 +173,7 @@ def shared_once(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -
 
 @cache
 def shared_names() -> frozenset[str]:
-    """Return the names that may stand in the section SHARED; a node declares those of them that it uses."""
+    """Return the names allowed in the section SHARED; a node declares those of them that it uses."""
     groups: dict[str, type] = {"node": NodeSettings, "robot": RobotModel, "memory.privacy": PrivacyConfig}
     return frozenset({"labels_from"} | {
         f"{group}.{p.name}" for group, config in groups.items() for p in settings_of(config)})
@@ -185,9 +186,9 @@ def used_by(node: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings(config: type[SettingsT], parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> SettingsT:
-    """Return the settings of one node: of its own section over the shared one. Raises ConfigError.
+    """Build the settings of one node: its own section overrides the shared one. Raises ConfigError.
 
-    source: begins the message of an error.
+    source: prefix of error messages.
     """
     node = _NODES[config]
     values = {**parameters.get(SHARED, {}), **parameters.get(node, {})}
@@ -195,9 +196,9 @@ def settings(config: type[SettingsT], parameters: Mapping[str, Mapping[str, Any]
 
 
 def graph_settings(parameters: Mapping[str, Mapping[str, Any]], source: str = "") -> GraphSettings:
-    """Return the settings of all nodes. Raises ConfigError for a name or a value that is wrong.
+    """Build the settings of all nodes. Raises ConfigError for a wrong name or value.
 
-    source: begins the message of an error. What all nodes share may be wrong for any of them.
+    source: prefix of error messages. A shared parameter may be invalid for any node.
     """
     for name in parameters.get(SHARED, {}):
         if name not in shared_names() and name not in ROS_OWN:
@@ -207,9 +208,9 @@ def graph_settings(parameters: Mapping[str, Mapping[str, Any]], source: str = ""
 
 
 def read_file(path: Path) -> Parameters:
-    """Return {node: {dotted name: value}} of a ROS parameter file, SHARED beside the nodes.
+    """Read a ROS parameter file: {node or SHARED: {dotted name: value}}.
 
-    Names and types are checked. Raises ConfigError naming the file and what is wrong in it.
+    Names and types are checked. Raises ConfigError naming the file and the error in it.
     """
     found: Parameters = {}
     for key, body in _document(path).items():
@@ -222,7 +223,7 @@ def read_file(path: Path) -> Parameters:
 
 
 class _Strict(yaml.SafeLoader):
-    """YAML as rcl reads it: without aliases. A key that stands twice is an error, which would lose the first value."""
+    """YAML as rcl reads it, without aliases. A duplicate key is an error, since its first value would be lost."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -242,7 +243,7 @@ class _Strict(yaml.SafeLoader):
 
 
 def _document(path: Path) -> Mapping[Any, Any]:
-    """Return what a file of YAML holds. Raises ConfigError in one line."""
+    """Return the contents of a YAML file. Raises ConfigError with a message of one line."""
     try:
         if path.exists() and not path.is_file():
             raise ConfigError(f"{path} is a folder, pipe or device: name a plain file of parameters")
@@ -281,5 +282,5 @@ def write_file(path: Path, values: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _copied(value: Any) -> Any:
-    """YAML writes what comes twice as an alias, which rcl does not read."""
+    """Copy a list: YAML writes an object that occurs twice as an alias, which rcl does not read."""
     return list(value) if isinstance(value, (list, tuple)) else value

@@ -1,4 +1,4 @@
-"""Agents as values: who answers, from which views, and how a place is explored first. docs/agents.md is the table."""
+"""Agents as values: the answerer, the views it gets, and how a place is explored first. docs/agents.md is the table."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from eqa_nodes.config.graph import Parameters
 
 
-_CAPTIONING_S = 1800.0  # for one answer that describes every picture first
+_CAPTIONING_S = 1800.0  # deadline for an answer that first captions every image
 
 
 @dataclass(frozen=True)
 class NamedAgent:
-    """What a name of an agent stands for.
+    """The configuration of a named agent.
 
-    answerer: its name. frames, k: which views of a history (EM-EQA) answer, and how many (0: of random ones as many as
-    the data set says). policy, explore, k_active:
-    how a place is explored (AgentConfig.explore), and from how many views the answer is then made (A-EQA).
-    parameters: of nodes, {node: {parameter: value}}: what else belongs to the agent.
+    answerer: name of the answerer; frames, k: selection and number of the views of a history (EM-EQA), k = 0: for
+    random ones as many as the data set says; policy, explore: how a place is explored (AgentConfig.explore);
+    k_active: number of views for the answer after exploring (A-EQA);
+    parameters: further parameters of nodes, {node: {parameter: value}}.
     """
 
     answerer: str
@@ -38,7 +38,7 @@ class NamedAgent:
 
     @property
     def ends_by_itself(self) -> bool:
-        """Whether exploration has an end of its own, which a usual limit of steps would cut short."""
+        """Whether exploration ends on its own; the usual limit of steps would end it too early."""
         return self.explore in (FIRST, NEWEST)
 
 
@@ -59,9 +59,9 @@ SNAPSHOT = replace(_OF_OBJECTS, answerer="snapshot", policy="snapshot", explore=
 
 
 def _express(coarse: str, regions: int) -> NamedAgent:
-    """Return an exploring agent of EXPRESS-Bench: one image a decision, and the answer from the last one.
+    """Return an exploring agent of EXPRESS-Bench: one image per decision, and the answer from the last one.
 
-    Memory keeps every image, so that the one in which a drive ends is among them.
+    Memory keeps every image, so that the last image of a drive is among them.
     """
     return NamedAgent("vlm", policy="express", explore="newest", parameters={
         "explorer": {"params.express.coarse": coarse, "params.express.regions": regions},
@@ -69,26 +69,26 @@ def _express(coarse: str, regions: int) -> NamedAgent:
         "memory": {"memory.keyframes.min_move_m": 0.1, "memory.keyframes.min_turn_deg": 5.0}})
 
 
-EXPRESS_SOCRATIC = NamedAgent("socratic-questioned", frames="random", k=0)  # of table 2: passive baselines
+EXPRESS_SOCRATIC = NamedAgent("socratic-questioned", frames="random", k=0)  # passive baselines of table 2
 EXPRESS_MULTI_FRAME = NamedAgent("vlm", frames="random", k=0)
 EXPRESS_RANDOM, EXPRESS_FRONTIER = _express("random", 0), _express("frontier", 0)  # RE, FBE of table 2
 EXPRESS_GOAL, FINE_EQA = _express("random", 2), _express("semantic", 2)  # GOE; its table 3 calls it "w/o FBE"
 FINE_EQA_NO_GOAL = _express("semantic", 0)  # "w/o GOE" of table 3
 OURS = NamedAgent("vlm", frames="recalled", k=12, k_active=12, policy="best", explore="asking")
 LABEL = NamedAgent("label", policy="best", explore="asking")
-FUNCTION = replace(LABEL, answerer="blind", k=0)  # beside a function: its blind guess, and every frame
+FUNCTION = replace(LABEL, answerer="blind", k=0)  # in addition to a function: the blind guess, and all frames
 
 
 def is_function(name: str) -> bool:
-    """Say whether a name means a function: "package.module:function", or one that a package registers.
+    """Return whether a name is that of a function: "package.module:function", or one that a package registers.
 
-    Raises ConfigError for a registered one that cannot be imported.
+    Raises ConfigError for a registered function that cannot be imported.
     """
     return not isinstance(AGENTS[name], NamedAgent) if name in AGENTS else ":" in name
 
 
 def agent_of(name: str) -> NamedAgent:
-    """Return the agent of a name; "": the default. Raises ConfigError that lists the known ones."""
+    """Return the agent of a name; "" = the default. Raises ConfigError listing the known agents."""
     if name and name not in AGENTS and not is_function(name):
         raise ConfigError(unknown("agent", name, (*AGENTS, "package.module:function")))
     agent: NamedAgent = FUNCTION if is_function(name) else AGENTS[name or DEFAULT_AGENT]
@@ -96,14 +96,14 @@ def agent_of(name: str) -> NamedAgent:
 
 
 def refuse_function(name: str) -> None:
-    """Raise ConfigError for a function where only nodes can answer."""
+    """Raise ConfigError for a function: only nodes can answer here."""
     if is_function(name):
         raise ConfigError(f"the agent {name!r} is a function, which no node runs: use `eqa bench run` or `eqa ask "
                           "--history`")
 
 
 def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
-    """Return the parameters by which nodes differ from their defaults under this agent and answerer, with k views."""
+    """Return the parameters of nodes that differ from their defaults for this agent and answerer, with k views."""
     agent = agent_of(name)
     own: dict[str, dict[str, Any]] = {"agent": {}, "answerer": {}}
     if name in AGENTS:
@@ -118,7 +118,7 @@ def agent_parameters(name: str, answerer: str, k: int) -> Parameters:
 
 
 def stopping_parameters(answerer: str) -> Parameters:
-    """Return the agent's calibration and the probability that is enough, as an answerer states them."""
+    """Return the agent's calibration and the sufficient probability that an answerer specifies."""
     traits = ANSWERERS.traits(answerer)
     own: dict[str, object] = {"agent.calibration": traits.calibration} if traits.calibration else {}
     return {"agent": own if traits.enough is None else {**own, "agent.enough": traits.enough}}

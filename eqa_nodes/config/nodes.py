@@ -1,4 +1,4 @@
-"""The settings of every node, one dataclass a node, and of the whole graph."""
+"""The settings of every node, one dataclass per node, and of the whole graph."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
 from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
-ATOMIC, NAV2 = "atomic", "nav2"  # who sends that: our navigator, or Nav2, to which a node of ours gives the goals
-COMMANDERS = ("auto", "simple_commander", "wire")  # how that node speaks to Nav2
-NEW, KEEP = "new", "keep"  # the map, when the robot is found elsewhere
-ODOMETRY = ("simulator", "topics")  # where the agent's counts and pose come from
+ATOMIC, NAV2 = "atomic", "nav2"  # who drives: our navigator, or Nav2, which gets its goals from our nav2_navigator
+COMMANDERS = ("auto", "simple_commander", "wire")  # how nav2_navigator communicates with Nav2
+NEW, KEEP = "new", "keep"  # the map after a jump of localisation
+ODOMETRY = ("simulator", "topics")  # source of the agent's counts and pose
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class NodeSettings:
             raise ConfigError("node: " + unknown("drive", self.drive, DRIVE_MODES))
 
 
-# What nodes use of the settings that they share.
+# Groups of the shared settings that nodes use.
 _ANY = ("autostart", "tf.map_frame")
 _CALLER = (*_ANY, "call_deadline_s")
 _PLACED = (*_ANY, "tf.odom_frame", "tf.base_frame", "tf.time_jump_s", "tf.relocated_m", "tf.relocated_rad")
@@ -70,7 +70,7 @@ _FRAMES = ("autostart", "camera", "second_camera", "tf", "min_rate_hz", "max_age
 
 @dataclass(frozen=True)
 class Settings:
-    """What the settings of every node have."""
+    """Base class of the settings of every node."""
 
     node: NodeSettings = setting(NodeSettings(), reads=_ANY)
 
@@ -93,7 +93,7 @@ class MapperSettings(Settings):
 
 @dataclass(frozen=True)
 class KeepsImages(Settings):
-    """What memory and recorder have in common, so that both hide the same."""
+    """The common settings of memory and recorder, so that both mask the same."""
 
     node: NodeSettings = setting(NodeSettings(), reads=_FRAMES)
     memory: MemoryConfig = setting(MemoryConfig(), reads=("privacy",))
@@ -123,7 +123,7 @@ class MemorySettings(KeepsImages):
 
     @property
     def reads_simulator(self) -> bool:
-        """Say whether the labels of a simulator are read (privileged): the world must have some."""
+        """Return whether a simulator's labels are read (privileged): the world must have labels."""
         return self.labels and self.labels_from == "simulator"
 
 
@@ -139,7 +139,7 @@ class PerceptionSettings(Settings):
 
     @property
     def labels(self) -> bool:
-        """Say whether the detector reads the simulator's labels (privileged)."""
+        """Return whether the detector reads the simulator's labels (privileged)."""
         return bool(self.detector.name) and DETECTORS.traits(self.detector.name).labels
 
 
@@ -163,7 +163,7 @@ class ExplorerSettings(Settings):
     policy: str = setting(DEFAULT_POLICY,
         "Exploration policy: random | frontier | goal | fine | snapshot | topo | best | express, a name that an "
         "installed package registers, or package.module:Class.", live=QUESTION)
-    params: Any = group(policy_parameters, live=QUESTION)  # of each policy, by its name
+    params: Any = group(policy_parameters, live=QUESTION)  # one group per policy, by its name
 
     def __post_init__(self) -> None:
         try:
@@ -173,7 +173,7 @@ class ExplorerSettings(Settings):
 
     @classmethod
     def for_values(cls, values: Mapping[str, Any]) -> type[ExplorerSettings]:
-        """Return the settings that hold also the parameters of a policy that is named as "module:Class"."""
+        """Return the settings class, extended by the parameters of a policy that is named "module:Class"."""
         policy = values.get("policy", "")
         return _with_policy(policy) if policy not in POLICIES and is_class(policy) else cls
 
@@ -228,7 +228,7 @@ class AnswererSettings(Settings):
     answerer: str = setting(DEFAULT_ANSWERER,
         "Name of the answerer: label (rules over labels, privileged) | vlm (a model), another one of docs/agents.md, "
         "a name that an installed package registers, or package.module:Class.")
-    model: ModelConfig = ModelConfig()  # that the answerer asks, where it asks one
+    model: ModelConfig = ModelConfig()  # the model of the answerer, if it uses one
     model_for: tuple[str, ...] = setting((),
         "Models of single roles, each as ROLE=MODEL or ROLE.FIELD=VALUE, such as caption=llava-13b, blind.prompt=FILE, "
         "values.how=choose; docs/models.md lists roles and fields. What a role does not set is as in model.*.")
@@ -248,14 +248,14 @@ class AnswererSettings(Settings):
         if self.wording not in WORDINGS:
             raise ConfigError("answerer: " + unknown("wording", self.wording, WORDINGS))
         if self.model_for:
-            from eqa_nodes.models.roles import role_configs  # with numpy, which help texts must not load
+            from eqa_nodes.models.roles import role_configs  # imports numpy, which help texts must not load
 
             role_configs(self.model, self.model_for)
 
 
 @dataclass(frozen=True)
 class RecorderSettings(KeepsImages):
-    """Parameters of the recorder node; bags hold memory's keyframes too."""
+    """Parameters of the recorder node; bags contain memory's keyframes too."""
 
     folder: str = setting("bags", "Folder of the bags, one per episode.", live=BAG)
     bag: RecordingConfig = setting(RecordingConfig(), live=BAG)
@@ -309,7 +309,7 @@ class AgentSettings(Settings):
 
 @dataclass(frozen=True)
 class LockstepSettings(Settings):
-    """What shows observations in lock-step."""
+    """Parameters of nodes that publish observations in lock-step."""
 
     observers: tuple[str, ...] = constant(OBSERVERS,
         "Nodes that must acknowledge an observation before the next one is published; an empty list runs freely.")
@@ -348,7 +348,7 @@ class BridgeSettings(LockstepSettings):
             raise ConfigError(f"bridge: rates must be camera_hz {self.camera_hz} <= physics_hz {self.physics_hz}")
 
     def check_senses(self) -> None:
-        """Raise ConfigError for senses with errors in lock-step; a parameter file alone does not say what drives."""
+        """Raise ConfigError for sensor errors in lock-step. Not in __post_init__: `drive` may come from an option."""
         if self.drive == ACTIONS and not self.senses.exact:
             raise ConfigError("bridge: senses with errors need drive velocities (navigator:=nav2): lock-step has exact "
                               "poses, and its scores would no longer be comparable")
@@ -389,17 +389,17 @@ class GraphSettings:
 
     @property
     def drives(self) -> str:
-        """Return who drives the simulated robot: atomic | nav2."""
+        """Return the navigator of the simulated robot: atomic | nav2."""
         return NAV2 if self.bridge.drive == VELOCITIES else ATOMIC
 
     @property
     def detecting(self) -> bool:
-        """Return whether the perception node runs: a detector is chosen."""
+        """Return whether the perception node runs, which requires a detector."""
         return bool(self.perception.detector.name)
 
     @property
     def optional_observers(self) -> tuple[str, ...]:
-        """Return the observers that run because settings choose them."""
+        """Return the optional observers that the settings enable."""
         return (PERCEPTION,) * self.detecting + (RECONSTRUCTOR,) * self.reconstructor.enabled
 
 

@@ -1,9 +1,8 @@
-"""Settings dataclasses as named parameters: names are the paths of the tree, all else of one comes from its field.
+"""Settings dataclasses as named parameters: names are the paths in the tree.
 
-Its default, its description and when a change counts (core/settings.py), its type and its range (core/ranges.py).
-
-rclpy accepts a misspelt parameter silently; here it is an error that lists the known names. No ROS is needed to check
-settings.
+Default, description and the time at which a change takes effect (core/settings.py), type and range (core/ranges.py)
+come from the field. rclpy accepts a misspelt parameter silently; here it is an error that lists the known names.
+Checking settings needs no ROS.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Config = TypeVar("Config")
 
 
 class Parameter(NamedTuple):
-    """One setting: dotted name, default, type in words, range (None = any value), what it is, when a change counts.
+    """One setting. type: in words; range: None = any value; live: when a change takes effect.
 
     constant: it is not declared as a ROS parameter.
     """
@@ -39,7 +38,7 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(config: type) -> tuple[Parameter, ...]:
-    """Return the parameters of a config dataclass, depth first; of shared groups those that it reads."""
+    """Return the parameters of a config dataclass, depth first; from shared groups only those that it reads."""
     return tuple(setting for setting in settings_of(config) if not setting.constant)
 
 
@@ -66,24 +65,24 @@ def _hints_of(config: Any) -> dict[str, Any]:
 
 
 def _words(hint: Any) -> str:
-    """Return a type in words: tuples are lists on the wire."""
+    """Return a type in words: tuples are lists in ROS."""
     return f"list of {typing.get_args(hint)[0].__name__}" if typing.get_origin(hint) is tuple else str(hint.__name__)
 
 
 def leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (dotted name, value) of a settings object, depth first."""
+    """Yield (dotted name, value) for each setting of a settings object, depth first."""
     for parameter in settings_of(type(value)):
         leaf = attrgetter(parameter.name)(value)
         yield f"{prefix}{parameter.name}", list(leaf) if isinstance(leaf, tuple) else leaf
 
 
 def build(config: type[Config], values: Mapping[str, Any], owner: str = "") -> Config:
-    """Return the config with `values` ({dotted name: value}) over its defaults.
+    """Build the config from its defaults with `values` ({dotted name: value}) on top.
 
-    Raises ConfigError for an unknown name (lists the known) and for a value of the wrong type or outside its range.
+    Raises ConfigError for an unknown name (lists the known ones) and for a value of the wrong type or out of range.
     """
     depends: Callable[[Mapping[str, Any]], type[Config]] | None = getattr(config, "for_values", None)
-    config = config if depends is None else depends(values)  # one setting can bring others
+    config = config if depends is None else depends(values)  # one setting can add others
     known = {setting.name for setting in settings_of(config)}
     for name in values:
         if name not in known and name not in ROS_OWN:
@@ -108,7 +107,7 @@ def _build(config: Any, values: Mapping[str, Any], prefix: str, owner: str) -> A
 
 
 def _coerced(value: Any, default: Any, hint: Any, what: str) -> Any:
-    """An integer will do for a float, a list for a tuple; nothing else is converted."""
+    """Convert an integer to a float, and a list to a tuple; anything else must have the type. Raises ConfigError."""
     if isinstance(default, tuple) and isinstance(value, (list, tuple)):
         return tuple(value)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Exploration policies made from their names and parameters."""
+"""Creates exploration policies from their names and parameters."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def parameter_name(policy: str) -> str:
 
 
 def policy_parameters(policy: str = "") -> Any:
-    """Return the default parameters of all listed policies, an attribute for each that has some.
+    """Return the default parameters of all listed policies, with an attribute for each policy that has parameters.
 
-    Those of the built-in policies are constants: papers or measurements fix them. policy: one more, named as
-    "module:Class". A package whose policy cannot be imported has no parameters: its error is raised where that policy
-    is chosen.
+    Those of the built-in policies are constants, fixed by papers or measurements. policy: a further one, named
+    "module:Class". A package's policy that cannot be imported has no parameters here: its error is raised when that
+    policy is chosen.
     """
     others = (name for name in POLICIES if name not in POLICIES.builtin)
     return _parameters((*POLICIES.builtin, *others), policy if policy not in POLICIES else "")()
@@ -50,7 +50,7 @@ def _config(name: str, chosen: bool) -> type | None:
 def make_policy(name: str, params: Any = None, robot: RobotModel = RobotModel()) -> Policy:
     """Return the policy of this name for a robot.
 
-    params: as policy_parameters returns them; None = defaults. Raises ConfigError for an unknown name or a policy that
+    params: result of policy_parameters, None = defaults. Raises ConfigError for an unknown name, or a policy that
     cannot be imported.
     """
     made: Policy = POLICIES.make(name, getattr(params, parameter_name(name), None), robot)

@@ -1,7 +1,7 @@
-"""What the graph has to be told of common cameras and robots, by name: topics, frames and camera settings.
+"""Topics, frames and camera settings of common cameras and robots, by name.
 
-These are the defaults of a robot's launch file where `driver:=NAME` is given. docs/robot.md says how each driver is
-started for them.
+They are the defaults of the robot launch file if `driver:=NAME` is given. docs/robot.md describes how to start each
+driver.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ROBOT_CAMERA = CameraConfig(tolerance_s=0.02, upright=True)  # as in the world "
 
 @dataclass(frozen=True)
 class Profile:
-    """One driver. topics: key of graph.TOPICS -> name; frames: field of TfConfig -> name of the frame."""
+    """One driver. topics: key of graph.TOPICS -> topic name; frames: field of TfConfig -> frame name."""
 
     topics: Mapping[str, str]
     camera: CameraConfig = ROBOT_CAMERA
     frames: Mapping[str, str] = field(default_factory=dict)
 
     def parameters(self, file: Path | None = None) -> Parameters:
-        """Return settings of the camera and names of frames as parameters of all nodes, less what a file says."""
+        """Return camera settings and frame names as parameters of all nodes, without those that a file sets."""
         said = read_file(file).get(SHARED, {}) if file else {}
         usual = asdict(ROBOT_CAMERA)
         own = {f"node.camera.{name}": value for name, value in asdict(self.camera).items() if value != usual[name]}
@@ -61,7 +61,7 @@ PROFILES: dict[str, Profile] = {
 
 
 def profile(name: str) -> Profile:
-    """Return what the graph is told of a driver, "" = nothing. Raises ConfigError for a name that there is not."""
+    """Return the profile of a driver, "" = an empty one. Raises ConfigError for an unknown name."""
     if name and name not in PROFILES:
         raise ConfigError(unknown("driver", name, PROFILES))
     return PROFILES[name] if name else Profile({})

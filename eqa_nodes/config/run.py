@@ -1,7 +1,7 @@
-"""One typed configuration of a run: what answers, which robot, where, within which limits, and where results go.
+"""One typed configuration of a run: the agent, the robot, the scene, the limits, and the folder of results.
 
-Command line, launch files, workers, replay and the Python library all make a `RunConfig`; `RunConfig.parameters` is the
-only place that decides which setting wins. They are built once.
+Command line, launch files, workers, replay and the Python library all create a `RunConfig`; only
+`RunConfig.parameters`, which is computed once, decides which setting takes precedence.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from eqa_nodes.wire.graph import OBSERVERS, nodes_of
 from sim_bridge.robots import DEFAULT, robot_of, usual_robot
 
 SIM, ROBOT, REPLAY = "sim", "robot", "replay"  # worlds
-# What carries the episodes out: ATTACHED is a graph that runs already.
+# What runs the episodes; ATTACHED is a graph that is already running.
 GRAPH, ISOLATED, PROCESS, ATTACHED = "graph", "isolated", "process", "attached"
 _IMAGE = re.compile(r"(\d+)x(\d+)")
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A recording in the robot's place. labels: it holds the simulator's labels; rate: times real time, 0 = lock-step.
+    """A recording instead of a robot. labels: it has the simulator's labels; rate: factor of real time, 0 = lock-step.
 
-    record: write a bag of what is shown and of what the graph makes of it; bag: how a bag is read.
+    record: write a bag of the shown frames and the graph's results; bag: options for reading a bag.
     """
 
     labels: bool = False
@@ -49,24 +49,24 @@ class Replayed:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """All that decides how questions are answered. It pickles, and `core.storage.codec` writes it as JSON.
+    """The complete configuration of a run. It can be pickled, and `core.storage.codec` writes it as JSON.
 
     agent: a name of the registry, or module:function; "" = rules over labels.
-    answerer, policy: win over those of the parameter file, which win over the agent's; "" leaves them to it.
-    frames, k: win over the agent's. k: views of an answer, None = as many as the agent takes.
-    model, detector: their fields that differ from the defaults win over the parameter file; model_for: models of single
+    answerer, policy: override those of the parameter file, which override the agent's; "" = no override.
+    frames, k: override the agent's. k: number of views for an answer, None = the agent's own.
+    model, detector: fields that differ from the defaults override the parameter file; model_for: models of single
     roles, as in models/roles.py.
-    reconstruct: run the node that puts depth images together.
-    world: sim | robot | replay. robot, dataset, scene: whose body drives: the name, else the data set's own, else the
-    usual one of the scene, where all questions are about that one.
+    reconstruct: run the reconstructor node.
+    world: sim | robot | replay. robot, dataset, scene: select the robot's body: by name, else the data set's own, else
+    the usual one of the scene, if all questions are about that scene.
     body: the body itself, instead of a name. image: WIDTHxHEIGHT in pixels, "" = the body's. navigator: atomic | nav2.
-    through: graph (one process) | isolated (a process a node) | process (no ROS) | attached (a graph that runs already,
-    in `namespace`).
-    drive: go | confirm | dry, as node.drive; "" = as the parameter file says. ask_back: a person is
-    there to say which of several things a question means; the parameter file wins over it.
-    limits: of one question; 0 = no limit. show: drive to the evidence after the answer.
-    params: ROS parameter file. overrides: {node: {parameter: value}}, which win over everything.
-    folder: of the run; bags, memories and captions lie below it.
+    through: graph (one process) | isolated (one process per node) | process (no ROS) | attached (a running graph, in
+    `namespace`).
+    drive: go | confirm | dry, as node.drive; "" = as in the parameter file. ask_back: ask a person which of several
+    objects a question means; the parameter file overrides it.
+    limits: limits of one question, 0 = no limit. show: drive to the evidence after the answer.
+    params: ROS parameter file. overrides: {node: {parameter: value}}, which override everything else.
+    folder: folder of the run, with its bags, memories and captions.
     """
 
     agent: str = ""
@@ -99,12 +99,12 @@ class RunConfig:
 
     @cached_property
     def from_file(self) -> Parameters:
-        """What the parameter file says. Raises ConfigError."""
+        """The contents of the parameter file. Raises ConfigError."""
         return read_file(self.params) if self.params else {}
 
     @cached_property
     def named(self) -> NamedAgent:
-        """The agent, with what options and the file name in the place of its own. Raises ConfigError."""
+        """The agent, with the overrides by options and the parameter file. Raises ConfigError."""
         agent, file = agent_of(self.agent), self.from_file
         answerer = file.get("answerer", {}).get("answerer", agent.answerer)
         policy = file.get("explorer", {}).get("policy", agent.policy)
@@ -114,21 +114,21 @@ class RunConfig:
 
     @property
     def model_name(self) -> str:
-        """Name of the model that is asked, from options, file or environment; "" where none is. Raises ConfigError."""
+        """Name of the model, from options, file or environment; "" if the answerer uses none. Raises ConfigError."""
         if not ANSWERERS.traits(self.named.answerer).asks_model:
             return ""
         return named_model(self.settings.answerer.model)
 
     @property
     def robot_body(self) -> RobotModel:
-        """The simulated robot. Raises ConfigError for an unknown name and for an image that is none."""
-        lone = usual_robot(self.scene) if self.navigator == ATOMIC else DEFAULT  # Nav2 plans no stairs
+        """The simulated robot. Raises ConfigError for an unknown name and for an invalid image size."""
+        lone = usual_robot(self.scene) if self.navigator == ATOMIC else DEFAULT  # Nav2 does not plan over stairs
         usual = READERS.traits(self.dataset).robot if self.dataset else lone
         return with_image(robot_of(self.robot, usual) if self.body is None else self.body, self.image)
 
     @property
     def question_limits(self) -> Limits:
-        """The limits that travel with a question; tokens and money are settings of the agent."""
+        """The limits that are sent with a question; tokens and money are settings of the agent."""
         return self.limits._replace(tokens=0, money=0.0)
 
     @property
@@ -139,12 +139,12 @@ class RunConfig:
 
     @property
     def settings(self) -> GraphSettings:
-        """The settings of all nodes. Raises ConfigError for wrong ones."""
+        """The settings of all nodes. Raises ConfigError for invalid ones."""
         return self.parameters.settings
 
     @cached_property
     def parameters(self) -> GraphParameters:
-        """The parameters of all nodes; each line wins over the ones above it. Raises ConfigError."""
+        """The parameters of all nodes; each line overrides the ones above it. Raises ConfigError."""
         agent, file_detects = self.named, bool(self.from_file.get("perception", {}).get("detector.name"))
         return merged(
             None,
@@ -157,7 +157,7 @@ class RunConfig:
             self.overrides)
 
     def with_overrides(self, *overrides: Mapping[str, Mapping[str, Any]]) -> RunConfig:
-        """Return the configuration with more parameters that win over everything."""
+        """Return the configuration with further parameters that override everything else."""
         more: Parameters = {node: dict(values) for node, values in self.overrides.items()}
         for override in overrides:
             for node, values in override.items():
@@ -183,7 +183,7 @@ class RunConfig:
                          **({"model_for": list(self.model_for)} if self.model_for else {}),
                          **({"embedder": self.detector.embedder} if self.detector.embedder else {})},
             "memory": {"labels": labels or detects, "folder": str(folder / "memory"),
-                       **({"memory.perception.caption_items": 0} if shown else {})},  # they tell what labels say
+                       **({"memory.perception.caption_items": 0} if shown else {})},  # captions would repeat the labels
             "perception": _changed("detector", self.detector),
             **({"reconstructor": {"enabled": True}} if self.reconstruct else {}),
             "recorder": {"folder": str(folder / "bags"), "labels": labels and not (file_detects or detects)},
@@ -197,7 +197,7 @@ class RunConfig:
         return name in self.from_file.get(node, {})
 
     def _model_reads_labels(self, agent: NamedAgent) -> bool:
-        """Return whether the answerer asks a model that reads the labels of views in the place of their pictures."""
+        """Return whether the answerer asks a model that reads the labels of views instead of their images."""
         if not ANSWERERS.traits(agent.answerer).asks_model:
             return False
         said = (given.get("answerer", {}).get("model.backend") for given in (self.overrides, self.from_file))
@@ -205,7 +205,7 @@ class RunConfig:
         return isinstance(traits, BackendTraits) and traits.labels
 
     def _of_replay(self, agent: NamedAgent, file_detects: bool) -> Parameters:
-        """Return what is different where a recording stands in the robot's place."""
+        """Return the parameters that differ if a recording replaces the robot."""
         if self.replayed is None:
             return {}
         reads = ANSWERERS.traits(agent.answerer).labels or self._model_reads_labels(agent)
@@ -219,7 +219,7 @@ class RunConfig:
 
 
 def image_size(image: str) -> tuple[int, int]:
-    """Return width and height of a text such as 640x480. Raises ConfigError."""
+    """Parse width and height, pixels, from a text such as 640x480. Raises ConfigError."""
     match = _IMAGE.fullmatch(image)
     if not match or not all(16 <= int(side) <= 4096 for side in match.groups()):
         raise ConfigError(f"--image is {image!r}: expected WIDTHxHEIGHT in pixels, 16 to 4096, such as 640x480")
@@ -227,7 +227,7 @@ def image_size(image: str) -> tuple[int, int]:
 
 
 def with_image(robot: RobotModel, image: str) -> RobotModel:
-    """Return the robot with another size of its image; "": as it is. Raises ConfigError."""
+    """Return the robot with another image size; "" = unchanged. Raises ConfigError."""
     if not image:
         return robot
     width, height = image_size(image)
@@ -235,7 +235,7 @@ def with_image(robot: RobotModel, image: str) -> RobotModel:
 
 
 def share_of(config: RunConfig, number: int, workers: int) -> RunConfig:
-    """Return the configuration of worker `number`: the model's budgets are divided, so that their sum is the run's.
+    """Return the configuration of worker `number`, with its part of the model's budgets of the run.
 
     Raises ConfigError for a budget smaller than the number of workers.
     """
