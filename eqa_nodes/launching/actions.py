@@ -1,6 +1,6 @@
-"""What launch starts and watches, for the launch files alone: they import this, and it imports launch.
+"""The actions of the launch files. Only launch files import this module, because it imports launch.
 
-A process that dies is started again or ends the run; launch's own respawn has no limit in Humble, and never ends a run.
+A dead process is restarted or ends the run; launch's own respawn has no limit in Humble and never ends a run.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from eqa_nodes.ros.run import run_variables
 from eqa_nodes.ros.runner import RESTARTS
 from eqa_nodes.wire.graph import TOPICS
 
-WRONG_SETTING = 2  # exit code of a node: to start it again would not help
+WRONG_SETTING = 2  # exit code of a node for which a restart is useless
 OUTPUT = {"both": {"screen", "own_log"}}
-CLIENT = "eqa_client"  # the enclave of who asks from outside
+CLIENT = "eqa_client"  # the enclave of clients of the graph
 
 
 def description(world: str, files: Path) -> LaunchDescription:
-    """Return what a launch file launches. world: robot | sim | replay; files: the folder launch/."""
+    """Return the launch description of a world. world: robot | sim | replay; files: the folder launch/."""
     arguments = [DeclareLaunchArgument(name, default_value=_default(name, argument, files),
                                        description=argument.description, choices=list(argument.choices) or None)
                  for name, argument in ARGUMENTS[world].items()]
@@ -53,7 +53,7 @@ def _default(name: str, argument: Argument, files: Path) -> str | None:
 
 
 def begun(context: LaunchContext, world: str, files: Path) -> list[Any]:
-    """Return the processes of a world. Raises EqaError for what cannot be: launch then starts nothing."""
+    """Return the processes of a world. Raises EqaError for invalid arguments; launch then starts nothing."""
     chosen = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS[world]}
     plan = planned(world, chosen, files)
     later = [_nav2(plan)] if plan.nav2 else []
@@ -64,7 +64,7 @@ def begun(context: LaunchContext, world: str, files: Path) -> list[Any]:
 
 
 def nodes(plan: LaunchPlan) -> list[Node]:
-    """Return the processes of the graph, each watched: a process a node, or one for all."""
+    """Return the watched processes of the graph: one process per node, or one for all."""
     if plan.chosen["composed"] == "true":
         return [_watched("graph", plan, executable="graph", arguments=["--nodes", ",".join(plan.nodes)])]
     return [_watched(name, plan, executable=name, name=name, **_enclave(plan, name)) for name in plan.nodes]
@@ -75,7 +75,7 @@ def _enclave(plan: LaunchPlan, name: str) -> dict[str, Any]:
 
 
 def _watched(title: str, plan: LaunchPlan, **arguments: Any) -> Node:
-    """Return a process that is started again when it dies, or whose death ends the run, with who it was and why."""
+    """Return a process that is restarted when it dies, or whose death ends the run with an error naming it."""
     deaths = 0
 
     def start() -> Node:
@@ -92,7 +92,7 @@ def _watched(title: str, plan: LaunchPlan, **arguments: Any) -> Node:
         log = launch_config.get_log_file_path(f"{event.process_name}.log")
         if event.returncode == WRONG_SETTING:
             raise NodeLost(f"{what}, a wrong setting; its log is {log}")
-        if not plan.restart or title == "replay":  # which would begin anew
+        if not plan.restart or title == "replay":  # a restarted replay would begin from the start
             raise NodeLost(f"{what}; its log is {log}")
         if deaths > RESTARTS:
             raise NodeLost(f"{what} after {RESTARTS} restarts; its log is {log}")
@@ -102,9 +102,9 @@ def _watched(title: str, plan: LaunchPlan, **arguments: Any) -> Node:
 
 
 def _ready(plan: LaunchPlan, later: list[Any]) -> Node:
-    """Return the program that waits for the nodes and begins an episode; `later` follows when it has.
+    """Return the program that waits for the nodes and begins an episode; `later` starts after that.
 
-    For a robot's episode a second one waits, beside `later`: what the robot lacks may be what that brings.
+    For a robot, a second program waits for the episode in parallel with `later`, which may be what the robot lacks.
     """
     if plan.begin == WAIT_FOR_ROBOT:
         return _waiting(plan, (ALL_UP,), [*later, _waiting(plan, plan.begin, [])])
@@ -116,21 +116,21 @@ def _waiting(plan: LaunchPlan, arguments: tuple[str, ...], later: list[Any]) -> 
         if context.is_shutdown:
             return None
         if event.returncode in (INTERRUPTED, -signal.SIGINT, -signal.SIGTERM):
-            return None  # the launch is about to hear of it too
+            return None  # launch receives the signal too
         if event.returncode == EPISODE_FAILED:
             raise NodeLost("the graph was ready, but its episode has not begun, for the reason that `ready` gave above")
         if event.returncode:
             raise NodeLost("the graph has not become ready, for the reason that `ready` gave above")
         return later
 
-    deadline = plan.chosen["ready_s"] if plan.chosen["autostart"] == "true" else "inf"  # a person may activate them
+    deadline = plan.chosen["ready_s"] if plan.chosen["autostart"] == "true" else "inf"  # a user activates them
     return Node(package="eqa_nodes", executable="ready", namespace=plan.chosen["namespace"], output=OUTPUT,
                 arguments=["--nodes", ",".join(plan.nodes), "--deadline", deadline, *arguments], on_exit=done,
                 remappings=plan.remappings, **_enclave(plan, CLIENT))
 
 
 def _rviz(plan: LaunchPlan, files: Path) -> Node:
-    """Return RViz with the layout; who closes it ends nothing. Raises EqaError where it is not installed."""
+    """Return RViz with the layout; closing it ends nothing else. Raises EqaError if it is not installed."""
     _share("rviz2")
     return Node(package="rviz2", executable="rviz2", name="rviz", namespace=plan.chosen["namespace"],
                 remappings=plan.remappings, arguments=["-d", str(files / "rviz" / "eqa.rviz"), "-f", plan.map_frame],
@@ -138,11 +138,11 @@ def _rviz(plan: LaunchPlan, files: Path) -> Node:
 
 
 def _nav2(plan: LaunchPlan) -> GroupAction:
-    """Return nav2_bringup's navigation: planner, controller, behaviours, no map server and no AMCL.
+    """Return nav2_bringup's navigation: planner, controller, behaviours, without map server and AMCL.
 
-    It moves the transforms into a namespace on its own, and the clock of a simulation is moved for it.
+    It remaps the transforms into a namespace itself; the clock of a simulation is remapped here.
 
-    Raises EqaError where it is not installed.
+    Raises EqaError if it is not installed.
     """
     bringup = _share("nav2_bringup")
     arguments = {"namespace": plan.chosen["namespace"], "use_sim_time": str(plan.sim_time).lower(), "autostart": "true",

@@ -23,7 +23,7 @@ BAG_FRAMES = {"map_frame": "map, odom or world", "base_frame": "base_link, base_
 
 
 class Argument(NamedTuple):
-    """default: None where it must be given. choices: () = any."""
+    """A launch argument. default: None = required; choices: () = any value."""
 
     default: str | None
     description: str

@@ -1,4 +1,4 @@
-"""From a launch file's arguments to what has to run: nodes, parameters, remappings. No ROS and no launch is needed."""
+"""Derives nodes, parameters and remappings from a launch file's arguments, without importing ROS or launch."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from sim_bridge.registry import is_scan
 from sim_bridge.scans import HABITAT_VARIABLE, SCENES_VARIABLE, check_labels, find_scan
 
 ALL_UP, WAIT_FOR_ROBOT = "--up", ("--robot",)  # options of the program `ready`
-Chosen = Mapping[str, str]  # what an argument was given, or its default
+Chosen = Mapping[str, str]  # argument -> its value, given or default
 
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """What a launch file starts.
+    """The processes and parameters that a launch file starts.
 
-    begin: options of the program `ready` that begin an episode or wait for one, () = neither. nav2: nav2_bringup brings
-    up Nav2, with nav2_params, None = its own. remappings: names of the graph -> of the robot. enclave: of SROS 2, "" =
-    none. variables: of the environment of all processes.
+    begin: options of the program `ready` that begin an episode or wait for one, () = neither. nav2: nav2_bringup starts
+    Nav2 with nav2_params, None = its own. remappings: names of the graph -> names of the robot. enclave: path of the
+    SROS 2 enclaves, "" = none. variables: environment variables of all processes.
     """
 
     chosen: Chosen
@@ -53,22 +53,22 @@ class LaunchPlan:
 
     @property
     def restart(self) -> bool:
-        """Return whether what dies is started again."""
+        """Return whether dead processes are restarted."""
         return self.chosen["on_exit"] == RESTART
 
     @property
     def sim_time(self) -> bool:
-        """Return whether the nodes' time comes from /clock."""
+        """Return whether the nodes use the time of /clock."""
         return any(values.get("use_sim_time") for values in self.parameters.values())
 
     @property
     def map_frame(self) -> str:
-        """Return the name of the frame that the robot is localised in."""
+        """Return the name of the map frame."""
         return str(self.parameters.get(SHARED, {}).get("node.tf.map_frame", FRAMES["map_frame"]))
 
 
 def robot(chosen: Chosen, files: Path) -> LaunchPlan:
-    """Return the plan of a physical robot. Raises ConfigError for what it cannot do or does not know."""
+    """Return the plan of a physical robot. Raises ConfigError for wrong or unsupported arguments and parameters."""
     driver = profile(chosen["driver"])
     chosen = _of_driver(chosen, driver)
     config = _config(chosen, ROBOT)
@@ -93,9 +93,9 @@ def robot(chosen: Chosen, files: Path) -> LaunchPlan:
 
 
 def sim(chosen: Chosen, files: Path) -> LaunchPlan:
-    """Return the plan of a simulated robot; the parameters of its Nav2 are written into its folder.
+    """Return the plan of a simulated robot; write the parameters of its Nav2 to its folder.
 
-    Raises ConfigError for wrong arguments and parameters, and for a scan without the labels that are to be read.
+    Raises ConfigError for wrong arguments and parameters, and for a scan without the required labels.
     """
     config = _config(chosen, SIM)
     folder, parameters = config.folder, config.parameters
@@ -124,9 +124,9 @@ def sim(chosen: Chosen, files: Path) -> LaunchPlan:
 
 
 def replay(chosen: Chosen, files: Path) -> LaunchPlan:
-    """Return the plan of a recording in the robot's place.
+    """Return the plan of a recording that replaces the robot.
 
-    Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
+    Raises ConfigError for wrong arguments and parameters, StorageError for a source without a history.
     """
     source = Path(chosen["source"]).resolve()
     reading = ReadingConfig(tuple(f"{key}:={chosen[key]}" for key in REMAPPED if chosen[key]),
@@ -145,7 +145,7 @@ PLANS: dict[str, Callable[[Chosen, Path], LaunchPlan]] = {"robot": robot, "sim":
 def planned(world: str, chosen: Chosen, files: Path) -> LaunchPlan:
     """Return the plan of a launch file, and write its parameters to FOLDER/params.yaml. files: the folder launch/.
 
-    Raises ConfigError for wrong arguments and parameters, StorageError for a source that holds no history.
+    Raises ConfigError for wrong arguments and parameters, StorageError for a source without a history.
     """
     ready_s = _number(chosen, "ready_s")
     if not ready_s > 0:
@@ -157,7 +157,7 @@ def planned(world: str, chosen: Chosen, files: Path) -> LaunchPlan:
 
 
 def _config(chosen: Chosen, world: str) -> RunConfig:
-    """Return the configuration that the arguments say. Raises ConfigError."""
+    """Return the run configuration for the arguments. Raises ConfigError."""
     return RunConfig(
         agent=chosen["agent"], answerer=chosen["answerer"], policy=chosen["policy"],
         model=ModelConfig(model=chosen["model"], base_url=chosen["model_url"]),
@@ -170,7 +170,7 @@ def _config(chosen: Chosen, world: str) -> RunConfig:
 
 
 def _folder(chosen: Chosen) -> Path:
-    """Return the folder of a run: by default its own, so that no two runs write the same files."""
+    """Return the folder of a run: by default a new one, so that no two runs write the same files."""
     own = f"runs/launch/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     return Path(chosen["folder"] or own).resolve()
 
@@ -193,7 +193,7 @@ def _whole(chosen: Chosen, name: str) -> int:
 
 
 def _scans(chosen: Chosen) -> dict[str, str]:
-    """Return where scans and Habitat's Python are, as variables of the environment. Raises ConfigError."""
+    """Return the locations of scans and Habitat's Python as environment variables. Raises ConfigError."""
     found: dict[str, str] = {}
     if chosen["scenes"]:
         if not (folder := Path(chosen["scenes"]).expanduser().resolve()).is_dir():
@@ -214,13 +214,13 @@ def _autostart(chosen: Chosen) -> Parameters:
 
 
 def _memory(file: str) -> dict[str, Any]:
-    """Return where memory is kept. file: for all runs; "": as the folder of the run says."""
+    """Return the parameters of memory's location. file: one file for all runs, "" = in the folder of the run."""
     path = Path(file).resolve()
     return {"folder": str(path.parent), "file": path.name} if file else {}
 
 
 def _of_driver(chosen: Chosen, driver: Profile) -> Chosen:
-    """Return the arguments, where those that have their default are the driver's."""
+    """Return the arguments; those with their default value are replaced by the driver's."""
     usual = {**{key: TOPICS[key].name for key in REMAPPED}, **FRAMES}
     return {**chosen, **{name: value for name, value in {**driver.topics, **driver.frames}.items()
                          if chosen[name] == usual[name]}}
@@ -231,12 +231,12 @@ def _remappings(chosen: Chosen) -> list[tuple[str, str]]:
 
 
 def _own_world(chosen: Chosen) -> list[tuple[str, str]]:
-    """Return the names of a simulation's or a recording's transforms and clock in its namespace."""
+    """Return the remappings of a simulation's or a recording's transforms and clock into its namespace."""
     return [(TOPICS[key].name, name) for key, name in own_world(chosen["namespace"]).items()]
 
 
 def _nav2_params(chosen: Chosen) -> Path | None:
-    """Return the file of Nav2's parameters that was named. Raises ConfigError where there is none."""
+    """Return the given file of Nav2's parameters, None if none is given. Raises ConfigError if it does not exist."""
     if not chosen["nav2_params_file"]:
         return None
     if not (path := Path(chosen["nav2_params_file"]).resolve()).is_file():
@@ -245,19 +245,19 @@ def _nav2_params(chosen: Chosen) -> Path | None:
 
 
 def _refuse_labels(parameters: GraphParameters) -> None:
-    """Raise ConfigError where memory would wait for labels that no robot has."""
+    """Raise ConfigError if memory would wait for a simulator's labels, which a robot does not have."""
     if parameters.settings.memory.reads_simulator:
         raise ConfigError(f"the answerer {parameters['answerer']['answerer']!r} reads labels, and a robot has none: "
                           "let a detector give them (detector:=transformers), or choose another agent or answerer")
 
 
-INFLATED_M = 0.22  # beyond the robot's radius: so far from obstacles paths keep where they can, metres
-MOST_BLIND_M = 1.1  # a scan clears from here on, whatever the camera sees: people who walk by leave no marks for long
-CRUISE = 0.9  # share of the top speed that a controller asks for: the rest is for keeping to the path
+INFLATED_M = 0.22  # inflation beyond the robot's radius: preferred distance of paths from obstacles, metres
+MOST_BLIND_M = 1.1  # a scan always clears from this distance on, so that marks of people walking by disappear
+CRUISE = 0.9  # share of the top speed that a controller requests: the rest is reserve for path corrections
 
 
 def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]:
-    """Fit parameters of Nav2, as its YAML holds them, to a simulated robot; return the same object."""
+    """Fit parameters of Nav2, in the form of its YAML file, to a simulated robot; return the same object."""
     base = bridge.robot.base
 
     def of(*path: str) -> Any:
@@ -285,7 +285,7 @@ def fitted(parameters: dict[str, Any], bridge: BridgeSettings) -> dict[str, Any]
 
 
 def _blind_m(bridge: BridgeSettings) -> float:
-    """Return the distance in metres below which a scan made from depth passes over its lowest obstacles."""
+    """Return the distance in metres below which a scan made from depth misses its lowest obstacles."""
     return round(max(0.0, min(bridge.robot.camera.sees_from_m(bridge.scan.low_m), MOST_BLIND_M)), 2)
 
 

@@ -31,11 +31,11 @@ POLL_S = 0.1
 OK_LEVEL = bytes([OK])
 CAMERA = {topic.name.strip("/") for topic in (*(TOPICS[key] for key in ("color", "depth", "camera_info")),
                                               *CAMERA_TOPICS.values())}
-REMIND_S = 30.0  # what is waited for is said again
+REMIND_S = 30.0  # period of repeated messages about what is missing
 
 
 class Roll:
-    """Hears which nodes of this run have started, and looks for what they serve."""
+    """Tracks which nodes of this run have started, and checks for their services."""
 
     def __init__(self, nodes: Sequence[str]) -> None:
         self._nodes = nodes
@@ -49,9 +49,9 @@ class Roll:
         node.create_subscription(Header, topic.name, self._on_started, qos(topic.qos))
 
     def missing(self) -> list[str]:
-        """Return what is not there yet: nodes, and services of nodes that have started; and names that two nodes have.
+        """Return what is missing: nodes, else names that two nodes have, else services of the nodes.
 
-        Nodes of another run do not count. One that was killed may be seen for some seconds more.
+        Nodes of another run do not count. A killed node may stay visible for some seconds.
         """
         silent = [name for name in self._nodes if signature(name) not in self._started]
         served = {name for name, _ in self._node.get_service_names_and_types()}
@@ -74,7 +74,7 @@ class Roll:
 
 
 class Needs:
-    """Hears what a robot's episode still waits for, as the nodes themselves tell it on /diagnostics."""
+    """Tracks what a robot's episode still waits for, as reported by the nodes on /diagnostics."""
 
     def __init__(self, nodes: Sequence[str]) -> None:
         self._observers = [name for name in nodes if name != "agent"]
@@ -88,7 +88,7 @@ class Needs:
 
     @property
     def waits(self) -> str:
-        """What is waited for, "" for nothing."""
+        """A description of what is missing, "" if nothing is."""
         topics = ", ".join(sorted(f"{topic} ({who})" for topic, who in self._silent.items()))
         return f"{self._waits}; nothing came on {topics}" if self._waits and topics else self._waits
 
@@ -107,7 +107,7 @@ class Needs:
 
 
 def await_robot(needs: Needs) -> None:
-    """Wait until an episode has begun, as long as that takes: somebody may have to switch a camera on, or localise."""
+    """Wait until an episode has begun, without a deadline: a user may have to start a camera or localise the robot."""
     said, at = "", 0.0
     while waits := needs.waits:
         if waits != said or time.monotonic() - at > REMIND_S:
@@ -117,7 +117,7 @@ def await_robot(needs: Needs) -> None:
 
 
 def await_all(roll: Roll, deadline_s: float) -> None:
-    """Wait until nothing is missing. Raises NodeLost at the deadline, with what is."""
+    """Wait until nothing is missing. Raises NodeLost at the deadline, naming what is missing."""
     end = time.monotonic() + deadline_s
     while missing := roll.missing():
         if time.monotonic() > end:
@@ -126,7 +126,7 @@ def await_all(roll: Roll, deadline_s: float) -> None:
 
 
 def begin(client: GraphClient, name: str, scene: str, seed: int) -> None:
-    """Begin an episode. Raises what the graph reports."""
+    """Begin an episode. Raises the error that the graph reports."""
     episode = interface("eqa_interfaces/msg/Episode")(episode_id=name, scene=scene, seed=seed)
     client.services["reset_episode"].call(RESET_S, episode=episode)
     print(f"eqa: episode {name} has begun", flush=True)
@@ -145,9 +145,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run the program; what follows --ros-args is rclpy's."""
+    """Run the program; arguments after --ros-args are for rclpy."""
     arguments, _ = _parser().parse_known_args()
-    for number in (signal.SIGINT, signal.SIGTERM):  # the run ends before it was ready; nothing is to be closed
+    for number in (signal.SIGINT, signal.SIGTERM):  # interrupted before the graph is ready; nothing has to be closed
         signal.signal(number, lambda *_: os._exit(INTERRUPTED))
     end_with_launch()
     nodes, ready = arguments.nodes.split(","), False
