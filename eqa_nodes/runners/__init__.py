@@ -1,1 +1,1 @@
-"""The same episode in process, through the ROS graph, over a history, or by a function of the user's own."""
+"""Runs the same episode in process, through the ROS graph, over a history, or with a user's function."""

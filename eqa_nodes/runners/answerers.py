@@ -1,4 +1,4 @@
-"""Answerers made from their names, with the model behind them."""
+"""Creates answerers by name, with their models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int = 0,
                   folder: Path | None = None) -> Answerer:
-    """Return an answerer by name; `model` is opened where it asks one. Else as `answerer_of`."""
+    """Return an answerer by name; `model` is opened if it uses one. Otherwise as `answerer_of`."""
     from eqa_nodes.config.nodes import AnswererSettings
 
     return answerer_of(AnswererSettings(answerer=name, model=model, max_images=max_images,
@@ -30,8 +30,8 @@ def make_answerer(name: str, model: ModelConfig = ModelConfig(), max_images: int
 def answerer_of(own: AnswererSettings) -> Answerer:
     """Return the answerer of a node's settings.
 
-    max_images: that a model is shown in one call, 0 = the answerer's own default. folder: keeps what a model said of
-    pictures. Raises ConfigError for an unknown name, and for settings that the backend lacks; MissingExtra,
+    max_images: images per call of a model, 0 = the answerer's own default. folder: cache of a model's captions of
+    images. Raises ConfigError for an unknown name, and for settings that the backend does not support; MissingExtra,
     StorageError.
     """
     made: Answerer = ANSWERERS.make(own.answerer, AnswererOptions(

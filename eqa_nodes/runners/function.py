@@ -1,4 +1,4 @@
-"""Functions of a user's own as agents in a benchmark, in the shapes that OpenEQA expects (supplement D)."""
+"""A user's functions as agents in a benchmark, with the signatures that OpenEQA defines (supplement D)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from sim_bridge.simulator import EpisodeSetup, Step
 
 
 class Environment:
-    """Where an A-EQA question is asked: a robot that sees and moves, and nothing that a robot does not know.
+    """The environment of an A-EQA question: a robot that sees and moves, without privileged information.
 
-    observation: what it sees now: a Frame with rgb, depth_m, poses in the map frame and stamp, and no labels; collided:
-    something stopped its last action; steps, metres: what it has moved so far; robot: its body and its actions; limits:
-    what the question may cost, 0 = no limit.
+    observation: the current Frame with rgb, depth_m, poses in the map frame and stamp, without labels; collided:
+    whether an obstacle stopped the last action; steps, metres: distance so far; robot: its body and its actions;
+    limits: limits of the question, 0 = no limit.
     """
 
     def __init__(self, first: Step, act: Callable[[Action], Step], robot: RobotModel,
@@ -43,7 +43,7 @@ class Environment:
         self._show(first)
 
     def act(self, action: Action) -> Frame:
-        """Carry out one action and return what the robot sees then. Raises LimitReached once a limit is reached."""
+        """Execute one action and return the new observation. Raises LimitReached once a limit is reached."""
         if action is not Action.OBSERVE and (self.spent() or self._too_far(action)):
             raise LimitReached(f"the question may cost no more than {self.limits}, and {self.steps} steps and "
                                f"{self.metres:.2f} m are behind it: answer from what is known")
@@ -51,7 +51,7 @@ class Environment:
         return self.observation
 
     def spent(self) -> bool:
-        """Return whether a limit of steps, metres or seconds is reached: no action is carried out any more."""
+        """Return whether a limit of steps, metres or seconds is reached, after which no action is executed."""
         so_far = (self.steps, self.metres, time.monotonic() - self._began_s)
         used_up = any(limit and value >= limit for limit, value in zip(self.limits[:3], so_far, strict=True))
         return used_up or self.metres >= metres_left(self.limits, 0.0, 1)
@@ -70,7 +70,7 @@ ActiveFunction = Callable[[str, Environment], "tuple[str | Answer, int]"]  # que
 
 
 def load_function(name: str) -> Callable[..., Any]:
-    """Return the function that "package.module:function" names, also from the working directory, or a registered one.
+    """Return the function named "package.module:function", also from the working directory, or a registered one.
 
     Raises ConfigError.
     """
@@ -91,17 +91,17 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 class _FunctionRunner:
-    """What both kinds share. What the function raises is left to the runner: it fails the question."""
+    """The common part of both runners. An exception of the function is not caught here: it fails the question."""
 
     def __init__(self, answerer: Answerer, force_guess: bool) -> None:
         self._answerer, self._force_guess = answerer, force_guess
 
     def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything, by the answerer."""
+        """Answer without any view, with the answerer."""
         return self._answerer.answer(sample.as_question(force_guess=True), ())
 
     def _given(self, sample: Sample, said: object) -> Answer:
-        """Return what a function said as an answer, without evidence: that would need images. "" is an abstention."""
+        """Convert a function's result to an answer, without evidence, which would need images. "" is an abstention."""
         if isinstance(said, str):
             answer = Answer(said.strip(), abstained=not said.strip())
         elif isinstance(said, Answer):
@@ -116,7 +116,7 @@ class _FunctionRunner:
 class EmFunctionRunner(_FunctionRunner):
     """Asks a function about episode histories. Implements EpisodeRunner. k: evenly spaced frames, 0 = all.
 
-    The arrays of one history are kept: questions about one come together.
+    The arrays of the last history are kept, since questions about one history are consecutive.
     """
 
     def __init__(self, function: EmFunction, source_of: Callable[[Sample], HistorySource], k: int, answerer: Answerer,
@@ -126,11 +126,11 @@ class EmFunctionRunner(_FunctionRunner):
         self._read: tuple[object, HistoryArrays] | None = None
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Answer one question. seconds of the receipt: what the function took."""
+        """Answer one question. The receipt's seconds are the run time of the function."""
         check_question(sample.question)
         source = self._source_of(sample)
         if self._read is None or self._read[0] != source.identity:
-            self._read = None  # two histories at a time may be more than memory holds
+            self._read = None  # two histories at once may not fit in memory
             self._listener(f"{source.name}: reading")
             self._read = source.identity, arrays_of(source.open(), self._k)
         self._listener("answering")
@@ -141,14 +141,14 @@ class EmFunctionRunner(_FunctionRunner):
         return EpisodeResult(sample.id, answer, None, EpisodeTrace(sample.question, answer=answer))
 
     def close(self) -> None:
-        """Let go of the arrays."""
+        """Release the arrays."""
         self._read = None
 
 
 class ActiveFunctionRunner(_FunctionRunner):
     """Lets a function drive a simulated robot. Implements EpisodeRunner.
 
-    Steps and metres are the simulator's: where the function says another number of timesteps, the message notes it.
+    Steps and metres are the simulator's: if the function reports another number of timesteps, the message notes it.
     """
 
     def __init__(self, function: ActiveFunction, robot: RobotModel, answerer: Answerer, limits: Limits = Limits(),
@@ -158,7 +158,7 @@ class ActiveFunctionRunner(_FunctionRunner):
         self._pool = SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Carry out one episode."""
+        """Run one episode."""
         check_question(sample.question)
         simulator, trace = self._pool.get(sample.scene), EpisodeTrace(sample.question)
         last = simulator.reset(EpisodeSetup.of(sample, self._robot))
@@ -187,6 +187,6 @@ class ActiveFunctionRunner(_FunctionRunner):
 
 
 def asked(sample: Sample) -> str:
-    """Return the question as a function gets it, with the options where there are some: "... A) red B) grey"."""
+    """Return the question for a function, followed by its options if it has any: "... A) red B) grey"."""
     options = (f"{chr(ord('A') + i)}) {choice}" for i, choice in enumerate(sample.choices))
     return " ".join((sample.question, *options))

@@ -1,4 +1,4 @@
-"""Questions about what was recorded (EM-EQA): no robot moves, the answer comes from views of an episode history."""
+"""Answers questions about recordings (EM-EQA): no robot moves, the answer is based on views of an episode history."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ from sim_bridge.scans import find_scan
 if TYPE_CHECKING:
     from eqa_nodes.tours.tours import Tour
 
-ANSWERING = "answering"  # what the listener hears when the views are there
-_SHOWN = 50  # views that a report shows of those that an answer was made from, beside its evidence
-_OPEN = 2  # histories whose views are kept open: questions about one come together
+ANSWERING = "answering"  # sent to the listener when the views are available
+_SHOWN = 50  # number of an answer's views that a report shows in addition to its evidence
+_OPEN = 2  # number of histories with open views: questions about one history are consecutive
 
 
 class HistorySource(NamedTuple):
-    """Where a history comes from. identity: what decides its frames, as plain JSON."""
+    """The source of a history. identity: everything that determines its frames, as plain JSON."""
 
     name: str
     identity: Mapping[str, object]
@@ -64,10 +64,10 @@ class HistorySource(NamedTuple):
 
 def file_source(path: Path, format: str = "", options: BagOptions | None = None,  # noqa: A002
                 first: int = 0, clip: tuple[float, float] | None = None) -> HistorySource:
-    """Return a recording as a source. first: only the images numbered below it, 0 = all; clip: only those between two
-    times, seconds.
+    """Return a recording as a source. first: use only images with lower numbers, 0 = all; clip: use only those between
+    two times, seconds.
 
-    Raises StorageError where there is none, and as open_history does.
+    Raises StorageError if it does not exist, and the errors of open_history.
     """
     path = Path(path)
     history = open_history(path, format, options)
@@ -88,11 +88,11 @@ def tour_source(tour: Tour) -> HistorySource:
 
 
 def _fingerprint(path: Path) -> str:
-    """Return a hash of names, sizes and times of change of all files: of their content it would take too long."""
+    """Return a hash of names, sizes and modification times of all files; hashing the contents would take too long."""
     digest = hashlib.sha256()
     try:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            stat = file.stat() if file.exists() else file.lstat()  # a link that leads nowhere is not the history's
+            stat = file.stat() if file.exists() else file.lstat()  # the target of a broken link does not exist
             digest.update(os.fsencode(f"{file.relative_to(path)} {stat.st_size} {stat.st_mtime_ns}\n"))
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
@@ -100,13 +100,13 @@ def _fingerprint(path: Path) -> str:
 
 
 def views_of(sample: Sample) -> int:
-    """Return how many views of a history the data set of a question wants, DEFAULT_K where it does not say."""
+    """Return the number of views of a history that the data set of a question specifies, else DEFAULT_K."""
     wanted = sample.metadata.get("views")
     return wanted if isinstance(wanted, int) and wanted > 0 else DEFAULT_K
 
 
 def path_source(path: PosedPath) -> HistorySource:
-    """Return poses that are rendered in a simulator as a source. Raises UnknownScene, SimulatorError for a scene that
+    """Return poses to be rendered in a simulator as a source. Raises UnknownScene, SimulatorError for a scene that
     cannot be opened."""
     if is_scan(path.scene):
         find_scan(path.scene.partition(":")[2])
@@ -115,12 +115,12 @@ def path_source(path: PosedPath) -> HistorySource:
 
 
 def _note(note: str, kept: HistoryIndex) -> str:
-    """Return the note of a piece of evidence, which also says where its place is unknown."""
+    """Return the note of a piece of evidence, with a remark if the pose of its view is unknown."""
     return note if kept.way else "; ".join(filter(None, (note, NOWHERE)))
 
 
 class _EndOf(NamedTuple):
-    """Where a recording ends: a model is asked of it when all of it was seen. Implements LastObservation."""
+    """The end of a recording, which is the time of a model's calls. Implements LastObservation."""
 
     way: Sequence[tuple[int, Pose2]]
 
@@ -131,8 +131,8 @@ class _EndOf(NamedTuple):
 class HistoryRunner:
     """Answers questions from episode histories. Implements EpisodeRunner.
 
-    source_of: the history of a question; raises EqaError where there is none. listener: hears what goes on. Raises
-    ConfigError for a selection or an answerer that there is not.
+    source_of: returns the history of a question; raises EqaError if there is none. listener: called with progress
+    messages. Raises ConfigError for an unknown selection or answerer.
     """
 
     def __init__(self, source_of: Callable[[Sample], HistorySource], answerer: AnswererSettings,
@@ -147,11 +147,11 @@ class HistoryRunner:
         self._unreadable: dict[str, EqaError] = {}
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Answer one question. seconds of the receipt: choosing views and answering, not reading the history."""
+        """Answer one question. The receipt's seconds are for choosing views and answering, not for reading."""
         check_question(sample.question)
         question = sample.as_question(force_guess=self._force_guess)
         refused = None if self._is_past(question) else refusal(self._answerer, question)
-        if refused is not None:  # nothing is read for it
+        if refused is not None:  # no need to read the history
             return EpisodeResult(sample.id, refused, None, EpisodeTrace(sample.question, answer=refused))
         source, calls = self._source_of(sample), list[ModelCall]()
         past = self._opened(source, "recalled") if self._is_past(question) else None
@@ -177,24 +177,24 @@ class HistoryRunner:
         return EpisodeResult(sample.id, answer, None, replace(trace, view=best))
 
     def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything."""
+        """Answer without any view."""
         with paying(sample.as_question(force_guess=True)) as question:
             return self._answerer.answer(question, ())
 
     def close(self) -> None:
-        """Release what is open."""
+        """Close all open views."""
         while self._views:
             self._views.popitem()[1].close()
 
     def _is_past(self, question: Question) -> bool:
-        """Return whether a memory of the history is asked first: it knows objects from labels alone."""
+        """Return whether a memory of the history is asked first; it knows objects only from labels."""
         return self._asks_memory and not question.choices and about_past(question.text)
 
     def _answered(self, question: Question, views: HistoryViews, asked: Answerer) -> tuple[Answer, list[Keyframe]]:
         items, way = views.items(question), views.kept.way
         if way and self._says_when(question):
             items = self._dated(question, items, way)
-        if items or self._force_guess or not views.kept.frames:  # no frame was wanted: the agent is blind
+        if items or self._force_guess or not views.kept.frames:  # no frames requested: the agent is blind
             answer = asked.answer(question, items)
             proof, step = {e.keyframe_id for e in answer.evidence}, -(-len(items) // _SHOWN) or 1
             return answer, [item.keyframe for i, item in enumerate(items) if not i % step or item.keyframe.id in proof]
@@ -206,16 +206,16 @@ class HistoryRunner:
         return dated(items, partial(time_in_recording, start_ns=way[0][0], end_ns=way[-1][0]))
 
     def _says_when(self, question: Question) -> bool:
-        """Return whether views tell when they were taken: where that matters, and no published agent is followed."""
+        """Return whether views get captions with their time: if the question needs it and no published agent is run."""
         return self._selection.frames == "recalled" and about_time(question.text, time.time_ns())
 
     def _opened(self, source: HistorySource, frames: str, sample: Sample | None = None) -> HistoryViews:
-        """Return the views of a history. sample: whose data set says how many random ones, and whose seed draws."""
+        """Return the views of a history. sample: determines number and seed of random views."""
         selection = self._selection._replace(frames=frames)
         if sample is not None and frames == "random":
             selection = selection._replace(k=selection.k or views_of(sample), seed=sample.seed)
         key = f"{selection.k} {frames} by {selection.seed} of {source.identity}"
-        if key in self._unreadable:  # it is not read once more for each of its questions
+        if key in self._unreadable:  # do not read it again for each of its questions
             raise self._unreadable[key]
         if key not in self._views:
             try:

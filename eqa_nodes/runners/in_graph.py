@@ -1,6 +1,6 @@
-"""Episodes through the ROS graph: one that is started here, or one that somebody else started.
+"""Runs episodes through the ROS graph: one started here, or one that is already running.
 
-What happened in a graph of our own is read from the bag that it recorded; of another one, from what it publishes.
+The trace of our own graph is read from the bag that it recorded; that of another graph, from its topics.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from eqa_nodes.wire.messages import inquiry_of
 
 
 class GraphRunner:
-    """Runs episodes through one graph, in one process or a process a node; use `close` at the end.
+    """Runs episodes through one graph, in one process or one process per node; use `close` at the end.
 
-    Gives the same poses, goals and answers as InProcessRunner under the same parameters. own: where its logs and its
-    parameter file go, by itself `folder`, where bags and memories go: several runners may share that. show: the robot
-    drives to the evidence after each answer.
+    Gives the same poses, goals and answers as InProcessRunner with the same parameters. folder: for bags and memories,
+    which several runners may share; own: for its logs and its parameter file, None = folder; show: the robot drives to
+    the evidence after each answer.
     """
 
     def __init__(self, folder: Path, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
@@ -57,8 +57,8 @@ class GraphRunner:
         self.client = self._exit.enter_context(GraphClient(self.graph.environment, subscribe_progress(listener)))
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Carry out one episode. Raises what the graph reports."""
-        bag = free_name(self._bags / file_name(sample.id))  # the bag of a try that was cut off stays beside it
+        """Run one episode. Raises the error that the graph reports."""
+        bag = free_name(self._bags / file_name(sample.id))  # keeps the bag of an interrupted attempt
         self.client.reset(sample.scene, bag.name, sample.start, sample.seed,
                           start_height_m=sample.start_height_m or 0.0)
         question = sample.as_question(self._limits, self._force_guess)._replace(show=self._show)
@@ -68,11 +68,11 @@ class GraphRunner:
         return EpisodeResult(sample.id, answer, pose, _trace(bag), bag)
 
     def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything."""
+        """Answer without any view."""
         return self.client.blind(sample.as_question(self._limits, force_guess=True))
 
     def reply(self, inquiry: str, option: int) -> None:
-        """Reply to what the agent asks. Raises EqaError where it is too late."""
+        """Reply to an inquiry of the agent. Raises EqaError if it is too late."""
         self.client.reply(inquiry, option)
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ class GraphRunner:
 
 
 def _trace(bag: Path) -> EpisodeTrace:
-    """Read what was recorded; a bag whose recorder died is mended first."""
+    """Read the trace from a bag; a bag whose recorder died is repaired first."""
     try:
         return trace_of(bag)
     except StorageError:
@@ -93,9 +93,9 @@ def _trace(bag: Path) -> EpisodeTrace:
 
 
 def subscribe_progress(listener: Callable[[Progress], None]) -> Callable[[Any], None]:
-    """Return what subscribes a client's node to calls of a model and to what a person is asked (GraphClient.listen).
+    """Return a function that subscribes a client's node to model calls and inquiries (for GraphClient.listen).
 
-    The listener is told of each. A message that nobody of this project wrote is told as what the agent does now.
+    The listener is called with each. An invalid message is reported as progress with the error as its reason.
     """
     def listen(node: Any) -> None:
         for key, take in (("model_calls", _taking(listener, _call)), ("inquiry", _taking(listener, _inquiry))):
@@ -125,26 +125,26 @@ def _inquiry(message: Any) -> Progress:
 
 
 def progress_of(feedback: Any) -> Progress:
-    """Feedback of the action ask -> Progress."""
+    """Convert feedback of the action ask to Progress."""
     return Progress(feedback.phase, feedback.steps, feedback.metres, feedback.confidence, reason=feedback.reason,
                     place=feedback.place)
 
 
-FOUND_S = 30.0  # for the nodes to be discovered and to report their parameters
-SHOWN_S = 10.0  # for the last messages of an episode to arrive
+FOUND_S = 30.0  # deadline for the nodes to be discovered and to report their parameters
+SHOWN_S = 10.0  # deadline for the last messages of an episode to arrive
 KEYS = (*trace.KEYS, *poses.KEYS)
 
 
 class AttachedRunner:
     """Asks a running simulated graph, on this machine or on another one in the same ROS domain.
 
-    Poses, decisions and answers are those of GraphRunner under the same parameters: the graph is in lock-step, and the
-    trace is made from what it publishes. Bags stay where the graph's recorder writes them.
+    Poses, decisions and answers are those of GraphRunner with the same parameters: the graph is in lock-step, and the
+    trace is made from its topics. Bags stay where the graph's recorder writes them.
     """
 
     def __init__(self, namespace: str = "", limits: Limits = Limits(), force_guess: bool = False,
                  listener: Callable[[Progress], None] = lambda progress: None, show: bool = False) -> None:
-        """Raises NodeLost where no graph runs."""
+        """Raises NodeLost if no graph is running."""
         self._limits, self._force_guess, self._listener, self._show = limits, force_guess, listener, show
         self._messages = LiveMessages(KEYS)
         tell = subscribe_progress(listener)
@@ -157,7 +157,7 @@ class AttachedRunner:
         self._recorder = "recorder" in _found(self._client)
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Carry out one episode. Raises what the graph reports, and StaleData where its topics do not arrive here."""
+        """Run one episode. Raises the error that the graph reports, and StaleData if its topics do not arrive here."""
         begin_ns = self._client.reset(sample.scene, file_name(sample.id), sample.start, sample.seed,
                                       start_height_m=sample.start_height_m or 0.0)
         self._messages.begin(begin_ns)
@@ -171,16 +171,16 @@ class AttachedRunner:
         return EpisodeResult(sample.id, answer, pose, trace.trace_from(self._messages))
 
     def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything."""
+        """Answer without any view."""
         return self._client.blind(sample.as_question(self._limits, force_guess=True))
 
     def close(self) -> None:
-        """Leave the graph, which goes on; a second call does nothing."""
+        """Leave the graph, which keeps running; a second call does nothing."""
         self._client.close()
 
 
 def attached_config(config: RunConfig) -> RunConfig:
-    """Return the configuration of a run whose parameters are those of the running graph. Raises NodeLost."""
+    """Return the configuration with the parameters of the running graph. Raises NodeLost."""
     with GraphClient(_environment(), namespace=config.namespace) as client:
         found = _found(client)
     return replace(config, through=ATTACHED, answerer=found["answerer"]["answerer"],
@@ -188,7 +188,7 @@ def attached_config(config: RunConfig) -> RunConfig:
 
 
 def other_robot(config: RunConfig) -> str:
-    """Return in words how the graph's robot differs from the data set's own, "" where it is that one."""
+    """Return a description of how the graph's robot differs from the data set's own, "" if it does not."""
     own, graph = dict(leaves(config.robot_body, "robot.")), config.overrides["bridge"]
     return ", ".join(f"{name} is {graph[name]}, and {value} in {config.dataset}" for name, value in own.items()
                      if graph.get(name, value) != value)

@@ -1,4 +1,4 @@
-"""The same chain without ROS: simulator, mapper, memory, policy and answerer as objects of one process."""
+"""Runs episodes without ROS: simulator, mapper, memory, policy and answerer as objects in one process."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from sim_bridge.simulator import EpisodeSetup, Simulator, Step
 
 
 def rounded_as_in_message(pose: Pose2) -> Pose2:
-    """Return a pose as it arrives through a message of the graph, which carries its heading as a quaternion."""
+    """Return a pose with the rounding of a message of the graph, in which the heading is a quaternion."""
     return pose2_of(pose.transform())
 
 
 class SimulatedRobot:
-    """A simulated robot: acts, and maps and remembers what every action shows. Implements Odometry."""
+    """A simulated robot: executes actions, and maps and remembers every observation. Implements Odometry."""
 
-    step: Step  # the last observation; there from `begin` on
+    step: Step  # the last observation; set by `begin`
 
     def __init__(self, simulator: Simulator, floors: MultiFloorMapper, memory: EpisodicMemory) -> None:
         self._simulator, self.floors, self.memory = simulator, floors, memory
@@ -63,14 +63,14 @@ class SimulatedRobot:
         self.trace = EpisodeTrace()
 
     def begin(self, episode: EpisodeSetup) -> None:
-        """Place the robot and take in the first observation. Raises UnknownScene, BadPose."""
+        """Place the robot and process the first observation. Raises UnknownScene, BadPose."""
         start = episode.start and rounded_as_in_message(episode.start)
         step = self._simulator.reset(replace(episode, start=start))
         self._observing.begin(episode.id)
         self._take(step)
 
     def act(self, action: Action) -> ActOutcome:
-        """Carry out one action and take in what it shows; OBSERVE shows nothing new."""
+        """Execute one action and process its observation; OBSERVE gives no new observation."""
         if action is not Action.OBSERVE:
             self._take(self._simulator.act(action))
         return ActOutcome(self.step.frame.pose, self.step.collided)
@@ -80,7 +80,7 @@ class SimulatedRobot:
         return self.step.frame.stamp_ns / 1e9
 
     def travelled(self) -> Travelled:
-        """Return what was driven since the episode began."""
+        """Return steps and metres since the episode began."""
         return Travelled(self.step.steps, self.step.metres)
 
     def last(self) -> tuple[int, Pose2]:
@@ -88,7 +88,7 @@ class SimulatedRobot:
         return self.step.frame.stamp_ns, self.step.frame.pose
 
     def refused(self) -> dict[str, int]:
-        """Return how many frames of this episode could not be used, by who refused them."""
+        """Return the number of refused frames of this episode, by the part that refused them."""
         return self._observing.refused()
 
     def _take(self, step: Step) -> None:
@@ -101,7 +101,7 @@ class SimulatedRobot:
         self._keep_moment(b"")
 
     def decides(self, decision: TraceDecision) -> None:
-        """Keep a decision, with what the robot saw and knew when it was made."""
+        """Store a decision in the trace, with the view and the map at that time."""
         self.trace.decisions.append(decision)
         if not self.trace.moments or self.trace.moments[-1].stamp_ns != decision.stamp_ns:
             self._keep_moment(small_jpeg(self.step.frame.rgb))
@@ -115,14 +115,14 @@ class SimulatedRobot:
 
 
 class LocalExplorer:
-    """A policy on the body's own map; notes every decision."""
+    """A policy on the robot's own map; stores every decision."""
 
     def __init__(self, policy: Policy, body: SimulatedRobot, robot: RobotModel = RobotModel()) -> None:
         self._policy, self._body, self._robot = policy, body, robot
         self._asked: Question | None = None
 
     def options(self, question: Question, assessments: Sequence[ViewAssessment]) -> list[Option] | None:
-        """Return where the policy could go on the map of the last observation."""
+        """Return the policy's options on the map of the last observation."""
         situation = self._situation(question, assessments)
         return self._here.options(situation, self._body.floors.staircases)
 
@@ -133,7 +133,7 @@ class LocalExplorer:
 
     def confirm(self, question: Question, assessments: Sequence[ViewAssessment],
                 regions: Sequence[RankedRegion]) -> Decision:
-        """Ask where to look again before an answer is given."""
+        """Decide where to look again before an answer is given."""
         return self._ask(True, self._situation(question, assessments, regions))
 
     def _situation(self, question: Question, assessments: Sequence[ViewAssessment],
@@ -155,7 +155,7 @@ class LocalExplorer:
 
 
 class LocalNavigator(AtomicNavigator):
-    """The atomic navigator, given goals as they arrive through a message."""
+    """The atomic navigator, with goals rounded as in a message."""
 
     def go_to(self, goal: Pose2, deadline_s: float, allowance: Allowance = FREE) -> NavResult:
         """Drive to the goal."""
@@ -163,13 +163,13 @@ class LocalNavigator(AtomicNavigator):
 
 
 class InProcessRunner:
-    """Runs episodes without ROS; gives the same poses, goals and answers as the graph under the same parameters."""
+    """Runs episodes without ROS; gives the same poses, goals and answers as the graph with the same parameters."""
 
     def __init__(self, parameters: Mapping[str, Mapping[str, Any]], limits: Limits = Limits(),
                  force_guess: bool = False, listener: Callable[[Progress], None] = lambda progress: None,
                  pool: SimulatorPool | None = None, show: bool = False, replies: Replies | None = None) -> None:
-        """show: the robot drives to the evidence after each answer. replies: of a person who may be asked something;
-        None: nobody is there.
+        """show: the robot drives to the evidence after each answer. replies: replies of a person to inquiries, None =
+        no person.
         """
         self._person: Person = NOBODY if replies is None else replies
         self._settings = merged(None, parameters).settings
@@ -180,7 +180,7 @@ class InProcessRunner:
         self._pool = pool or SimulatorPool()
 
     def run(self, sample: Sample) -> EpisodeResult:
-        """Carry out one episode."""
+        """Run one episode."""
         own = self._settings
         simulator = self._pool.get(sample.scene)
         memory = MemoryStore(Path(own.memory.folder) / f"{file_name(sample.id)}.sqlite", own.memory.memory,
@@ -209,12 +209,12 @@ class InProcessRunner:
             memory.close()
 
     def blind(self, sample: Sample) -> Answer:
-        """Answer without having seen anything."""
+        """Answer without any view."""
         with paying(sample.as_question(self._limits, force_guess=True)) as question:
             return self._answerer.answer(question, ())
 
     def reply(self, inquiry: str, option: int) -> None:
-        """Reply to what the agent asks. Raises ConfigError where nothing waits for it."""
+        """Reply to an inquiry of the agent. Raises ConfigError if this runner has no person to ask."""
         if not isinstance(self._person, Replies):
             raise ConfigError("this runner asks nobody: nothing waits for a reply")
         self._person.reply(inquiry, option)

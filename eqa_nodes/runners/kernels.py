@@ -1,8 +1,8 @@
-"""Compiles the kernels of this installation, once: `python -m eqa_nodes.runners.kernels`, which set-up runs.
+"""Compiles the kernels of this installation once: `python -m eqa_nodes.runners.kernels`, which set-up runs.
 
-It asks one short question in a scene of each built-in simulator, so that every kernel is compiled for the arguments
-that it really gets. numba keeps the result beside the package, or in the user's cache where that cannot be written.
-Kernels that only a robot or a benchmark needs are compiled when they are first called.
+It asks one short question in a scene of each built-in simulator, so that every kernel is compiled for its real
+argument types. numba caches the result next to the package, or in the user's cache if the package is not writable.
+Kernels that only a robot or a benchmark needs are compiled at their first call.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from eqa_nodes.runners.in_process import InProcessRunner
 from sim_bridge.registry import open_simulator
 from sim_bridge.simulator import EpisodeSetup
 
-STEPS = 20  # of each question: enough to look round, map, plan a path and drive along it
+STEPS = 20  # limit of each question: enough to look round, map, plan a path and drive along it
 IMAGE = "64x48"
 # Sizes and centres of boxes in metres, y up as in a GLB file: a floor, four walls and a table.
 ROOM = (((6, 0.2, 6), (0, -0.1, 0)), ((6, 2.5, 0.2), (0, 1.25, 3)), ((6, 2.5, 0.2), (0, 1.25, -3)),
         ((0.2, 2.5, 6), (3, 1.25, 0)), ((0.2, 2.5, 6), (-3, 1.25, 0)), ((1.0, 0.7, 1.0), (1.5, 0.35, 1.5)))
-HOUSE, QUESTION = "house:0", "Where is the unicorn?"  # which is nowhere, so that the robot explores
+HOUSE, QUESTION = "house:0", "Where is the unicorn?"  # it does not exist, so the robot explores
 
 
 def compile_kernels(say: Callable[[str], object] = print) -> bool:
-    """Compile what a first question needs in each simulator; return whether all could. say: gets a line a simulator."""
+    """Compile the kernels for a question in each simulator; return whether all succeeded. say: called once for each."""
     with TemporaryDirectory(prefix="eqa-") as folder:
         todo = {"toy": partial(_ask, "toy:room", Path(folder)), "house": partial(_ask, HOUSE, Path(folder)),
                 "mesh": partial(_ask_in_scan, Path(folder))}
@@ -57,7 +57,7 @@ def _ask(scene: str, folder: Path) -> None:
     config = RunConfig(folder=folder / scene.partition(":")[0], image=IMAGE)
     with closing(InProcessRunner(config.parameters, Limits(steps=STEPS))) as runner:
         runner.run(Sample("kernels", QUESTION, "", scene=scene))
-    with closing(open_simulator(scene)) as simulator:  # what only the scorer asks
+    with closing(open_simulator(scene)) as simulator:  # kernels that only the scorer uses
         x, y, _ = simulator.reset(EpisodeSetup(scene, robot=config.robot_body)).frame.pose
         simulator.geodesic((x, y), (x + 0.5, y))
 

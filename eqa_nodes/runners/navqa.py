@@ -1,4 +1,4 @@
-"""Answers to questions for places, times and lengths of time about a history: from memory, or from a model's look."""
+"""Answers questions for positions, times and durations about a history, from memory or with a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eqa_nodes.recordings.history_views import HistoryIndex, RecalledViews
 from eqa_nodes.runners.history import HistoryRunner
 
 _SECOND = 1e9
-HINTS = {  # what a model is told of the form of an answer; memory needs no telling
+HINTS = {  # instructions to a model on the form of an answer; memory needs none
     "position": "Answer with a place on the robot's map in metres, as (x, y).",
     "time": "Answer with a time in seconds after the recording began, such as 12.5 s after the start.",
     "duration": "Answer with a length of time in seconds, such as 12.5 s.",
@@ -28,14 +28,14 @@ HINTS = {  # what a model is told of the form of an answer; memory needs no tell
 }
 AGO = "Answer with how many minutes ago that was, such as 2.5 minutes ago."  # NaVQA's own form of a time
 MINUTES = "Answer with a length of time in minutes, such as 2.5 minutes."
-_SURE, _UNSURE = 0.9, 0.5  # known by its kind; nothing of that kind is remembered
+_SURE, _UNSURE = 0.9, 0.5  # confidences: the kind of object is known; nothing of that kind is remembered
 
 
 class NavqaRunner(HistoryRunner):
-    """As HistoryRunner; questions whose samples say what kind of answer they expect are answered in that form.
+    """A HistoryRunner that answers in the form that a question's sample expects.
 
-    With labels a memory of the history answers by itself (privileged); else the answerer looks at views that say when
-    they were taken.
+    With labels a memory of the history answers directly (privileged); otherwise the answerer gets views with captions
+    of their time.
     """
 
     _timed = False
@@ -56,7 +56,7 @@ class NavqaRunner(HistoryRunner):
             self._timed = False
 
     def _dated(self, question: Question, items: list[Recalled], way: Sequence[tuple[int, Pose2]]) -> list[Recalled]:
-        """Return the views with captions that also say where each was taken: a place is answered in the map."""
+        """Return the views with captions that also contain the robot's position, as positions refer to the map."""
         items = super()._dated(question, items, way)
         return [placed(item) for item in items] if self._timed else items
 
@@ -81,7 +81,7 @@ class NavqaRunner(HistoryRunner):
 
 
 def hint_of(sample: Sample) -> str:
-    """Return what a model is told of the form of an answer."""
+    """Return the instruction to a model on the form of an answer."""
     minutes = sample.metadata.get("unit") == "min"
     if sample.metadata["expects"] == "time" and sample.metadata.get("ago") is True and minutes:
         return AGO
@@ -90,7 +90,7 @@ def hint_of(sample: Sample) -> str:
 
 
 def placed(item: Recalled) -> Recalled:
-    """Return a view whose caption says where the robot was."""
+    """Return a view with the robot's position in its caption."""
     view = item.keyframe
     x, y, _ = view.map_from_base.xyz
     return item._replace(keyframe=replace(view, caption=f"{view.caption}, taken at ({x:.2f}, {y:.2f})".lstrip(", ")))
@@ -101,7 +101,7 @@ _Form = Callable[[MemoryStore, HistoryIndex, str], "Told | None"]
 
 
 def remembered(store: MemoryStore, kept: HistoryIndex, question: str) -> Told | None:
-    """Return what memory says to a question for a place, a time or a length of time; None for other questions."""
+    """Answer a question for a position, a time or a duration from memory; return None for other questions."""
     asked = " ".join(question.lower().strip(" ?!.").split())
     for form, answer in _FORMS:
         if match := form.fullmatch(asked):
@@ -110,7 +110,7 @@ def remembered(store: MemoryStore, kept: HistoryIndex, question: str) -> Told | 
 
 
 def _of(tell: Callable[[MemoryStore, HistoryIndex, MemoryObject], str]) -> _Form:
-    """Return the answer about the object that a name means, None where nothing of the kind is remembered."""
+    """Return a form that answers about the object of a name, or None if no such object is remembered."""
 
     def answer(store: MemoryStore, kept: HistoryIndex, name: str) -> Told | None:
         obj = _meant(store, name)
@@ -121,7 +121,7 @@ def _of(tell: Callable[[MemoryStore, HistoryIndex, MemoryObject], str]) -> _Form
 
 
 def _meant(store: MemoryStore, name: str) -> MemoryObject | None:
-    """Return the remembered object that a name fits best, out of those whose kind the name says."""
+    """Return the remembered object that fits a name best, among those whose kind the name contains."""
     wanted = set(content_words(name))
     return next((o for o in store.objects(name) if set(canonical(o.kind).split()) <= wanted), None)
 
@@ -145,7 +145,7 @@ def _moment(stamp_ns: int, kept: HistoryIndex) -> str:
 
 
 def _stay(store: MemoryStore, kept: HistoryIndex, room: str) -> Told | None:
-    """Return how long views lay in a room: each counts until the next one."""
+    """Return the time spent in a room: each view counts until the next one."""
     views = store.since(0)
     inside = [(a, b) for a, b in pairwise(views) if a.region and canonical(a.region) == canonical(room)]
     if not inside:
@@ -155,7 +155,7 @@ def _stay(store: MemoryStore, kept: HistoryIndex, room: str) -> Told | None:
 
 
 def _longest_stay(store: MemoryStore, kept: HistoryIndex, room: str) -> Told | None:
-    """Return the room in which most of the time passed between views."""
+    """Return the room with the longest total time between views."""
     spent: dict[str, int] = {}
     views = store.since(0)
     for a, b in pairwise(views):

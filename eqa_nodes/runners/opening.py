@@ -1,4 +1,4 @@
-"""Opens what runs the episodes of a configuration, and checks what it needs before anything starts."""
+"""Opens the runner of a configuration, and checks its requirements before anything starts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from sim_bridge.registry import check_simulator, is_scan, open_simulator
 
 
 def check_chain(config: RunConfig, scene: str) -> None:
-    """Raise EqaError for what would end an episode of this configuration before its first step."""
-    check_scene(config, scene)  # first: it takes least, and a slip in its name is the most frequent mistake
+    """Raise EqaError for any error that would end an episode of this configuration before its first step."""
+    check_scene(config, scene)  # first: it is fastest, and a wrong scene name is the most frequent mistake
     if config.through != PROCESS:
         from eqa_nodes.ros.environment import ensure_ros
 
@@ -39,9 +39,9 @@ def check_chain(config: RunConfig, scene: str) -> None:
 
 
 def check_scene(config: RunConfig, scene: str) -> None:
-    """Raise EqaError for a scene that is not there, or lacks the labels that are to be read.
+    """Raise EqaError for a scene that does not exist or lacks required labels.
 
-    Only the files of a scan are looked at: to load one takes long.
+    For a scan only the existence of files is checked, because loading takes long.
     """
     if is_scan(scene):
         from eqa_nodes.runners.sources import ScenePreflight
@@ -54,12 +54,12 @@ def check_scene(config: RunConfig, scene: str) -> None:
 
 
 def check_answerer(config: RunConfig) -> None:
-    """Raise EqaError where the answerer of a run cannot ask its model."""
+    """Raise EqaError if the answerer of a run cannot use its model."""
     check_asks(config.settings.answerer)
 
 
 def check_asks(own: AnswererSettings) -> None:
-    """Raise EqaError where the answerer of a node's settings cannot ask its model, or that of a role."""
+    """Raise EqaError if the answerer of a node's settings cannot use its model, or the model of a role."""
     if ANSWERERS.traits(own.answerer).asks_model:
         check_model(own.model)
         for role in role_configs(own.model, own.model_for).values():
@@ -68,9 +68,9 @@ def check_asks(own: AnswererSettings) -> None:
 
 
 def check_model(config: ModelConfig) -> None:
-    """Raise EqaError for a model that could not be asked; one on this machine is not loaded for it.
+    """Raise EqaError for a model that cannot be used; a local model is not loaded for this check.
 
-    A cassette that holds replies may need no model: then nobody is asked.
+    With a cassette of recorded replies no model may be needed; it is then not checked.
     """
     if config.cassette:
         path = Path(config.cassette)
@@ -85,10 +85,10 @@ def check_model(config: ModelConfig) -> None:
 
 def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda progress: None,
                 own: Path | None = None, replies: Replies | None = None) -> EpisodeRunner:
-    """Return what runs episodes: a graph of ours or one that runs already, the chain without ROS, or a function.
+    """Return the episode runner: our own graph or a running one, the in-process runner, or a function.
 
-    own: where this one of several workers keeps its logs (default: the folder of the run). replies: of a person, for
-    the chain without ROS; a graph takes them by a service. Raises ConfigError.
+    own: folder for the logs of one of several workers, None = the folder of the run. replies: replies of a person for
+    the in-process runner; a graph receives them by a service. Raises ConfigError.
     """
     built, limits = config.settings, config.question_limits
     if built.reconstructor.enabled and (is_function(config.agent) or config.through == PROCESS):
@@ -115,16 +115,16 @@ def open_runner(config: RunConfig, listener: Callable[[Progress], None] = lambda
 
 
 def selection_of(config: RunConfig) -> ViewSelection:
-    """Return which views of a history an answer is made from."""
+    """Return the selection of views of a history for an answer."""
     memory, agent = config.settings.memory, config.named
     return ViewSelection(agent.frames, agent.k, memory.labels, memory.memory)
 
 
 def open_history_runner(config: RunConfig, source_of: Callable[[Sample], HistorySource], cache_folder: Path,
                         listener: Callable[[str], None] = lambda text: None) -> EpisodeRunner:
-    """Return what answers from histories: a function, or the answerer and the memory of the configuration.
+    """Return the runner for histories: a function, or the answerer and the memory of the configuration.
 
-    cache_folder: keeps what was made of histories.
+    cache_folder: folder for data computed from histories.
     """
     built = config.settings
     if built.detecting:
@@ -139,7 +139,7 @@ def open_history_runner(config: RunConfig, source_of: Callable[[Sample], History
 
 def _detected(source_of: Callable[[Sample], HistorySource],
               own: PerceptionSettings) -> Callable[[Sample], HistorySource]:
-    """Return the same histories as a detector sees them; its models are loaded when the first one is read."""
+    """Return the same histories with a detector's labels; its models are loaded when the first one is read."""
     perceiver = cache(lambda: open_perceiver(own.detector, own.perceiver))
 
     def seen(sample: Sample) -> HistorySource:

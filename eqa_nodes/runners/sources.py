@@ -1,4 +1,4 @@
-"""Where the history of a question is, where what was made of histories is kept, and whether scans are there."""
+"""Finds the history of a question and the cache folder, and checks whether the files of scenes exist."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from sim_bridge.registry import has_simulator, is_scan, simulator_of
 from sim_bridge.robots import ROBOTS
 from sim_bridge.scans import SceneFiles, check_labels, fault_of, find_scan
 
-IMAGE = "640x480"  # of tours of the built-in houses
+IMAGE = "640x480"  # image size of tours of the built-in houses
 SCANNET_FRAMES = 600  # OpenEQA's histories are the first of each scan (its extract-frames.py)
 _SCANNET = re.compile(r"scannet-v\d+/(?:.*-)?(scene\d{4}_\d{2})", re.ASCII)
-_SCANS = ("", "scans", "scans_test")  # of ScanNet's own folders
+_SCANS = ("", "scans", "scans_test")  # ScanNet's own folders
 
 
 def cache_folder(chosen: Path | None) -> Path:
-    """Return where what was made of histories is kept: as chosen, else EQA_CACHE, else the user's cache."""
+    """Return the folder for data computed from histories: as chosen, else EQA_CACHE, else the user's cache."""
     if folder := chosen or os.environ.get("EQA_CACHE"):
         return Path(folder)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eqa"
@@ -41,12 +41,12 @@ def cache_folder(chosen: Path | None) -> Path:
 
 def benchmark_sources(config: RunConfig, histories: Path | None,
                       bags: BagOptions | None = None) -> Callable[[Sample], HistorySource]:
-    """Return the history of a benchmark's question: in the folder `histories`, or the tour of a built-in house.
+    """Return a function that finds a benchmark question's history: in `histories`, or a tour of a built-in house.
 
-    bags: how those that are bags are read.
+    bags: options for reading bags.
 
-    It raises StorageError naming the history that is missing, ConfigError for one that lacks the labels that the
-    answerer reads; what it opened once it keeps.
+    The function raises StorageError naming a missing history, ConfigError for one without the labels that the
+    answerer reads; opened histories are cached.
     """
     detected = bool(config.settings.perception.detector.name)
     return source_finder(histories, image_size(config.image) if config.image else None, selection_of(config), detected,
@@ -55,12 +55,12 @@ def benchmark_sources(config: RunConfig, histories: Path | None,
 
 def source_finder(histories: Path | None, image: tuple[int, int] | None, selection: ViewSelection,
                   detected: bool = False, bags: BagOptions | None = None) -> Callable[[Sample], HistorySource]:
-    """Return the history of a question, as benchmark_sources.
+    """Return a function that finds the history of a question, as benchmark_sources does.
 
-    image: width and height of what is rendered, None: IMAGE for tours of houses, a data set's own for its paths;
+    image: width and height of rendered images, None = IMAGE for tours of houses, the data set's own for its paths;
 
-    detected: a detector labels what is seen, so that a history needs no labels of its own;
-    bags: how those that are bags are read.
+    detected: a detector provides the labels, so a history needs none;
+    bags: options for reading bags.
     """
     def opened(name: str, path: Path, clip: tuple[float, float] | None) -> HistorySource:
         source = file_source(path, options=bags if is_bag(path) else None,
@@ -113,9 +113,9 @@ def _clip(sample: Sample) -> tuple[float, float] | None:
 
 
 def posed_path(sample: Sample) -> PosedPath | None:
-    """Return the recorded path that a data set brings with a question (metadata "path"), None where it has none.
+    """Return the recorded path of a question in its data set (metadata "path"), None if it has none.
 
-    Raises ConfigError for one that cannot be read.
+    Raises ConfigError for an invalid path.
     """
     path = sample.metadata.get("path")
     if path is None:
@@ -128,14 +128,14 @@ def posed_path(sample: Sample) -> PosedPath | None:
 
 
 def _sized(robot: RobotModel, image: tuple[int, int] | None) -> RobotModel:
-    """Return a robot with an image of this size, None: as it is."""
+    """Return the robot with this image size (width, height), None = unchanged."""
     if image is None:
         return robot
     return replace(robot, camera=replace(robot.camera, width=image[0], height=image[1]))
 
 
 def history_path(histories: Path, name: str) -> Path | None:
-    """Return where a history is, under its name or as ScanNet publishes it; None for nowhere."""
+    """Return the path of a history, under its name or in ScanNet's layout; None if it does not exist."""
     scan = _SCANNET.fullmatch(name)
     places = [inside(histories, name)]
     if scan is not None:
@@ -145,7 +145,7 @@ def history_path(histories: Path, name: str) -> Path | None:
 
 
 def _tried(make: Callable[[], HistorySource]) -> HistorySource | EqaError:
-    """Return what is made, or the error that prevents it, which is kept as well."""
+    """Return the created source, or its error, so that the cache stores errors too."""
     try:
         return make()
     except EqaError as error:
@@ -153,7 +153,7 @@ def _tried(make: Callable[[], HistorySource]) -> HistorySource | EqaError:
 
 
 class Problem(NamedTuple):
-    """One kind of problem. questions: how many it stops; first: one of them with its message; remedy: what to do."""
+    """One kind of problem. questions: number of affected ones; first: the first with its message; remedy: action."""
 
     kind: str
     questions: int
@@ -162,14 +162,14 @@ class Problem(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return one line."""
+        """Return the problem as one line of text."""
         return f"{self.kind}: {self.questions} questions; {self.first}" + (f". {self.remedy}" if self.remedy else "")
 
 
 class SceneState(NamedTuple):
-    """One scene. error: why it cannot be used, None = it can; without: optional files that are missing.
+    """One scene. error: reason why it cannot be used, None = usable; without: missing optional files.
 
-    scan: None where nothing was found, or nothing has to lie in files.
+    scan: its files, None if none were found, or the scene needs no files.
     """
 
     scene: str
@@ -179,25 +179,25 @@ class SceneState(NamedTuple):
 
 
 class ScenePreflight:
-    """Looks for the files of scenes, once each. labels: whether answers are made from the simulator's labels."""
+    """Checks the files of scenes, once each. labels: whether answers are made from the simulator's labels."""
 
     def __init__(self, labels: bool = False) -> None:
         self._labels = labels
         self._known: dict[str, SceneState] = {}
 
     def __call__(self, sample: Sample) -> None:
-        """Raise EqaError when a question cannot be asked in its scene."""
+        """Raise EqaError if a question cannot be asked in its scene."""
         if (error := self.state(sample.scene).error) is not None:
             raise error
 
     def state(self, scene: str) -> SceneState:
-        """Return which files of a scene exist."""
+        """Return the state of a scene: its files and its error."""
         if scene not in self._known:
             self._known[scene] = self._looked(scene)
         return self._known[scene]
 
     def problems(self, samples: Sequence[Sample]) -> list[Problem]:
-        """Return the missing files, by data set of scans and kind of error; `scene_problems` tells the rest."""
+        """Return the problems of scenes, by data set of scans and kind of error; `scene_problems` finds all others."""
         lost: dict[str, list[Sample]] = {}
         for sample in samples:
             if has_simulator(sample.scene) and (error := self.state(sample.scene).error) is not None:
@@ -206,7 +206,7 @@ class ScenePreflight:
                                           f"{self.state(group[0].scene).error}") for kind, group in lost.items()]
 
     def summary(self, samples: Sequence[Sample]) -> str:
-        """Return one line with the counts, "" where no scene has files."""
+        """Return one line with the counts, "" if no scene has files."""
         scenes = list(dict.fromkeys(s.scene for s in samples if is_scan(s.scene)))
         lost = [scene for scene in scenes if self.state(scene).error is not None]
         lack: dict[str, int] = {}
@@ -221,7 +221,7 @@ class ScenePreflight:
                 f"there{less}, {len(lost)} missing")
 
     def rows(self, samples: Sequence[Sample]) -> list[dict[str, object]]:
-        """Return, for each question, its scene, whether it can be asked, why not, and the files that are there."""
+        """Return, for each question, its scene, whether it can be asked, the reason if not, and the existing files."""
         return [_row(sample, self.state(sample.scene)) for sample in samples]
 
     def _looked(self, scene: str) -> SceneState:
