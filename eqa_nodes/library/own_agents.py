@@ -1,9 +1,9 @@
-"""OpenEQA's two agent signatures (supplement D) as a Python API, and every named agent as such a function.
+"""OpenEQA's two agent signatures (supplement D) as a Python API, and all named agents as such functions.
 
     def my_em(question: str, history: HistoryArrays) -> str | Answer
     def my_active(question: str, state: Environment) -> tuple[str | Answer, int]     # answer, timesteps
 
-A function of either shape is benchmarked by its name: `eqa bench run --agent my_package.my_module:my_active`,
+A function with either signature is benchmarked by its name: `eqa bench run --agent my_package.my_module:my_active`,
 with `--task em` for the first. An empty answer is an abstention.
 """
 
@@ -40,8 +40,8 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
              cache: Path | None = None) -> EmFunction:
     """Return a named agent as a function of question and history.
 
-    cache: keeps what was made of histories and said of pictures; None: as long as the function is there. Raises
-    ConfigError for an unknown name; the function raises it for arrays without labels where the agent knows things.
+    cache: folder for data computed from histories and for captions, None = a temporary one. Raises ConfigError for an
+    unknown name; the function raises it for arrays without labels if the agent needs labels.
     """
     config = RunConfig(agent=_named(name), model=model)
     scratch = TemporaryDirectory(prefix="eqa-") if cache is None else None
@@ -51,7 +51,7 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
                            force_guess)
 
     def answered(question: str, history: HistoryArrays) -> Answer:
-        assert scratch is None or folder.exists()  # kept as long as this function is
+        assert scratch is None or folder.exists()  # the folder exists as long as this function
         sources["question"] = HistorySource("arrays", {"arrays": history.digest()}, lambda: ArraysHistory(history))
         return runner.run(Sample("question", question, "")).answer
 
@@ -59,7 +59,7 @@ def em_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = 
 
 
 def active_agent(name: str, model: ModelConfig = ModelConfig(), force_guess: bool = False) -> ActiveFunction:
-    """Return a named agent as a function of question and initial state; the whole chain runs in this process.
+    """Return a named agent as a function of question and initial state; everything runs in this process.
 
     Raises ConfigError for an unknown name, and for agents that need labels, which an environment does not have.
     """
@@ -84,7 +84,7 @@ def _named(name: str) -> str:
 
 
 class _ThisPlace(SimulatorPool):
-    """An environment in the place of all simulators."""
+    """A pool that provides one environment instead of simulators."""
 
     def __init__(self, state: Environment) -> None:
         super().__init__()
@@ -96,17 +96,17 @@ class _ThisPlace(SimulatorPool):
 
 
 class _Within:
-    """An environment as a simulator that knows nothing privileged."""
+    """An environment as a simulator without privileged information."""
 
     def __init__(self, state: Environment) -> None:
         self._state = state
 
     def reset(self, episode: EpisodeSetup) -> Step:
-        """Begin where the robot stands."""
+        """Begin at the robot's current pose."""
         return self._step(False)
 
     def act(self, action: Action) -> Step:
-        """Carry out one action; once a limit is reached the robot stands still, and the agent ends its leg."""
+        """Execute one action; once a limit is reached the robot stands still, and the agent ends its leg."""
         try:
             self._state.act(action)
         except LimitReached:
@@ -114,19 +114,19 @@ class _Within:
         return self._step(False)
 
     def labels(self) -> Mapping[int, Label]:
-        """Return none."""
+        """Return an empty table."""
         return {}
 
     def geodesic(self, a: Point, b: Point) -> float:
-        """Return inf: a robot does not know."""
+        """Return inf: a robot does not know the distance."""
         return math.inf
 
     def shortest_path(self, a: Point, b: Point) -> list[tuple[float, float]]:
-        """Return no way: a robot does not know one."""
+        """Return an empty path: a robot does not know the path."""
         return []
 
     def close(self) -> None:
-        """Do nothing: whoever made the environment closes it."""
+        """Do nothing: the owner of the environment closes it."""
 
     def _step(self, stopped: bool) -> Step:
         state = self._state

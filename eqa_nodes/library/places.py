@@ -1,4 +1,4 @@
-"""Where the library asks: a simulated scene, a recording, a memory file, and the robot of a running graph."""
+"""The places of the library: a simulated scene, a recording, a memory file, and the robot of a running graph."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ C = TypeVar("C", bound="_Closing")
 
 
 class Place(Protocol):
-    """Where a question can be asked."""
+    """A place in which a question can be asked."""
 
     def ask(self, question: str) -> Asked:
-        """Ask and wait for the answer. Raises EqaError for what cannot be asked; an episode's error is its answer's."""
+        """Ask and wait for the answer. Raises EqaError if it cannot be asked; an episode's error is in the answer."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A simulated place and who answers there. Each question is an episode of its own, from the start, without ROS."""
+    """A simulated place with an agent. Each question is its own episode from the start pose, without ROS."""
 
     name: str
     config: RunConfig = field(repr=False)
@@ -63,8 +63,8 @@ class Scene:
     def ask(self, question: str, reply: Reply | None = None) -> Asked:
         """Let the robot explore until it can answer. Raises EqaError.
 
-        reply: is given what the robot asks (drive="confirm", ask_back=True of the scene) and returns the number of an
-        option or 0.
+        reply: called with each inquiry of the robot (drive="confirm", ask_back=True of the scene); returns the number
+        of an option or 0.
         """
         check_question(question)
         replies = Replies()
@@ -81,7 +81,7 @@ class Scene:
 
     @contextmanager
     def drive(self) -> Iterator[Environment]:
-        """Give the robot at the start to be driven by hand: `observation` is what it sees, `act` moves it.
+        """Yield the robot at the start pose, to be driven by the caller: `observation` is its view, `act` moves it.
 
         Raises EqaError.
         """
@@ -97,7 +97,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class History:
-    """A recording: a bag, an OpenEQA or ScanNet folder, ...; iterating gives its frames in order."""
+    """A recording: a bag, an OpenEQA or ScanNet folder, ...; iterating yields its frames in order."""
 
     path: Path
     config: RunConfig = field(repr=False)
@@ -122,10 +122,10 @@ class History:
 
 
 class _Closing:
-    """Is closed at the end of a `with` block."""
+    """Base class of resources that are closed at the end of a `with` block."""
 
     def close(self) -> None:
-        """Let go of it; a second call does nothing."""
+        """Release the resource; a second call does nothing."""
         raise NotImplementedError
 
     def __enter__(self: C) -> C:
@@ -136,16 +136,16 @@ class _Closing:
 
 
 class Memory(_Closing):
-    """A memory file, read only; the robot may be writing it. Use it with `with`, or call `close`."""
+    """A memory file, read-only; the robot may write it at the same time. Use it with `with`, or call `close`."""
 
     def __init__(self, path: Path) -> None:
-        """Raises StorageError for a file that is missing or something else."""
+        """Raises StorageError for a file that is missing or not a memory file."""
         self._store = open_file(path)
 
     def ask(self, question: str) -> Asked:
         """Answer a question about the past: "When did you last see the mug?", "What changed since yesterday?"
 
-        Raises BadQuestion for other questions, and where nothing that is remembered fits.
+        Raises BadQuestion for other questions, and if no memory fits.
         """
         store = self._at_this_time()
         said = store.recollect(check_question(question))
@@ -157,11 +157,11 @@ class Memory(_Closing):
         return Asked(question, answer, EpisodeTrace(question, keyframes=[v for v in views if v], answer=answer))
 
     def recall(self, text: str = "", limit: int = 5) -> list[View]:
-        """Return remembered views that fit a text, best first; "": spread over time."""
+        """Return remembered views that fit a text, best first; "" = spread over time."""
         return [View(item.keyframe, item.why) for item in self._at_this_time().recall(RecallQuery(text, limit=limit))]
 
     def objects(self, text: str = "", limit: int = 0) -> list[MemoryObject]:
-        """Return remembered objects: all, or those that a text is about. limit 0: all of them."""
+        """Return remembered objects: all, or those that match a text. limit: maximum number, 0 = no limit."""
         return self._store.objects(text, limit)
 
     def close(self) -> None:
@@ -169,17 +169,17 @@ class Memory(_Closing):
         self._store.close()
 
     def _at_this_time(self) -> MemoryStore:
-        """Return the store, which is told what time it is: a file may stay open for days."""
+        """Return the store with its current time set, as a file may stay open for days."""
         self._store.set_now(time.time_ns())
         return self._store
 
 
 class Robot(_Closing):
-    """The robot of a graph that runs in a ROS domain. Use it with `with`, or call `close`."""
+    """The robot of a running graph in a ROS domain. Use it with `with`, or call `close`."""
 
     def __init__(self, namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}),
                  limits: Limits = LIMITS) -> None:
-        """namespace: of the graph's nodes; remap: key of a topic or service -> its name. Raises EqaError."""
+        """namespace: namespace of the graph's nodes; remap: key of a topic or service -> its name. Raises EqaError."""
         from eqa_nodes.ros.environment import ensure_ros
 
         ensure_ros()
@@ -190,10 +190,10 @@ class Robot(_Closing):
         self._limits = limits
 
     def ask(self, question: str, drive: bool = True, show: bool = False, reply: Reply | None = None) -> Asked:
-        """Ask and wait. drive: the robot may drive to find out; show: it then drives to where the answer can be seen.
+        """Ask and wait. drive: the robot may drive to find the answer; show: it then drives to the evidence.
 
-        reply: is given what the robot asks meanwhile, such as whether it may drive, and returns the number of an option
-        or 0. Raises EqaError; interrupting it calls this question off.
+        reply: called with each inquiry of the robot, such as whether it may drive; returns the number of an option
+        or 0. Raises EqaError; an interrupt cancels this question.
         """
         self._robot.inquired = replying(reply, self._robot.reply)
         asked = Question(check_question(question), limits=self._limits, may_explore=drive, show=show)
@@ -202,20 +202,20 @@ class Robot(_Closing):
         known = {view.id for view in trace.keyframes}
         for evidence in answer.evidence:
             if evidence.keyframe_id not in known:
-                with suppress(StorageError):  # memory has let go of that view: Asked says so where it is shown
+                with suppress(StorageError):  # memory no longer has that view: Asked notes this
                     trace.keyframes.append(self._robot.view(evidence))
         return Asked(question, answer, trace)
 
     def recall(self, text: str = "", limit: int = 5) -> list[View]:
-        """Return remembered views that fit a text, best first; "": spread over time. Raises EqaError."""
+        """Return remembered views that fit a text, best first; "" = spread over time. Raises EqaError."""
         return [View(item.keyframe, item.why) for item in self._robot.recall(text, limit)]
 
     def camera(self) -> bytes:
-        """Return what the camera shows now, a JPEG file. Raises EqaError while it has shown nothing."""
+        """Return the camera's current image, a JPEG file. Raises EqaError before the first image."""
         return self._robot.camera()
 
     def stop(self) -> None:
-        """End all questions and the drive. Raises NodeLost when nobody answers."""
+        """End all questions and the drive. Raises NodeLost if the agent does not answer."""
         self._robot.stop()
 
     def close(self) -> None:
@@ -227,8 +227,8 @@ def scene(name: str, *, agent: str = "", answerer: str = "", policy: str = "", m
           limits: Limits = LIMITS, start: Pose2 | None = None, seed: int = 0, **more: Any) -> Scene:
     """Return a simulated place: house:7, mesh:FILE, habitat:SCENE, ... Raises ConfigError, UnknownScene.
 
-    agent, answerer, policy, model: as the options of `eqa ask`; start: map frame, None = the scene's own; more: further
-    fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
+    agent, answerer, policy, model: as the options of `eqa ask`; start: pose in the map frame, None = the scene's own;
+    more: further fields of RunConfig (eqa_nodes/config/run.py), such as robot, image or params.
     """
     config = RunConfig(agent=agent, answerer=answerer, policy=policy, model=model, limits=limits, through=PROCESS,
                        scene=name, **more)
@@ -240,7 +240,7 @@ def history(path: Path | str, *, agent: str = "", answerer: str = "", model: Mod
             bag: BagOptions | None = None, **more: Any) -> History:
     """Return a recording of any format of docs/histories.md. Raises ConfigError.
 
-    agent, answerer, model: as the options of `eqa ask --history`; bag: how the topics of a bag are found, such as
+    agent, answerer, model: as the options of `eqa ask --history`; bag: options to find the topics of a bag, such as
     BagOptions({"depth": "/cam/depth"}, namespace="r1"); more: further fields of RunConfig.
     """
     config = RunConfig(agent=agent, answerer=answerer, model=model, **more)
@@ -249,12 +249,12 @@ def history(path: Path | str, *, agent: str = "", answerer: str = "", model: Mod
 
 
 def memory(path: Path | str) -> Memory:
-    """Open a memory file to read it. Raises StorageError."""
+    """Open a memory file for reading. Raises StorageError."""
     return Memory(Path(path))
 
 
 def robot(namespace: str = "", remap: Mapping[str, str] = MappingProxyType({}), limits: Limits = LIMITS) -> Robot:
-    """Join the graph that runs in this ROS_DOMAIN_ID. Raises EqaError where ROS is missing."""
+    """Join the graph that runs in this ROS_DOMAIN_ID. Raises EqaError if ROS is missing."""
     return Robot(namespace, remap, limits)
 
 
@@ -267,7 +267,7 @@ Reply = Callable[[Inquiry], int]  # the number of an option, from 1; 0 = no repl
 
 
 def replying(reply: Reply | None, hand_in: Callable[[str, int], None]) -> Callable[[Inquiry], None]:
-    """Return what hears inquiries, and replies to the open ones in a thread each. A reply that comes too late warns."""
+    """Return a callback for inquiries that replies to each open one in its own thread. A late reply warns."""
     def asked(inquiry: Inquiry) -> None:
         if reply is None or (option := reply(inquiry)) == NO_REPLY:
             return

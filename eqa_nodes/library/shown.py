@@ -1,4 +1,4 @@
-"""What the library returns. A notebook displays views as pictures, maps as drawings, and answers with both."""
+"""The results of the library. A notebook displays views as images, maps as drawings, and answers with both."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from eqa_nodes.core.types.trace import EpisodeTrace, TraceDecision
 from eqa_nodes.core.types.views import Keyframe
 from eqa_nodes.wire.image_files import shrunk
 
-_PX = 480  # width of an evidence picture in a notebook
+_PX = 480  # width of an evidence image in a notebook
 
 
 @dataclass(frozen=True)
 class View:
-    """A remembered view. keyframe: with pose, stamp, sightings; why: the reason that it was returned."""
+    """A remembered view. keyframe: with pose, stamp, sightings; why: the reason why it was returned."""
 
     keyframe: Keyframe
     why: str = ""
@@ -36,7 +36,7 @@ class View:
 
     @property
     def pose(self) -> Pose2:
-        """Where the robot stood: metres and radians, map frame."""
+        """The robot's pose: metres and radians, map frame."""
         return self.keyframe.pose
 
     @property
@@ -54,13 +54,13 @@ class View:
 
 @dataclass(frozen=True)
 class MapView:
-    """The robot's map of an episode with its path, goals and evidence. trace: what it is drawn from."""
+    """The robot's map of an episode with its path, goals and evidence. trace: the episode that is drawn."""
 
     trace: EpisodeTrace = field(repr=False)
 
     @property
     def svg(self) -> str:
-        """The drawing as an SVG file, user units in metres; "" while nothing is known."""
+        """The drawing as an SVG file, user units in metres; "" if nothing is known."""
         return str(map_svg(self.trace, None, None, css=map_css()))
 
     def save(self, path: Path | str) -> None:
@@ -73,7 +73,7 @@ class MapView:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with its answer, and the episode that led to it; iterating gives the remembered views in order.
+    """A question with its answer and its episode; iterating yields the remembered views in order.
 
     answer: text, confidence, evidence, cost, or abstention, or a named error. trace: path, decisions, views, map.
     """
@@ -84,17 +84,17 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """The answer in words, "" where there is none."""
+        """The answer's text, "" if there is none."""
         return self.answer.text
 
     @property
     def views(self) -> tuple[View, ...]:
-        """All views that were remembered, oldest first."""
+        """All remembered views, oldest first."""
         return tuple(map(View, self.trace.keyframes))
 
     @property
     def evidence(self) -> tuple[View, ...]:
-        """The views that prove the answer, best first; one that is not remembered any more is left out."""
+        """The views that prove the answer, best first, without views that are no longer remembered."""
         known = {view.id: view for view in self.trace.keyframes}
         return tuple(View(known[e.keyframe_id], shown_note(e.note)) for e in self.answer.evidence
                      if e.keyframe_id in known)
@@ -106,7 +106,7 @@ class Asked:
 
     @property
     def decisions(self) -> Sequence[TraceDecision]:
-        """Where the robot went, and why."""
+        """The decisions of the episode: goals with reasons."""
         return self.trace.decisions
 
     def __iter__(self) -> Iterator[View]:
@@ -128,7 +128,7 @@ class Asked:
                 f"<p><small>{escape(cost)}</small></p>")
 
     def _figure(self, evidence: Evidence) -> str:
-        """Return a piece of evidence with what was measured drawn in; a view that is gone is said in words."""
+        """Return a piece of evidence as an image with the measurements drawn in, or as text if the view is gone."""
         note = shown_note(evidence.note)
         where = f"{clock_phrase(evidence.stamp_ns)} from x {evidence.pose.x:.2f} m, y {evidence.pose.y:.2f} m"
         view = next((v for v in self.trace.keyframes if v.id == evidence.keyframe_id), None)
