@@ -88,8 +88,8 @@ def floor_of(house: House) -> WalkableFloor:
     return WalkableFloor(room, ndimage.distance_transform_edt(free) * CELL_M - CELL_M / 2, origin)
 
 
-QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # most objects on the floor in each attempt; a tight room gets fewer
-ARM_M = 0.75  # an object counts as within reach when the robot gets this near to it
+QUOTAS = (99, 99, 99, 99, 8, 5, 3, 2, 1)  # maximum number of objects on the floor in each attempt, for tight rooms
+ARM_M = 0.75  # an object is within reach if the robot gets this near to it
 ESSENTIAL: dict[str, tuple[str, ...]] = {
     "living room": ("sofa", "television", "coffee table"),
     "dining room": ("dining table", "chair"),
@@ -111,14 +111,14 @@ class Merit(NamedTuple):
 
     connected: bool  # every entrance reaches the same free floor, and that is most of the room
     essentials: int
-    within_reach: int  # minus the number of objects that the robot cannot get near
+    within_reach: int  # negated number of objects out of reach
     objects: int
 
 
 def furnish_room(
     furnisher: RoomFurnisher, openings: Sequence[Opening], recipe: Callable[[RoomFurnisher], None]
 ) -> None:
-    """Apply the recipe until the room is connected, complete and within reach; else keep the best of some attempts."""
+    """Apply the recipe until the room is connected, complete and within reach; else keep the best attempt."""
     empty = _state(furnisher)
     best: tuple[Merit, dict[str, object]] | None = None
     doors = [o for o in openings if o.kind != "window" and furnisher.room.id in o.rooms]
@@ -170,7 +170,7 @@ def _enters(floor: WalkableFloor, reached: np.ndarray, door: Opening) -> bool:
 
 
 def out_of_reach(furnisher: RoomFurnisher, floor: WalkableFloor, reached: np.ndarray) -> int:
-    """Return how many objects on the floor the robot cannot get near."""
+    """Return the number of objects on the floor that are out of the robot's reach."""
     if not reached.any():
         return len(furnisher.objects)
     distance = ndimage.distance_transform_edt(~reached) * CELL_M

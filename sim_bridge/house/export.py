@@ -1,4 +1,4 @@
-"""A house as a GLB file: one mesh a material, textures as small images, glTF's axes (y up, metres)."""
+"""Exports a house as a GLB file: one mesh per material, textures as small images, glTF's axes (y up, metres)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SKY_SRGB = np.array([0.80, 0.88, 0.96])
 def export_glb(house: House, path: Path, mesh: QuadMesh | None = None) -> None:
     """Write a house as GLB: the same house gives the same bytes. Nodes are named by kind and id ("sofa 12").
 
-    mesh: its quads where they are known already, and for a home of two storeys.
+    mesh: quads of the house, if they are already computed; required for a home of two storeys.
     """
     mesh = mesh or mesh_of(house)
     texels, variant = atlas(mesh.variant)
@@ -46,7 +46,7 @@ def export_glb(house: House, path: Path, mesh: QuadMesh | None = None) -> None:
 
 
 def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.Trimesh:
-    """Return the quads of one look as triangles with texture coordinates (v up, as trimesh keeps them)."""
+    """Return the quads of one material as triangles with texture coordinates (v up, as in trimesh)."""
     corners = mesh.corners[quads].astype(np.float64) @ Y_UP_FROM_Z_UP.T
     normals = mesh.normals[quads].astype(np.float64) @ Y_UP_FROM_Z_UP.T
     origin, s, t = mesh.uv[quads].transpose(1, 0, 2)
@@ -60,7 +60,7 @@ def _part(mesh: QuadMesh, quads: np.ndarray, material: PBRMaterial) -> trimesh.T
 
 
 def turned_away(mesh: QuadMesh) -> np.ndarray:
-    """Return (n,) bool: the corners run clockwise seen from the normal's side, so viewers would cull the quad."""
+    """Return (n,) bool: whether the corners run clockwise seen from the normal's side; viewers would cull the quad."""
     across = np.cross(mesh.corners[:, 2] - mesh.corners[:, 0], mesh.corners[:, 3] - mesh.corners[:, 1])
     return (across * mesh.normals.mean(axis=1)).sum(axis=1) < 0
 

@@ -11,7 +11,7 @@ from sim_bridge.house.space import YAW, Placement, RoomSpace, UnplacedObject, ah
 
 
 class RoomFurnisher(RoomSpace):
-    """Furnishes one room. Every placing method returns the HouseObject, or None where there is no place for it."""
+    """Furnishes one room. Every placing method returns the HouseObject, or None if there is no place for it."""
 
     # walls -----------------------------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class RoomFurnisher(RoomSpace):
         turn: float | None = None,
         blank: UnplacedObject | None = None,
     ) -> HouseObject | None:
-        """Stand an object on (or in) another: first tried at `at` = (forward, left) as shares -1..1 of the surface."""
+        """Stand an object on (or in) another: first at `at` = (forward, left), shares -1..1 of the surface."""
         if support is None:
             return None
         blank = blank or self.blank(name)
@@ -232,7 +232,7 @@ class RoomFurnisher(RoomSpace):
                 block = footprint(blank, world)
                 if not self.inside(block) or any(block.meets(b) for b in self.blocks if b.owner != support.id):
                     continue
-                if blank.look.height > 0.5 and any(block.meets(h) for h in self.hard):  # it would hide a window
+                if blank.look.height > 0.5 and any(block.meets(h) for h in self.hard):  # would hide a window
                     continue
                 used.append(occupied)
                 return self.put(blank, world, surface.relation, support.id)
@@ -240,7 +240,7 @@ class RoomFurnisher(RoomSpace):
 
     def _on_spot(self, blank: UnplacedObject, surface: Surface, share: tuple[float, float],
                  turn: float | None) -> Placement | None:
-        """Return the place in the support's frame, or None when the object is larger than the surface."""
+        """Return the place in the support's frame, or None if the object is larger than the surface."""
         turn = self.dice.between(-0.2, 0.2) if turn is None else turn
         box = footprint(blank, Placement(0.0, 0.0, 0.0, turn))
         free_x, free_y = (surface.x1 - surface.x0) / 2 - box.x1, (surface.y1 - surface.y0) / 2 - box.y1

@@ -19,7 +19,7 @@ def several(f: RoomFurnisher, support: HouseObject | None, names: Sequence[str],
 
 
 def pictures(f: RoomFurnisher, low: int, high: int) -> None:
-    """Hang paintings at eye height where walls are free."""
+    """Hang paintings at eye height on free walls."""
     for _ in range(f.dice.count(low, high)):
         f.hang("painting", f.dice.between(1.35, 1.5), blank=f.blank("painting", width=f.dice.between(0.5, 0.9)))
 

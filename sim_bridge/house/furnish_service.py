@@ -97,7 +97,7 @@ def _main_run(f: RoomFurnisher, side: str, low: float, high: float, front: str) 
     counters, along = [], low + 0.005
     for name, width in slots:
         obj = _module(f, name, side, along + width / 2, width, front)
-        if obj is None and name == "refrigerator":  # too tall for a window
+        if obj is None and name == "refrigerator":  # too tall to stand before a window
             obj = _module(f, "kitchen counter", side, along + width / 2, width, front)
         along += width
         if obj is None:

@@ -29,7 +29,7 @@ from sim_bridge.house.scene import STAIRWELL, House, HouseObject
 from sim_bridge.house.space import Ids
 
 WALL_HEIGHT_M = 2.6
-REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # least reachable share and area of each room's free floor
+REACHED_SHARE, REACHED_M2 = 0.6, 0.5  # minimum reachable share and area of each room's free floor
 RECIPES = {
     "living room": living_room,
     "dining room": dining_room,
@@ -69,7 +69,7 @@ def generate_house(seed: int) -> House:
 
 
 def built(seed: int, dice: Dice, cells: list[PlannedRoom], holes: Holes, ids: Ids) -> House:
-    """Return a plan as a home, finished, furnished and checked; ids: gives the next objects their numbers."""
+    """Build a finished, furnished and checked home from a plan; ids: source of instance ids for its objects."""
     rooms = finish(dice, cells)
     furnishers = [RoomFurnisher(room, dice, ids, WALL_HEIGHT_M) for room in rooms]
     openings = fit_openings(dice, holes, furnishers)
@@ -94,7 +94,7 @@ def _plan(dice: Dice) -> tuple[list[PlannedRoom], Holes]:
 
 
 def _start_cell(house: House, floor: WalkableFloor) -> tuple[int, int]:
-    """Return the cell with the most space around it in the hallway, entryway or living room."""
+    """Return the cell with the most clearance in the hallway, entryway or living room."""
     order = [r.id for kind in START_ROOMS for r in house.rooms if r.kind == kind]
     for room in order:
         space = np.where((floor.room == room) & floor.roam(RADIUS_M), floor.clearance_m, 0.0)
@@ -105,7 +105,7 @@ def _start_cell(house: House, floor: WalkableFloor) -> tuple[int, int]:
 
 
 def shut_off(house: House, floor: WalkableFloor) -> list[int]:
-    """Return the rooms in which the robot reaches too little of the floor."""
+    """Return the ids of the rooms in which the robot reaches too little of the floor."""
     out, reached = [], floor.roam(RADIUS_M)
     for room in house.rooms:
         inside = floor.room == room.id

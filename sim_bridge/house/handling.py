@@ -18,9 +18,9 @@ from sim_bridge.house.meshes import placed_at
 from sim_bridge.house.scene import House, HouseObject, Opening, Room
 from sim_bridge.house.space import YAW, block_of
 
-REACH_M, REACH_UP_M = 1.2, 1.9  # robot's middle to the object's nearest side; highest lower edge
-LIFT_M = 0.5  # longest side of an object that can be picked up
-STEP_M = 0.04  # distance between the places that are tried on a surface
+REACH_M, REACH_UP_M = 1.2, 1.9  # maximum distance of the robot's centre to the object; maximum height of its lower edge
+LIFT_M = 0.5  # maximum side length of an object that can be picked up
+STEP_M = 0.04  # spacing of candidate places on a surface
 FLAT_M = 0.03  # a door swings over objects lower than this
 NEVER_OPENED = ("window",)  # the generator reserves no space for the sash
 _ON = {"on": "off", "running": "off", "lit": "unlit"}  # states of switchable objects, on -> off
@@ -52,7 +52,7 @@ def switches(kind: str) -> tuple[str, str] | None:
 
 
 def liftable(obj: HouseObject) -> bool:
-    """Return whether a robot could pick the object up: it is small, not fixed, and not furniture."""
+    """Return whether a robot can pick the object up: it is small, not fixed, and not furniture."""
     small = max(obj.size) <= LIFT_M and obj.size[2] > FLAT_M
     return small and not surfaces_of(obj) and obj.relation in ("on", "in", "under", "floor")
 
@@ -64,7 +64,7 @@ def surfaces_of(obj: HouseObject) -> list[Surface]:
 
 
 class Manipulator:
-    """Carries out actions for a robot at a pose in a house, with the object that it holds."""
+    """Handles objects for a robot at a pose in a house, with the object that it holds."""
 
     def __init__(self, house: House, pose: Pose2, robot: RobotModel, held: HouseObject | None) -> None:
         self._house, self._pose, self._robot, self._held = house, pose, robot, held
@@ -153,7 +153,7 @@ class Manipulator:
         return HandledHouse(replace(self._house, objects=objects), self._held)
 
     def _meets(self, old: HouseObject, new: HouseObject) -> bool:
-        """Return whether the new form would overlap an object that the old form did not."""
+        """Return whether the new form overlaps an object that the old form does not."""
         before, after = block_of(old), block_of(new)
         others = [block_of(t) for t in self._house.objects
                   if t is not old and t.support != old.id and t.size[2] > FLAT_M and (t.solid or t.relation == "floor")]

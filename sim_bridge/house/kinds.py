@@ -34,8 +34,8 @@ Range = tuple[float, float]
 
 
 class Look(NamedTuple):
-    """One instance to be built. depth, width, height: its size along local x, y, z in metres; swing: how much of the
-    depth an open leaf takes in front of the body."""
+    """The parameters of one instance. depth, width, height: size along local x, y, z in metres; swing: part of the
+    depth that an open leaf takes in front of the body."""
 
     depth: float
     width: float
@@ -83,7 +83,7 @@ Build = Callable[[Look], list[ObjectPart]]
 
 
 class Kind(NamedTuple):
-    """A kind of object. Sizes are (least, greatest) in metres of the closed object; swing is added when it is open."""
+    """A kind of object. Sizes are (minimum, maximum) of the closed object in metres; swing is added if it is open."""
 
     name: str
     depth: Range
@@ -135,7 +135,7 @@ def kind(build: Build) -> Build:
 
 
 def carrying(surfaces: Callable[[Look], list[Surface]]) -> Callable[[Build], Build]:
-    """Register a builder of something that other objects can stand on."""
+    """Register a builder of an object on which others can stand."""
 
     def enter(build: Build) -> Build:
         kind(build)
@@ -157,7 +157,7 @@ def at(
     glow: float = 0.0,
     yaw: float = 0.0,
 ) -> ObjectPart:
-    """Return a part that stands on height z."""
+    """Return a part whose lowest point is at height z."""
     return ObjectPart(
         shape,
         (round(x, 4), round(y, 4), round(z + size[2] / 2, 4)),
@@ -169,12 +169,12 @@ def at(
     )
 
 
-box = partial(at, "box")  # a box that stands on height z
+box = partial(at, "box")  # a box whose bottom is at height z
 
 
 @lru_cache(maxsize=512)
 def tone(colour: str, factor: float) -> str:
-    """Return the colour made darker (factor < 1) or lighter (> 1, towards white) as #rrggbb."""
+    """Return a darker (factor < 1) or lighter (> 1, towards white) colour as #rrggbb."""
     value = PALETTE.get(colour, colour).lstrip("#")
     channels = [int(value[i : i + 2], 16) for i in (0, 2, 4)]
     mixed = [c * factor if factor <= 1 else c + (255 - c) * (factor - 1) for c in channels]
@@ -208,7 +208,7 @@ def doors(look: Look, z0: float, z1: float, rows: int, columns: int, colour: str
 
 
 def top(look: Look) -> list[Surface]:
-    """The whole top of the body is a surface."""
+    """Return the whole top of the body as a surface."""
     return [Surface(look.back + 0.02, -look.width / 2 + 0.02, look.front - 0.02, look.width / 2 - 0.02, look.height)]
 
 

@@ -1,4 +1,4 @@
-"""What decorates a home, and small things on tables and desks."""
+"""Decoration, and small objects on tables and desks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows, curtains and doors, lamps, and what stands in a bathroom."""
+"""Windows, curtains and doors, lamps, and bathroom objects."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def front_door(look: Look) -> list[ObjectPart]:
     ]
 
 
-WARM, COLD = "#ffe3a0", "#a9a8a2"  # a bulb that is on, and one that is off
+WARM, COLD = "#ffe3a0", "#a9a8a2"  # colours of a bulb that is on, and of one that is off
 
 
 def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> ObjectPart:
@@ -104,7 +104,7 @@ def _bulb(look: Look, x: float, z: float, size: float, tall: float) -> ObjectPar
 
 
 def _shade(look: Look, z: float, width: float, height: float) -> list[ObjectPart]:
-    """A lamp shade with a bulb below; when the lamp is on it lets the light through, most where the bulb is."""
+    """A lamp shade with a bulb below; when the lamp is on, light shines through it, most at the bulb."""
     size = (width, width, height)
     bulb = _bulb(look, 0, z - 0.03, 0.08, 0.08)
     if look.state != "on":

@@ -1,4 +1,4 @@
-"""The kitchen, and what stands on counters and tables."""
+"""Kitchen furniture, appliances, and objects on counters and tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kitchen_counter(look: Look) -> list[ObjectPart]:
 
 @kind
 def kitchen_sink(look: Look) -> list[ObjectPart]:
-    """A steel basin with an arched tap in a base cabinet; colour of the fronts follows the kitchen's."""
+    """A steel basin with an arched tap in a base cabinet; the fronts have the kitchen's colour."""
     bench = 0.9
     front = look.colour or "white"
     base = look._replace(height=bench, colour=front, material="wood")

@@ -1,4 +1,4 @@
-"""Cupboards, shelves and what stands in living room, bedroom and study: electronics, instruments, fireplaces."""
+"""Cupboards, shelves and objects of living room, bedroom and study: electronics, instruments, fireplaces."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def washing_machine(look: Look) -> list[ObjectPart]:
 
 @carrying(top)
 def dryer(look: Look) -> list[ObjectPart]:
-    """As a washing machine, with a dark door."""
+    """Like a washing machine, with a dark door."""
     return [
         *_machine(look, "#44484d", "#2a2c30"),
         box(look.front - 0.01, 0, 0.03, (0.02, look.width * 0.6, 0.09), "#c8ccd0", "metal"),

@@ -1,6 +1,6 @@
-"""Text in a house: signs, posters, titles, labels and clocks that can be read. Scenes "house:<seed>+text".
+"""Readable text in a house: signs, posters, titles, labels and clocks. Scenes "house:<seed>+text".
 
-What is written is drawn by dice of its own and put into a copy: without "+text" a house stays as it is, to the byte.
+Texts are drawn from a separate random stream and added to a copy, so a house without "+text" stays byte-identical.
 "text:NO SHOES" is the name of a texture.
 """
 
@@ -35,16 +35,16 @@ MONTHS = ("MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST")
 TIMES = tuple(f"{hour:02d}:{minute:02d}" for hour in range(24) for minute in range(0, 60, 5))
 WRITTEN = tuple(dict.fromkeys((*TITLES, *CONTENTS, *STORED, *SIGNS, *POSTERS, *NOTES, *MONTHS, *TIMES)))
 
-_POINTS = 120  # of the font, in pixels of the canvas before it is scaled
+_POINTS = 120  # font size in pixels of the canvas, before scaling
 _MARGIN = 0.28  # around the words, in heights of a letter
 _GAP = 0.45  # between two lines, in heights of a letter
-_LONG = 9  # letters from which words are set in two lines
+_LONG = 9  # minimum number of letters for two lines
 _INK = 0.07
 
 
 class TextLayout(NamedTuple):
-    """Words in lines. aspect: width of the panel that they fill, in heights of it; letter: height of a capital
-    letter in heights of the panel."""
+    """Lines of words. aspect: width / height of the panel that they fill; letter: height of a capital letter as a share
+    of the panel's height."""
 
     lines: tuple[str, ...]
     aspect: float
@@ -52,7 +52,7 @@ class TextLayout(NamedTuple):
 
 
 def words_of(texture: str) -> str:
-    """Return the words of a texture's name. Raises ConfigError for words that nobody writes."""
+    """Return the words in a texture's name. Raises ConfigError for unknown words."""
     words = texture.removeprefix(PREFIX)
     if words not in WRITTEN:
         raise ConfigError(unknown("text", words, WRITTEN))
@@ -61,14 +61,14 @@ def words_of(texture: str) -> str:
 
 @cache
 def layout_of(words: str) -> TextLayout:
-    """Return how words are set."""
+    """Return the layout of words."""
     lines = _lines(words)
     letter, width, height = _measured(lines)
     return TextLayout(lines, width / height, letter / height)
 
 
 def drawn(words: str, size: int) -> np.ndarray:
-    """Return dark words on the colour of the surface as factors (size, size, 3), fitted to the face, v up."""
+    """Return dark words as colour factors (size, size, 3) of the surface, fitted to the face, v up."""
     lines = _lines(words)
     letter, width, height = _measured(lines)
     canvas = Image.new("L", (round(width), round(height)), 255)
@@ -76,7 +76,7 @@ def drawn(words: str, size: int) -> np.ndarray:
     for number, line in enumerate(lines):
         pen.text((width / 2, letter * (_MARGIN + 1 + number * (1 + _GAP))), line, 0, font, anchor="ms",
                  stroke_width=2, stroke_fill=0)
-    fine = canvas.resize((size, max(1, round(size * height / width))), RESAMPLING.BOX)  # as fine down as across
+    fine = canvas.resize((size, max(1, round(size * height / width))), RESAMPLING.BOX)  # equal vertical resolution
     small = np.asarray(fine.resize((size, size), RESAMPLING.BILINEAR), np.float64)[::-1] / 255
     return np.repeat((_INK + (1 - _INK) * small)[:, :, None], 3, axis=2)
 
@@ -100,17 +100,17 @@ def _measured(lines: tuple[str, ...]) -> tuple[float, float, float]:
 
 
 _PAPER, _CARD, _DISPLAY = "#f6f2e4", "#f7e7a8", "#bfe6b8"
-_SALT = 7_000_003  # so that the dice are not those of the house itself
-_PROUD_M = 0.004  # by which a panel stands out from what it is on
+_SALT = 7_000_003  # seed offset, so that the random stream differs from the house's own
+_PROUD_M = 0.004  # distance of a panel from its surface
 
 
 def lettered(house: House) -> House:
-    """Return a copy of a house with words on its things; the same house always gets the same words."""
+    """Return a copy of a house with words on its objects; the same house always gets the same words."""
     dice, rooms = Dice(house.seed + _SALT), set[int]()
     used: dict[str, list[str]] = {}
 
     def words(choice: Sequence[str]) -> str:
-        """Draw words that no other thing of the house has, as long as there are some."""
+        """Draw words that no other object of the house has, if any are left."""
         before = used.setdefault(choice[0], [])
         left = [text for text in choice if text not in before]
         before.append(dice.pick(left or choice))
@@ -131,7 +131,7 @@ def lettered(house: House) -> House:
 
 
 def letter_m(obj: HouseObject) -> float:
-    """Return the height of a capital letter on an object in metres, 0 where nothing is written."""
+    """Return the height of a capital letter on an object in metres, 0 if the object has no text."""
     panels = [part for part in obj.parts if part.texture.startswith(PREFIX)]
     return max((p.size[2] * layout_of(words_of(p.texture)).letter for p in panels), default=0.0)
 

@@ -27,14 +27,14 @@ LAMP, LARGEST_LAMP_M2 = 14.0, 0.16  # radiance of a part that glows fully; scree
 REFLECTORS = {"desk lamp": 6.0, "pendant lamp": 6.0}  # opaque shades send the light of a small bulb down
 OWN_TINT = 0.3  # share of a shade's own colour in its light; the rest is that of the bulb or of a screen
 WARM, WHITE = np.array([1.0, 0.84, 0.60]), np.array([0.88, 0.95, 1.0])
-BRIGHT = 4.0  # most light per reflected sample: with few directions, brighter ones would show as spots
+BRIGHT = 4.0  # maximum light per reflected sample: with few directions, brighter ones would appear as spots
 BAND = 2048  # samples in one unit of work
 
 
 class Samples(NamedTuple):
-    """Where light is measured: points and unit normals (k, 3) float32, the quad (k,) of each; grid as in LightMap.
+    """Where light is computed: points and unit normals (k, 3) float32, the quad (k,) of each; grid as in LightMap.
 
-    member: (m,) which of the k samples stands for each value of the light map: neighbours on one part share theirs.
+    member: (m,) index of the sample for each value of the light map; neighbours on one part share a sample.
     """
 
     points: np.ndarray
@@ -68,7 +68,7 @@ def samples_of(mesh: QuadMesh) -> Samples:
 
 
 def _shared(points: np.ndarray, normals: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which samples are kept (k,), and (m,) the kept one for each: one per part, SHARE_M cube and direction."""
+    """Return the kept samples (k,), and (m,) the kept one for each: one per part, SHARE_M cube and direction."""
     cube = np.floor((points - points.min(axis=0)) / SHARE_M).astype(np.int64)
     facing = np.rint(normals * 2.0).astype(np.int64) + 2
     key = part.astype(np.int64)
@@ -107,7 +107,7 @@ class _Scene(NamedTuple):
     rays: RayScene
 
     def lit(self, which: np.ndarray, towards: np.ndarray, reach: np.ndarray) -> np.ndarray:
-        """Return (k,) bool: nothing lies between sample which[i] and that point plus reach[i] * towards[i]."""
+        """Return (k,) bool: whether nothing lies between sample which[i] and that point plus reach[i] * towards[i]."""
         clear = np.zeros(len(which), bool)
         origins, directions = self.samples.points[which], np.ascontiguousarray(towards, np.float32)
         length = np.ascontiguousarray(reach, np.float32)
@@ -119,7 +119,7 @@ class _Scene(NamedTuple):
 
 
 def _rooms_of(house: House, samples: Samples) -> np.ndarray:
-    """Return (m,) the index of the room that each sample lies in, or is nearest to (door frames)."""
+    """Return (m,) the index of the room that contains each sample, or of the nearest one (door frames)."""
     x, y = samples.points[:, 0], samples.points[:, 1]
     outside = [np.hypot(np.maximum(np.maximum(r.x0 - x, x - r.x1), 0), np.maximum(np.maximum(r.y0 - y, y - r.y1), 0))
                for r in house.rooms]
@@ -256,7 +256,7 @@ def _frames(normals: np.ndarray) -> np.ndarray:
 
 
 def _sample_hit(scene: _Scene, record: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the light sample nearest to each hit, -1 where nothing was hit."""
+    """Return the light sample nearest to each hit, -1 if nothing was hit."""
     triangle, u, v = record["primID"], record["u"], record["v"]
     quad = scene.solid[np.maximum(triangle, 0) >> 1]
     second = (triangle & 1).astype(bool)

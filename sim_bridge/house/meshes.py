@@ -93,7 +93,7 @@ def _solid(shape: str, size: tuple[float, float, float]) -> Patch:
 def _placed(obj: HouseObject, part: ObjectPart, nudge_m: float) -> Patch:
     """Return a part in the map frame, offset slightly so that faces do not coincide. Raises ConfigError (shape)."""
     patch = _solid(part.shape, part.size)
-    patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbours differ
+    patch = patch._replace(uv_m=patch.uv_m + 1.37 * sum(part.centre))  # so that neighbouring parts differ
     corners = placed_at(obj, _turned(patch.corners, part.yaw) + part.centre + nudge_m)
     return patch._replace(corners=corners, normals=_turned(patch.normals, part.yaw + obj.yaw))
 

@@ -1,4 +1,4 @@
-"""Doors, passages and windows: the holes in the walls, what hangs in them, and the space that stays free before them.
+"""Doors, passages and windows: the holes in the walls, their leaves, and the free space in front of them.
 
 The holes between the rooms of a plan are chosen so that every room can be reached.
 """
@@ -15,7 +15,7 @@ from sim_bridge.house.scene import HouseObject, Opening
 from sim_bridge.house.space import YAW, Block, Placement, UnplacedObject, footprint
 
 DOOR_M, DOOR_HEIGHT_M = 0.92, 2.06
-CORNER_M = 0.16  # least distance from an opening to a corner of the room
+CORNER_M = 0.16  # minimum distance from an opening to a corner of the room
 OPEN_PLAN = {
     frozenset(p)
     for p in (
@@ -56,7 +56,7 @@ class Wall(NamedTuple):
 
 
 class Swing(NamedTuple):
-    """How a door leaf is hung: the room it opens into, whether its hinge is at the (x0, y0) end, and its state."""
+    """The mounting of a door leaf: the room it opens into, whether its hinge is at the (x0, y0) end, and its state."""
 
     room: int
     hinge_first: bool
@@ -87,7 +87,7 @@ def walls_of(cells: list[PlannedRoom]) -> tuple[list[Wall], list[Wall]]:
 
 
 def cut_openings(dice: Dice, cells: list[PlannedRoom], front_door: bool = True) -> Holes | None:
-    """Return doors, passages, the front door and windows for a plan; None when a room has no wall for a door."""
+    """Return doors, passages, the front door and windows for a plan; None if a room has no wall for a door."""
     inner, outer = walls_of(cells)
     holes = Holes([], {})
     inner = [w for w in inner if w.length >= DOOR_M + 2 * CORNER_M + WALL_M]
@@ -122,7 +122,7 @@ def _reluctance(cells: list[PlannedRoom], wall: Wall) -> int:
 
 
 def _extra_openings(dice: Dice, holes: Holes, cells: list[PlannedRoom], inner: list[Wall]) -> None:
-    """Connect kitchen, dining and living room where they touch; sometimes add a closed door between bedrooms."""
+    """Connect adjacent kitchen, dining and living rooms; sometimes add a closed door between bedrooms."""
     have = {frozenset(o.rooms) for o in holes.openings}
     closed = 0
     for wall in inner:
@@ -270,7 +270,7 @@ def fit_openings(dice: Dice, holes: Holes, furnishers: list[RoomFurnisher]) -> l
 
 def _leaf(dice: Dice, opening: Opening, swing: Swing, furnishers: list[RoomFurnisher],
           colour: str) -> HouseObject | None:
-    """Hang a leaf: in the opening when closed, swung into the room when open; None where it would block something."""
+    """Hang a leaf: in the opening when closed, swung into the room when open; None if it would block something."""
     f = furnishers[swing.room]
     low, high = span(opening)
     side = side_in(opening, f)

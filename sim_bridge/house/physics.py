@@ -26,14 +26,14 @@ MARGIN_M = 0.30  # solid rim around the house
 STEP_OVER_M = 0.02  # lower objects do not stop a wheel
 SLACK_M = 0.005  # paths may be this much closer to obstacles than the radius, the grid's resolution
 PATH_CELLS = 2  # cells between nodes of the path graph: 5 cm
-SNAP_M = 0.30  # an end of a path may lie this far inside something (a person names the sofa, not the floor before it)
+SNAP_M = 0.30  # a path's end may lie this far inside an obstacle (people name the sofa, not the floor before it)
 _HOPS = [(1, 0), (0, 1), (1, 1), (1, -1), (2, 1), (2, -1), (1, 2), (1, -2)]  # half of a 16-connected neighbourhood
 
 Point = tuple[float, float]
 
 
 class Move(NamedTuple):
-    """Where a forward move ended: map position, metres driven, and whether an obstacle stopped or diverted it."""
+    """Result of a forward move: map position, metres driven, and whether an obstacle stopped or diverted it."""
 
     x: float
     y: float
@@ -98,11 +98,11 @@ class FreeSpace:
                 + (d[iy + 1, ix] * (1 - fx) + d[iy + 1, ix + 1] * fx) * fy)
 
     def free(self, x: float, y: float, radius_m: float) -> bool:
-        """Whether a robot of this radius can stand at a point."""
+        """Return whether a robot of this radius can stand at a point."""
         return math.isfinite(x) and math.isfinite(y) and bool(self.clearance(x, y) >= radius_m)
 
     def nearest_free(self, x: float, y: float, radius_m: float) -> Point | None:
-        """Return the nearest cell centre of the largest free area; None when nothing is free."""
+        """Return the nearest cell centre of the largest free area; None if nothing is free."""
         areas, count = ndimage.label(self.clearance_m >= radius_m)
         if not count:
             return None
@@ -146,10 +146,10 @@ class FreeSpace:
         return (gx / norm, gy / norm) if norm > 1e-9 else (0.0, 0.0)
 
     def shortest_path(self, a: Point, b: Point, radius_m: float) -> list[Point]:
-        """Return the corners of the shortest drivable path from a to b, both included; empty when there is none."""
+        """Return the corners of the shortest drivable path from a to b, both included; empty if there is none."""
         if not all(map(math.isfinite, (*a, *b))):
             return []
-        if a > b:  # one direction is computed, so that there and back are equally long
+        if a > b:  # only one direction is computed, so that both are equally long
             return self.shortest_path(b, a, radius_m)[::-1]
         if self.sees(a, b, radius_m):
             return [a, b]
@@ -170,15 +170,15 @@ class FreeSpace:
         return pulled
 
     def sees(self, a: Point, b: Point, radius: float) -> bool:
-        """Whether the robot can drive straight from a to b."""
+        """Return whether the robot can drive straight from a to b."""
         n = max(2, math.ceil(math.dist(a, b) / CELL_M) + 1)
         return bool((self.clearance(np.linspace(a[0], b[0], n), np.linspace(a[1], b[1], n)) >= radius - SLACK_M).all())
 
     def nodes(self, radius: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the free nodes of the path grid: (rows, columns) bool, and (n, 2) their map positions in row order.
 
-        A node is the middle of PATH_CELLS x PATH_CELLS cells, or the cell with most room where the middle is not
-        free, so that a gap one cell wide stays passable.
+        A node is the centre of PATH_CELLS x PATH_CELLS cells, or the cell with the most clearance if the centre is
+        not free, so that a gap one cell wide stays passable.
         """
         rows, columns = (n // PATH_CELLS for n in self.clearance_m.shape)
         blocks = self.clearance_m[:rows * PATH_CELLS, :columns * PATH_CELLS]
@@ -197,7 +197,7 @@ class _PathGraph:
 
     def __init__(self, space: FreeSpace, radius: float) -> None:
         free, self._points = space.nodes(radius)
-        self._index = np.full(free.shape, -1, np.int32)  # SciPy 1.11 takes no other index here
+        self._index = np.full(free.shape, -1, np.int32)  # SciPy 1.11 accepts no other index type here
         self._index[free] = np.arange(len(self._points))
         pad = np.pad(self._index, 2, constant_values=-1)
         edges = []
@@ -219,7 +219,7 @@ class _PathGraph:
         return before
 
     def path(self, a: Point, b: Point) -> list[Point]:
-        """Return a, the cells between, b; empty when an end is far from any free cell or there is no path."""
+        """Return a, the cells between, b; empty if an end is far from any free cell or there is no path."""
         near_a, near_b = self._nearest(a), self._nearest(b)
         shared = [area for area in near_a if area in near_b]
         if not shared:
@@ -233,7 +233,7 @@ class _PathGraph:
         return [a, *(tuple(map(float, self._points[i])) for i in reversed(chain)), b]  # type: ignore[list-item]
 
     def _nearest(self, p: Point) -> dict[int, tuple[float, int]]:
-        """Return, by connected area, the distance and number of its node nearest to p, within SNAP_M."""
+        """Return, by connected area, the distance and index of its node nearest to p, within SNAP_M."""
         distance = np.hypot(self._points[:, 0] - p[0], self._points[:, 1] - p[1])
         nearest: dict[int, tuple[float, int]] = {}
         for node in np.nonzero(distance <= SNAP_M)[0]:
@@ -248,7 +248,7 @@ def path_length(path: list[Point]) -> float:
 
 
 def steps_along(path: list[Point], start_yaw: float, final_yaw: float, robot: RobotModel) -> int:
-    """Return how many atomic actions follow a path in the open: turn to the next corner, drive, face final_yaw."""
+    """Return the number of atomic actions along a free path: turn to the next corner, drive, face final_yaw."""
     if not path:
         raise NavigationError("an empty path has no steps: its ends are not connected")
     (x, y), yaw, count = path[0], start_yaw, 0

@@ -1,7 +1,7 @@
 """The floor plan: rooms along a central band (a hallway, or the living room in small homes) that tile a rectangle.
 
-Cells are laid out on wall centre lines; a room is its cell less half a wall all around. Names, floors and walls are
-chosen so that the rooms of a home can be told apart.
+Cells are laid out on wall centre lines; a room is its cell minus half a wall on each side. Names, floors and walls are
+chosen so that the rooms of a home can be distinguished.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim_bridge.house.scene import Room
 
 WALL_M = 0.12
 
-# kind: area range (m2) and least width (m) of a cell.
+# kind: area range (m2) and minimum width (m) of a cell.
 SPACE: dict[str, tuple[float, float, float]] = {
     "living room": (19.0, 29.0, 3.9),
     "kitchen": (10.0, 16.0, 2.9),
@@ -85,7 +85,7 @@ class StripSlot:
     limits: tuple[float, float] = field(default=(0.0, 0.0))
 
     def measure(self, depth: float) -> None:
-        """Set the least and greatest width for a strip of this depth (both in metres)."""
+        """Set the minimum and maximum width for a strip of this depth (both in metres)."""
         low, high, narrow = SPACE[self.kind]
         if self.annex:
             extra = SPACE[self.annex.removeprefix("second ")]
@@ -95,7 +95,7 @@ class StripSlot:
 
 
 def programme(dice: Dice, count: int) -> list[str]:
-    """Return the room kinds of a home of `count` rooms; there is no hallway where the living room is the hub."""
+    """Return the room kinds of a home of `count` rooms; there is no hallway if the living room is the hub."""
     kinds = ["living room", "kitchen", "bedroom", "bathroom"]
     options = list(OPTIONAL)
     wanted = count - (1 if count > 5 else 0)
@@ -110,7 +110,7 @@ def draw_layout(dice: Dice, count: int, draw: Callable[[Dice, int], list[str]] =
     """Return cells for `count` rooms (4..12), whose kinds are drawn from the dice."""
     hub = "living room" if count <= 5 else "hallway"
     for attempt in range(6000):
-        if attempt % 60 == 0:  # some sets of rooms fit no rectangle
+        if attempt % 60 == 0:  # some sets of rooms do not fit into a rectangle
             kinds = draw(dice, count)
         layout = _try_layout(dice, [k for k in kinds if k != hub], hub)
         if layout is not None:
@@ -148,7 +148,7 @@ def _try_layout(dice: Dice, kinds: list[str], hub: str) -> HouseLayout | None:
 
 
 def _assign_annexes(dice: Dice, annexes: list[str], columns: list[StripSlot]) -> bool:
-    """Attach each annex to a free host room; return False when there is none."""
+    """Attach each annex to a free host room; return False if there is none."""
     for annex in annexes:
         hosts = [c for c in columns if c.kind == ANNEXES[annex] and not c.annex]
         if not hosts:
@@ -284,7 +284,7 @@ COLOURS = (
 
 
 def finish(dice: Dice, cells: list[PlannedRoom]) -> list[Room]:
-    """Return rooms with names, floors and walls. A wall colour repeats only after all colours were used."""
+    """Return rooms with names, floors and walls. Wall colours repeat only after all were used."""
     colours: list[str] = []
     rooms = []
     for index, (cell, name) in enumerate(zip(cells, _names(dice, cells), strict=True)):
@@ -314,7 +314,7 @@ def finish(dice: Dice, cells: list[PlannedRoom]) -> list[Room]:
 
 
 def _names(dice: Dice, cells: list[PlannedRoom]) -> list[str]:
-    """Name the rooms; several rooms of a kind get names that a person would use, such as "second bedroom"."""
+    """Name the rooms; several rooms of a kind get names that people use, such as "second bedroom"."""
     series = {
         "bedroom": ["main bedroom", *dice.shuffled(["second bedroom", "kids' bedroom"]), "guest bedroom"],
         "bathroom": ["main bathroom", "second bathroom", "third bathroom"],

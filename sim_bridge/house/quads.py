@@ -1,4 +1,4 @@
-"""The quads of a house: the primitives that parts are made of, around the origin, and the building itself."""
+"""The quads of a house: the primitives of parts, centred on the origin, and the building itself."""
 
 from __future__ import annotations
 
@@ -133,12 +133,12 @@ SHAPES: dict[str, Maker] = {  # the names of scene.SHAPES
 
 
 FLOOR_CELL_M, WALL_CELL_M, OBJECT_CELL_M = 0.12, 0.24, 0.20  # spacing of baked light
-OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # shown: its own colour, sky, the scene behind, a reflection
-LID = 4  # shuts a storey off from the other while its light is computed; not shown
+OPAQUE, OUTDOORS, CLEAR, MIRROR = 0, 1, 2, 3  # a quad shows its own colour, the sky, the scene behind, a reflection
+LID = 4  # closes a storey while its light is computed; not rendered
 
 
 class QuadStyle(NamedTuple):
-    """How a group of quads looks, and to which instance it belongs."""
+    """The appearance of a group of quads, and the instance to which it belongs."""
 
     colour: str
     texture: str
@@ -194,7 +194,7 @@ def _room(house: House, room: Room) -> Iterator[tuple[Patch, QuadStyle]]:
 
 
 def _stairwell(s: Stairs, room: Room, floor: QuadStyle, storey: int) -> Iterator[tuple[Patch, QuadStyle]]:
-    """Yield what can be stood on in a stairwell: below, a landing and the steps; above, the other landing."""
+    """Yield the walkable quads of a stairwell: below, a landing and the steps; above, the other landing."""
     if storey > 0:
         yield _flat(s.x0, s.y1, s.x1, room.y1, 0.0, 1.0), floor
         yield _flat(s.x0, room.y0, s.x1, s.y1, 0.0, 1.0), floor._replace(see=LID)
@@ -236,7 +236,7 @@ class WallFace(NamedTuple):
         yield _rectangle(a, self.point(u1, height, 0.0) - a, self.point(u0, height, depth) - a, (0, 0, 1))
 
     def hole(self, house: House, o: Opening, room: int) -> tuple[float, float, float, float] | None:
-        """Return (u0, u1, z0, z1) of an opening in this face, or None where it lies in another."""
+        """Return (u0, u1, z0, z1) of an opening in this face, or None if it lies in another."""
         line, ends = ((o.x0, o.x1), (o.y0, o.y1)) if self.axis == 0 else ((o.y0, o.y1), (o.x0, o.x1))
         depth = -self.inward * (sum(line) / 2 - self.at)  # behind the face
         inside = self.u0 - 1e-6 <= min(ends) and max(ends) <= self.u1 + 1e-6
@@ -286,7 +286,7 @@ def _reveal(house: House, o: Opening) -> Iterator[tuple[Patch, QuadStyle]]:
 
 
 def _wall_span(house: House, o: Opening, along_x: bool, line: float) -> tuple[float, float]:
-    """Return where the wall that an opening pierces begins and ends, across the wall."""
+    """Return the extent of an opening's wall across its thickness: begin and end."""
     faces = []
     for room in (r for r in house.rooms if r.id in o.rooms):
         low, high = (room.y0, room.y1) if along_x else (room.x0, room.x1)

@@ -1,4 +1,4 @@
-"""The same house on another day: some of what can be moved stands elsewhere, walls and doors are as they were."""
+"""The same house on another day: some movable objects stand elsewhere, walls and doors are unchanged."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sim_bridge.house.handling import FLAT_M, HandledHouse, Manipulator, liftabl
 from sim_bridge.house.scene import House, HouseObject
 from sim_bridge.house.space import block_of
 
-# What is connected to water, gas or the wall, or built in.
+# Kinds that are connected to water, gas or the wall, or built in.
 FIXED = ("bathtub", "toilet", "shower", "bathroom sink", "kitchen counter", "kitchen sink", "kitchen island", "oven",
          "dishwasher", "refrigerator", "washing machine", "dryer")
-_TRIES = 40  # places that are tried for one object
-_LEAST_M = 0.5  # nearer to where it was an object counts as not moved
+_TRIES = 40  # number of places that are tried for one object
+_LEAST_M = 0.5  # an object nearer than this to its old place counts as not moved
 
 
 class Rearranged(NamedTuple):
-    """A house in which things were moved: counts of pieces of furniture and of belongings, moved and movable."""
+    """A house in which objects were moved: counts of furniture and of belongings, moved and movable."""
 
     house: House
     furniture: int
@@ -33,10 +33,10 @@ class Rearranged(NamedTuple):
 
 
 def rearranged(house: House, seed: int, share: float = 0.3) -> Rearranged:
-    """Return the house with a share of its furniture, and of its belongings, elsewhere; none are moved less than 0.5 m.
+    """Return the house with a share of its furniture and of its belongings moved, each by at least 0.5 m.
 
-    Furniture takes what stands on it along. Every room stays within the robot's reach. What fits nowhere else stays,
-    and another piece is moved instead.
+    Objects on moved furniture move with it. Every room stays within the robot's reach. An object that fits nowhere else
+    stays, and another one is moved instead.
     """
     dice, everything, counts = Dice(seed), movable(house), []
     for wanted in (False, True):
@@ -63,7 +63,7 @@ def _carried_by_hand(obj: HouseObject) -> bool:
 
 
 def movable(house: House) -> list[HouseObject]:
-    """Return what people move: furniture and belongings, nothing that is fixed to a wall or a pipe."""
+    """Return the movable objects: furniture and belongings that are not fixed to a wall or a pipe."""
     return [o for o in house.objects if (o.relation == "floor" and o.solid and o.kind not in FIXED) or
             (o.relation in ("on", "in", "under") and liftable(o) and not _carries(house, o))]
 
@@ -73,7 +73,7 @@ def _carries(house: House, obj: HouseObject) -> bool:
 
 
 def _lifted(house: House, obj: HouseObject, dice: Dice) -> House | None:
-    """Return the house with a small object on another piece of furniture, None where it fits nowhere."""
+    """Return the house with a small object on another piece of furniture, None if it fits nowhere."""
     at = Pose2(obj.position[0], obj.position[1], 0.0)
     picked = Manipulator(house, at, RobotModel(), None).handle("pick", obj.id)
     if not isinstance(picked, HandledHouse):
@@ -89,7 +89,7 @@ def _lifted(house: House, obj: HouseObject, dice: Dice) -> House | None:
 
 
 def _pushed(house: House, obj: HouseObject, dice: Dice) -> House | None:
-    """Return the house with an object of the floor elsewhere in its room, None where it fits nowhere."""
+    """Return the house with a floor object elsewhere in its room, None if it fits nowhere."""
     room = next(r for r in house.rooms if r.id == obj.room)
     for _ in range(_TRIES):
         x, y = dice.between(room.x0, room.x1), dice.between(room.y0, room.y1)
@@ -105,7 +105,7 @@ def _pushed(house: House, obj: HouseObject, dice: Dice) -> House | None:
 
 
 def _load(house: House, obj: HouseObject) -> set[int]:
-    """Return the ids of an object and of all that stands on it."""
+    """Return the ids of an object and of everything that stands on it."""
     load = {obj.id}
     while more := {o.id for o in house.objects if o.support in load} - load:
         load |= more
@@ -113,7 +113,7 @@ def _load(house: House, obj: HouseObject) -> set[int]:
 
 
 def _carried(o: HouseObject, base: HouseObject, x: float, y: float, yaw: float) -> HouseObject:
-    """Return an object as it stands when its base has been moved to (x, y, yaw)."""
+    """Return an object moved along with its base, which moves to (x, y, yaw)."""
     turn = yaw - base.yaw
     dx, dy = o.position[0] - base.position[0], o.position[1] - base.position[1]
     c, s = math.cos(turn), math.sin(turn)
@@ -121,7 +121,7 @@ def _carried(o: HouseObject, base: HouseObject, x: float, y: float, yaw: float) 
 
 
 def _fits(house: House, load: set[int], base: int) -> bool:
-    """Return whether what was moved lies in its room and shares no space with anything else."""
+    """Return whether the moved objects lie in their room and overlap nothing else."""
     obj = house.object_by_id(base)
     room = next(r for r in house.rooms if r.id == obj.room)
     x0, y0, x1, y1 = obj.extents()

@@ -1,7 +1,7 @@
 """Ray casting (Embree) and shading (numba) of a baked house: RGB, depth and labels of a pinhole camera on the CPU.
 
-Rays are divided into bands of rows. One worker thread casts and shades each band, and a pixel depends on nothing but
-its own rays, so that the image is the same for any number of threads.
+Rays are divided into bands of rows. One worker thread casts and shades each band, and a pixel depends only on its own
+rays, so that the image is the same for any number of threads.
 
 Shiny surfaces reflect a fixed room (upright strips of light, a pale ceiling, a darker floor, two lamps), as bright as
 the light that falls on the surface: no further rays are cast. Only products and square roots are used, so that every
@@ -22,8 +22,8 @@ from sim_bridge.house.quads import CLEAR, MIRROR, OPAQUE, OUTDOORS
 from sim_bridge.house.textures import LEVELS, SIZE, atlas, has_words, level_offsets
 from sim_bridge.rays import BAND_ROWS, Image, RayScene, blank, for_bands, optical_rays
 
-EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # of a pixel on an edge: offsets in pixels
-LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # most glass surfaces along a ray; share of the colour behind or reflected
+EXTRA_RAYS = ((-0.33, 0.17), (0.33, -0.17))  # additional rays of a pixel on an edge: offsets in pixels
+LAYERS, THROUGH, MIRRORED = 4, 0.78, 0.85  # maximum glass surfaces along a ray; share of the colour behind or reflected
 LUT_SIZE, LUT_RANGE = 4096, 2.2  # tone curve over the square root of radiance
 RGB = tuple[float, float, float]
 
@@ -48,7 +48,7 @@ class Renderer:
         self._bend = bend_of(mesh.normals)
 
     def image(self, camera: CameraModel, map_from_camera: np.ndarray) -> Image:
-        """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; rgb has smoothed edges."""
+        """Return what a camera at `map_from_camera` (4, 4), optical axes, sees; rgb is anti-aliased."""
         k = camera.intrinsics
         optical, count = optical_rays(k), k.height * k.width
         out, quad = blank(count), np.empty(count, np.int32)
@@ -76,7 +76,7 @@ class Renderer:
                      out.labels.reshape(k.height, k.width))
 
     def _edges(self, quad: np.ndarray) -> np.ndarray:
-        """Return (H, W) bool: pixels beside another object or another face, from the quad (H, W) that each shows."""
+        """Return (H, W) bool: pixels at the border of an object or a face, from the visible quad (H, W) of each."""
         edge = np.zeros(quad.shape, bool)
         for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
             row, column = np.nonzero(quad[here] != quad[there])
@@ -91,7 +91,8 @@ class Renderer:
                layers: int) -> np.ndarray:
         """Fill the flat image of some rays and return the quad that each hits, -1 = none.
 
-        Rays continue through clear glass and from mirrors, and colours are mixed; depth and labels are the surface's.
+        Rays continue through clear glass and from mirrors, and colours are mixed; depth and labels are those of the
+        first surface.
         """
         hit = self._rays.hits(origins, directions, coherent=True)
         shade(directions, hit["primID"], hit["u"], hit["v"], hit["tfar"], self._look, self._light.grid,
@@ -124,7 +125,7 @@ def surfaces(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camer
 
 
 def instances_seen(rays: RayScene, mesh: QuadMesh, camera: CameraModel, map_from_camera: np.ndarray) -> dict[int, int]:
-    """Return the pixels of each instance (not 0) that a camera sees within its range: labels without shading."""
+    """Return the number of visible pixels of each instance (not 0) within the camera's range, without shading."""
     directions = optical_rays(camera.intrinsics) @ map_from_camera[:3, :3].astype(np.float32).T
     eyes = np.broadcast_to(map_from_camera[:3, 3].astype(np.float32), directions.shape).copy()
     hit = rays.hits(eyes, directions, coherent=True)
@@ -164,7 +165,7 @@ def reflected(dx: float, dy: float, dz: float, nx: float, ny: float, nz: float) 
 
 @njit(inline="always")
 def surroundings(x: float, y: float, z: float) -> float:
-    """Return how bright the room is that a metal surface reflects along a unit direction: 1 on the average."""
+    """Return the brightness of the room that a metal surface reflects along a unit direction: 1 on average."""
     turn = 2.6 * (0.8 * x + 0.6 * y) + 0.7 * z
     turn -= math.floor(turn)
     strip = 4.0 * turn * (1.0 - turn)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from eqa_nodes.core.types.geometry import Pose2
 
 STAIRWELL = "stairwell"  # the kind of the room that holds the stairs
-# An ObjectPart's shape fills the box `size` around `centre`; elliptic where its two cross extents differ.
+# An ObjectPart's shape fills the box `size` around `centre`; elliptic if its two cross extents differ.
 SHAPES = (
     "box",
     "cylinder",  # axis along z
@@ -22,7 +22,7 @@ SHAPES = (
     "cone",  # apex up
     "frustum",  # axis z, the top has 0.6 of the bottom's diameter (lamp shade)
     "bowl",  # axis z, the bottom has 0.6 of the top's diameter (plant pot)
-    "sphere",  # an ellipsoid where the extents differ
+    "sphere",  # an ellipsoid if the extents differ
     "ring_x",  # a torus around local x (tube as thick as the extent along x): wheels, wreaths
     "ring_y",  # the same around local y
 )
@@ -48,7 +48,7 @@ class ObjectPart(NamedTuple):
 
     shape: one of SHAPES; centre and size (x, y, z extents before the part's own yaw) in metres; colour: a word of
     PALETTE or #rrggbb (sRGB); texture: one of TEXTURES, tinted by the colour, or
-    "text:" and words that are written on it; glow: 0..1 of own light.
+    "text:" and the words written on it; glow: emitted light 0..1.
     """
 
     shape: str
@@ -70,16 +70,16 @@ class HouseObject:
     position: tuple[float, float, float]
     yaw: float
     size: tuple[float, float, float]
-    colour: str = ""  # a person's colour word; "" where naming one would be ambiguous
+    colour: str = ""  # a person's colour word; "" if it would be ambiguous
     material: str = ""  # a person's word: wood, metal, glass, fabric, ceramic ...
     state: str = ""  # on | off | open | closed | running | lit | made | full | empty ...; "" = stateless
     support: int = 0  # id of the object it stands on / lies in / hangs above; 0 = floor, wall or ceiling
     relation: str = "floor"  # floor | on | in | under | wall | ceiling
     parts: list[ObjectPart] = field(default_factory=list)
     solid: bool = True  # an obstacle for the robot
-    paint: str = ""  # what it was built in where `colour` names nothing; with `tall_m` it can be built anew
-    tall_m: float = 0.0  # height it was built to where what stands up or folds makes size[2] another; 0 = size[2]
-    text: str = ""  # what is written on it
+    paint: str = ""  # colour it was built in if `colour` is empty; needed to rebuild it
+    tall_m: float = 0.0  # height it was built to, if a lid or flap changes size[2]; 0 = size[2]
+    text: str = ""  # text that is written on it
 
     def extents(self) -> tuple[float, float, float, float]:
         """Return x0, y0, x1, y1 of the footprint along the house's axes, the yaw taken into account."""
@@ -89,7 +89,7 @@ class HouseObject:
         return x - dx, y - dy, x + dx, y + dy
 
     def distance(self, x: float, y: float) -> float:
-        """Return how far a point lies from the footprint, metres; 0 in it."""
+        """Return the distance of a point from the footprint, metres; 0 inside."""
         dx, dy = x - self.position[0], y - self.position[1]
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         u, v = abs(c * dx + s * dy) - self.size[0] / 2, abs(c * dy - s * dx) - self.size[1] / 2
@@ -127,7 +127,7 @@ class Room:
     floor: str  # one of TEXTURES
     floor_colour: str
     wall_colour: str
-    name: str = ""  # unique in the house when there are two of a kind: "second bedroom"
+    name: str = ""  # unique in the house if there are two of a kind: "second bedroom"
     wall: str = "plaster"  # one of TEXTURES
 
     @property
@@ -139,7 +139,7 @@ class Room:
 class Stairs(NamedTuple):
     """A straight staircase that climbs to the north, in a stairwell of its own, as wide as the room; house frame.
 
-    y0, y1: where the first riser stands, and the last; landings lie before and behind. rise_m: from floor to floor.
+    y0, y1: position of the first and the last riser; landings lie before and behind. rise_m: from floor to floor.
     """
 
     x0: float
@@ -152,7 +152,7 @@ class Stairs(NamedTuple):
 
     @property
     def middle(self) -> tuple[float, float]:
-        """A point half-way up: to the south of it a robot is on the lower storey, to the north on the upper one."""
+        """Return the point half-way up: south of it a robot is on the lower storey, north of it on the upper one."""
         return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
 
     def holds(self, x: float, y: float) -> bool:
@@ -160,16 +160,16 @@ class Stairs(NamedTuple):
         return self.x0 <= x <= self.x1 and self.y0 - self.landing_m <= y <= self.y1 + self.landing_m
 
     def height_m(self, y: float) -> float:
-        """Return how high the step or landing at this y lies above the lower floor."""
+        """Return the height of the step or landing at this y above the lower floor, metres."""
         climbed = math.floor((y - self.y0) / (self.y1 - self.y0) * (self.steps - 1)) + 1
         return min(max(climbed, 0), self.steps) * self.rise_m / self.steps
 
 
 @dataclass
 class House:
-    """A whole home, or one storey of it: its own floor is at z = 0 then, too.
+    """A whole home, or one storey of it; the floor of a storey is at z = 0 as well.
 
-    stairs: in the frame of this storey; storey: 0 where they lead up, 1 where they come from below.
+    stairs: in the frame of this storey; storey: 0 if they lead up, 1 if they lead down.
     """
 
     seed: int
@@ -183,7 +183,7 @@ class House:
     storey: int = 0
 
     def object_by_id(self, instance: int) -> HouseObject:
-        """Return the object with this instance id (KeyError when there is none)."""
+        """Return the object with this instance id (KeyError if there is none)."""
         return self._index()[instance]
 
     def room_at(self, x: float, y: float) -> Room | None:

@@ -31,14 +31,14 @@ class HouseSimulator(Walker):
 
     @staticmethod
     def sample_questions(scene: str) -> tuple[str, ...]:
-        """Return questions to try in a house, none for one of two storeys. Raises UnknownScene."""
+        """Return example questions about a house, none for one of two storeys. Raises UnknownScene."""
         from sim_bridge.house.questions.dataset import questions_to_try
 
         name = parse_name(scene)
         return questions_to_try(name.seed) if name.storeys == 1 else ()
 
     def __init__(self, worlds: Mapping[str, HouseWorld] | None = None) -> None:
-        """worlds: ready-made houses by scene name, beside the generated ones (tests)."""
+        """worlds: prepared houses by scene name, in addition to the generated ones (tests)."""
         super().__init__()
         self._worlds = dict(worlds or {})
         self._world: HouseWorld | None = None
@@ -78,11 +78,11 @@ class HouseSimulator(Walker):
         return HandlingResult(not refused, refused, self._shown(False, step.steps + 1, step.metres))
 
     def held(self) -> int:
-        """Return the instance that the robot holds, 0 = none."""
+        """Return the instance id of the held object, 0 = none."""
         return self._held.id if self._held is not None else 0
 
     def position_of(self, instance: int) -> tuple[float, float, float]:
-        """Privileged: return the middle of an object; of what is held, where the robot is. Raises SimulatorError."""
+        """Privileged: return the centre of an object, or the robot's position for a held one. Raises SimulatorError."""
         obj = self._known(instance)
         x, y, z = obj.position
         if self._held is obj:
@@ -90,7 +90,7 @@ class HouseSimulator(Walker):
         return x, y, z + obj.size[2] / 2
 
     def support_of(self, instance: int) -> int:
-        """Privileged: return what an object stands on or lies in, 0 = nothing. Raises SimulatorError."""
+        """Privileged: return the instance that an object stands on or lies in, 0 = none. Raises SimulatorError."""
         return self._known(instance).support
 
     def _known(self, instance: int) -> HouseObject:
@@ -104,14 +104,14 @@ class HouseSimulator(Walker):
             raise SimulatorError(f"there is no object {instance} in this house") from None
 
     def geodesic(self, a: tuple[float, ...], b: tuple[float, ...]) -> float:
-        """Privileged, scorer only: shortest drivable distance in metres, over stairs, too; inf when there is none.
+        """Privileged, scorer only: return the shortest drivable distance, also over stairs, metres; inf if none.
 
-        A point without a height is on the lowest floor, at 0.
+        A point without a height is taken to lie on the lowest floor, at 0.
         """
         return path_length(self._in_world().path(a, b, self._robot))
 
     def shortest_path(self, a: tuple[float, ...], b: tuple[float, ...]) -> list[Point]:
-        """Privileged, scorer and generator only: the corners of the shortest drivable path on one floor."""
+        """Privileged, scorer and generator only: return the corners of the shortest drivable path on one floor."""
         place = self._in_world()
         return place.path(a, b, self._robot) if place.same_floor(a, b) else []
 

@@ -44,14 +44,14 @@ class Block(NamedTuple):
 
 
 def block_of(obj: HouseObject) -> Block:
-    """Return the box that an object takes."""
+    """Return the box that an object occupies."""
     x0, y0, x1, y1 = obj.extents()
     z = obj.position[2]
     return Block(x0, y0, z, x1, y1, z + obj.size[2], obj.id)
 
 
 class UnplacedObject(NamedTuple):
-    """An object whose look is decided but that is not placed yet."""
+    """An object whose look is decided, but which is not placed yet."""
 
     kind: Kind
     look: Look
@@ -67,7 +67,7 @@ class Placement(NamedTuple):
 
 
 def footprint(blank: UnplacedObject, spot: Placement, owner: int = 0) -> Block:
-    """Return the box that the object takes at the spot."""
+    """Return the box that the object occupies at the spot."""
     c, s = abs(math.cos(spot.yaw)), abs(math.sin(spot.yaw))
     dx, dy = (blank.look.depth * c + blank.look.width * s) / 2, (blank.look.depth * s + blank.look.width * c) / 2
     return Block(spot.x - dx, spot.y - dy, spot.z, spot.x + dx, spot.y + dy, spot.z + blank.look.height, owner)
@@ -80,13 +80,13 @@ def ahead(spot: Placement, forward: float, left: float) -> tuple[float, float]:
 
 
 class Ids:
-    """Counts instance ids through the whole house."""
+    """Counts instance ids for the whole house."""
 
     def __init__(self) -> None:
         self.last = 0
 
     def next(self) -> int:
-        """Return a fresh id."""
+        """Return a new id."""
         self.last += 1
         return self.last
 
@@ -194,7 +194,7 @@ class RoomSpace:
 
     def settle(self, blank: UnplacedObject, spot: Placement, front: float = 0.0,
                exempt: Sequence[int] = ()) -> HouseObject | None:
-        """Place the object on the floor with `front` metres of free space before it; None where it does not fit."""
+        """Place the object on the floor with `front` metres of free space before it; None if it does not fit."""
         if self.quota <= 0 or not self.free(footprint(blank, spot), exempt, soft=blank.kind.solid):
             return None
         if front:

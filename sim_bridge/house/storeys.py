@@ -1,7 +1,7 @@
-"""Homes of two storeys: two plans joined by a straight staircase in a stairwell at their east side.
+"""Homes of two storeys: two plans connected by a straight staircase in a stairwell at their east side.
 
-The corridor of each storey ends at the stairwell: below at its south end, above at its north end. So the plans differ,
-and the upper one lies some metres farther north.
+The corridor of each storey ends at the stairwell: below at its south end, above at its north end. Therefore the plans
+differ, and the upper one lies some metres farther north.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ RISE_M = 2.8  # from floor to floor; the slab between is 0.2 m thick
 STEPS, TREAD_M, LANDING_M, WIDTH_M = 15, 0.27, 1.3, 1.2  # a riser is 0.187 m high
 PASSAGE_M, PASSAGE_HEIGHT_M = 1.0, 2.1
 WINDOW_M, WINDOW_Z = 0.7, (0.9, 2.1)
-_SEED = 7000  # the plans of homes with two storeys are not those of homes with one
+_SEED = 7000  # seed offset, so that the plans differ from those of homes with one storey
 _FLIGHT_M = (STEPS - 1) * TREAD_M
-_ROOMS = (6, 8)  # of a storey, without the stairwell
+_ROOMS = (6, 8)  # number of rooms of a storey, without the stairwell
 _BELOW = (("living room", "kitchen", "dining room", "bathroom"),
           ("entryway", "laundry room", "pantry", "garage", "study"))
 _ABOVE = (("bedroom", "bedroom", "bathroom"), ("study", "workout room", "bedroom", "closet", "second bathroom"))
@@ -38,7 +38,7 @@ class StoreyedHouse(NamedTuple):
     stairs: Stairs
 
     def whole(self) -> House:
-        """Return all rooms and objects side by side, for what asks about a home: the upper storey is moved far east."""
+        """Return all rooms and objects on one plan, for questions about a home; the upper storey is moved far east."""
         low, high = self.storeys
         away = _moved(high, 1000.0, 0.0)
         return replace(low, rooms=low.rooms + away.rooms, openings=low.openings + away.openings,
@@ -55,7 +55,7 @@ def generate_storeys(seed: int) -> StoreyedHouse:
 
 
 def _storey(seed: int, dice: Dice, ids: Ids, storey: int, stairs: Stairs | None) -> House:
-    """Return a storey whose corridor ends at the stairs; None: the stairs go where it ends."""
+    """Return a storey whose corridor ends at the stairs; if stairs is None, they are placed at its end."""
     while True:
         cells = _facing_east(draw_layout(dice, dice.count(*_ROOMS), lambda d, n: _programme(d, n, storey)).cells)
         holes = cut_openings(dice, cells, front_door=storey == 0)
@@ -103,7 +103,7 @@ def _with_stairwell(cells: list[PlannedRoom], holes: Holes, storey: int, stairs:
                 round(stairs.y1 + LANDING_M + half, 3))
     moved = [_opening_moved(o, dx, dy) for o in holes.openings]
     openings = [o for o in moved if o.kind != "window" or o.x0 != east or o.x1 != east
-                or o.y1 < well.y0 or o.y0 > well.y1]  # windows come last, so the swings keep their numbers
+                or o.y1 < well.y0 or o.y0 > well.y1]  # windows are last, so the swings keep their indices
     outside = round(stairs.x1 + half, 3)
     openings += [Opening("passage", east, round(door - PASSAGE_M / 2, 3), east, round(door + PASSAGE_M / 2, 3), 0.0,
                          PASSAGE_HEIGHT_M, (0, at)),
@@ -127,7 +127,7 @@ def _moved(house: House, dx: float, dy: float) -> House:
 
 
 def _renumbered(house: House, first: int) -> House:
-    """Return a storey whose rooms are numbered from `first` on."""
+    """Return a storey with room ids from `first` on."""
     return replace(
         house, rooms=[replace(r, id=r.id + first) for r in house.rooms],
         objects=[replace(t, room=t.room + first) for t in house.objects],
@@ -139,7 +139,7 @@ def _room(number: int, first: int) -> int:
 
 
 def _named(high: House, low: House) -> House:
-    """Return the upper storey with "upstairs" before the names of rooms that the lower one has, too."""
+    """Return the upper storey with "upstairs" before room names that also exist on the lower one."""
     taken = {r.name for r in low.rooms}
     rooms = [replace(r, name=f"upstairs {r.name}" if r.name in taken else r.name) for r in high.rooms]
     return replace(high, rooms=rooms)

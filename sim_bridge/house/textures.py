@@ -1,6 +1,6 @@
 """Seeded, tileable surface textures: small images that modulate a surface's own colour.
 
-A texel is a factor per channel: 128 leaves the surface colour as it is, 255 doubles it. Textures with `tint` 0 bring
+A texel is a factor per channel: 128 leaves the surface colour as it is, 255 doubles it. Textures with `tint` 0 have
 their own colours (paintings, screens) and ignore the surface's. Images are computed once per process, from fixed seeds.
 """
 
@@ -39,7 +39,7 @@ def _grey(values: np.ndarray) -> np.ndarray:
 
 
 def _shift(values: np.ndarray, rgb: tuple[float, float, float]) -> np.ndarray:
-    """Return colours that drift along rgb where values is not zero."""
+    """Return colours that change along rgb in proportion to `values`."""
     return 1.0 + values[:, :, None] * np.asarray(rgb)
 
 
@@ -203,12 +203,12 @@ def _screen(seed: int) -> np.ndarray:
 
 
 class Texture(NamedTuple):
-    """How a texture is made and laid: tile_m metres per repeat along u and v, 0 = fitted once to the face."""
+    """How a texture is made and mapped: tile_m metres per repeat along u and v, 0 = fitted once to the face."""
 
     draw: Callable[[int], np.ndarray]
     tile_m: tuple[float, float]
-    tint: float = 1.0  # how much the surface's own colour counts
-    pictures: int = 1  # how many variants there are
+    tint: float = 1.0  # weight of the surface's own colour
+    pictures: int = 1  # number of variants
 
 
 TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
@@ -242,7 +242,7 @@ TEXTURES: dict[str, Texture] = {  # the names of scene.TEXTURES
 
 
 def texture_named(name: str) -> Texture:
-    """Return a texture by name; "text:..." has words. Raises ConfigError for an unknown one."""
+    """Return a texture by name; "text:..." is text. Raises ConfigError for an unknown one."""
     if name.startswith(lettering.PREFIX):
         words = lettering.words_of(name)
         return Texture(lambda seed: lettering.drawn(words, SIZE), (0.0, 0.0))
@@ -252,7 +252,7 @@ def texture_named(name: str) -> Texture:
 
 
 def texture_row(name: str, instance: int) -> int:
-    """Return the row of the atlas for a texture on an object: its number picks the image. Those of words come last."""
+    """Return the atlas row of a texture on an object, whose id selects the image. Rows of text are last."""
     row = 0
     if name.startswith(lettering.PREFIX):
         return _first_of_words() + lettering.WRITTEN.index(lettering.words_of(name))
@@ -268,12 +268,12 @@ def _first_of_words() -> int:
 
 
 def has_words(rows: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: which rows of the atlas are words. Down they are no finer than across."""
+    """Return (n,) bool: whether a row of the atlas is text, which has the same resolution along u and v."""
     return np.asarray(rows >= _first_of_words(), bool)
 
 
 def level_offsets() -> np.ndarray:
-    """Return where each level starts among the texels of one variant."""
+    """Return the start index of each level in the texels of one variant."""
     sizes = [(SIZE >> level) ** 2 for level in range(LEVELS)]
     return np.concatenate([[0], np.cumsum(sizes)])
 
@@ -327,7 +327,7 @@ _COATED = {"metal": "metal", "ceramic": "ceramic", "plastic": "plastic", "rubber
 
 
 def gloss_of(texture: str) -> Gloss:
-    """Return how a texture shines."""
+    """Return the gloss of a texture."""
     return GLOSS.get(texture, MATT)
 
 

@@ -1,6 +1,6 @@
-"""A house and what is derived from it: quads, light, free space, paths. HouseSimulator puts a robot into it.
+"""A house and its derived data: quads, light, free space, paths. HouseSimulator puts a robot into it.
 
-Scenes are "house:<seed>"; with people "house:<seed>+<number of people>", with text to read "house:<seed>+text" (or
+Scenes are "house:<seed>"; with people "house:<seed>+<number of people>", with readable text "house:<seed>+text" (or
 "house:<seed>+3+text"), with two storeys "house:<seed>@2".
 """
 
@@ -77,15 +77,15 @@ class HouseWorld:
         return self._spaces[robot.height_m]
 
     def free(self, x: float, y: float, robot: RobotModel = ROBOT) -> bool:
-        """Whether the robot can stand at a point of the map."""
+        """Return whether the robot can stand at a point of the map."""
         return self.space(robot).free(x, y, robot.radius_m)
 
     def shortest_path(self, a: Point, b: Point, robot: RobotModel = ROBOT) -> list[Point]:
-        """Return the corners of the shortest drivable path, both ends included; empty when there is none."""
+        """Return the corners of the shortest drivable path, both ends included; empty if there is none."""
         return self.space(robot).shortest_path(a, b, robot.radius_m)
 
     def geodesic(self, a: Point, b: Point, robot: RobotModel = ROBOT) -> float:
-        """Return the shortest drivable distance in metres; inf when there is none."""
+        """Return the shortest drivable distance in metres; inf if there is none."""
         return path_length(self.shortest_path(a, b, robot))
 
     def stand(self, pose: Pose2, height_m: float, robot: RobotModel) -> float:
@@ -98,7 +98,7 @@ class HouseWorld:
         return self.space(robot).hop(at, dx, dy, robot)
 
     def path(self, a: Place, b: Place, robot: RobotModel = ROBOT) -> list[Point]:
-        """Return shortest_path between points that may have a height; empty where that is not this floor's."""
+        """Return shortest_path between points that may have a height; empty if a height is not this floor's."""
         if max(abs(height_of(a)), abs(height_of(b))) > _ONE_FLOOR_M:
             return []
         return self.shortest_path((a[0], a[1]), (b[0], b[1]), robot)
@@ -112,17 +112,17 @@ class HouseWorld:
         return self.house
 
     def side_by_side(self) -> House:
-        """Return all rooms and objects with no storey above another, for what asks about a whole home."""
+        """Return all rooms and objects with no storey above another, for questions about the whole home."""
         return self.house
 
     def steps_along(self, path: list[Point], start_yaw: float, final_yaw: float, robot: RobotModel = ROBOT) -> int:
-        """Return how many atomic actions follow a path and end facing final_yaw."""
+        """Return the number of atomic actions that follow a path and end facing final_yaw."""
         return physics.steps_along(path, start_yaw, final_yaw, robot)
 
     def visible_pixels(self, pose: Pose2, camera: CameraModel = GLANCE, height_m: float = 0.0) -> dict[int, int]:
-        """Return how many pixels of each instance a camera on a robot at `pose` sees within its range.
+        """Return the number of pixels of each instance that a camera on a robot at `pose` sees within its range.
 
-        height_m: of the floor that the robot stands on.
+        height_m: height of the floor that the robot stands on.
         """
         mount = camera_mount(camera.height_m, math.radians(camera.tilt_down_deg))
         return instances_seen(self.rays, self.mesh, camera, pose.transform(height_m).matrix() @ mount.matrix())
@@ -143,7 +143,7 @@ def label_of(house: House, obj: HouseObject) -> Label:
 
 
 def check_start(place: HouseWorld, pose: Pose2, robot: RobotModel) -> None:
-    """Raise BadPose, naming the nearest free pose, where the robot cannot stand."""
+    """Raise BadPose, naming the nearest free pose, if the robot cannot stand at `pose`."""
     if not np.isfinite(np.asarray(pose, float)).all():
         near = place.house.start
         raise BadPose(f"start pose {tuple(pose)} is not finite: this scene starts at "
@@ -158,7 +158,7 @@ def check_start(place: HouseWorld, pose: Pose2, robot: RobotModel) -> None:
 
 
 class StoreyedWorld(HouseWorld):
-    """Both storeys. `house` has all rooms and objects at their heights; `storeys` are worlds of their own, at z = 0."""
+    """Both storeys. `house` has all rooms and objects at their heights; `storeys` are separate worlds at z = 0."""
 
     def __init__(self, home: StoreyedHouse) -> None:
         super().__init__(_stacked(home))
@@ -167,13 +167,13 @@ class StoreyedWorld(HouseWorld):
 
     @cached_property
     def mesh(self) -> QuadMesh:
-        """Everything as quads, without the lids that shut the storeys off from each other."""
+        """Everything as quads, without the lids that separate the storeys."""
         return _joined([_raised(storey.mesh, self._heights[k]) for k, storey in enumerate(self.storeys)],
                        [storey.mesh.see != LID for storey in self.storeys])
 
     @cached_property
     def light(self) -> LightMap:
-        """The light on the mesh: each storey has its own, and none passes through the stairwell."""
+        """The light on the mesh, computed for each storey separately: none passes through the stairwell."""
         first, values, grids = 0, [], []
         for storey in self.storeys:
             light = storey.light
@@ -187,7 +187,7 @@ class StoreyedWorld(HouseWorld):
         return 0.0, self.stairs.rise_m
 
     def stand(self, pose: Pose2, height_m: float, robot: RobotModel) -> float:
-        """Return the height of the floor nearest to a height, on stairs of the step. Raises BadPose."""
+        """Return the height of the floor nearest to a height; on stairs, of the step. Raises BadPose."""
         storey = self._storey((pose.x, pose.y, height_m))
         check_start(self.storeys[storey], pose, robot)
         return self._height(pose.x, pose.y, storey)
@@ -199,11 +199,11 @@ class StoreyedWorld(HouseWorld):
         return at if (x, y) == at[:2] else (x, y, self._height(x, y, storey))
 
     def free(self, x: float, y: float, robot: RobotModel = ROBOT) -> bool:
-        """Whether the robot can stand at a point of the lower storey."""
+        """Return whether the robot can stand at a point of the lower storey."""
         return self.storeys[0].free(x, y, robot)
 
     def path(self, a: Place, b: Place, robot: RobotModel = ROBOT) -> list[Point]:
-        """Return the corners of the shortest drivable path, over the stairs where the ends lie on two storeys."""
+        """Return the corners of the shortest drivable path, over the stairs if the ends lie on two storeys."""
         ends = ((a[0], a[1]), (b[0], b[1]))
         storeys = [self._storey((*end, height_of(place))) for end, place in zip(ends, (a, b), strict=True)]
         if storeys[0] == storeys[1]:
@@ -226,7 +226,7 @@ class StoreyedWorld(HouseWorld):
         return self.home.whole()
 
     def _storey(self, at: At) -> int:
-        """Return the storey of a point; on the stairs that of the nearer landing."""
+        """Return the storey of a point; on the stairs, that of the nearer landing."""
         x, y, z = at
         if self.stairs.holds(x, y):
             return int(y >= self.stairs.middle[1])
@@ -250,7 +250,7 @@ def _raised(mesh: QuadMesh, up_m: float) -> QuadMesh:
 
 
 def _joined(meshes: list[QuadMesh], shown: list[np.ndarray]) -> QuadMesh:
-    """Return one mesh with the shown quads of several; parts keep numbers of their own."""
+    """Return one mesh with the shown quads of several; part numbers stay distinct."""
     first = np.cumsum([0, *(int(mesh.part.max()) + 1 for mesh in meshes)])
     meshes = [replace(mesh, part=mesh.part + np.int32(n)) for mesh, n in zip(meshes, first, strict=False)]
     pairs = list(zip(meshes, shown, strict=True))
@@ -262,7 +262,7 @@ _SCENE = re.compile(PREFIX + r"([0-9]+)(?:(?:\+([1-9][0-9]*))?(\+text)?|@(2))", 
 
 
 class HouseName(NamedTuple):
-    """What the name of a scene says."""
+    """The parsed name of a scene."""
 
     seed: int
     people: int
@@ -272,19 +272,19 @@ class HouseName(NamedTuple):
 
 @lru_cache(maxsize=4)
 def world(seed: int) -> HouseWorld:
-    """Return the house of a seed, kept for the next episode. Raises UnknownScene."""
+    """Return the house of a seed, cached for later episodes. Raises UnknownScene."""
     return HouseWorld(generate_house(seed))
 
 
 @lru_cache(maxsize=2)
 def with_text(seed: int) -> HouseWorld:
-    """Return the house of a seed with words on its things, kept for the next episode. Raises UnknownScene."""
+    """Return the house of a seed with text on its objects, cached for later episodes. Raises UnknownScene."""
     return HouseWorld(lettered(world(seed).house))
 
 
 @lru_cache(maxsize=2)
 def storeyed(seed: int) -> StoreyedWorld:
-    """Return the home of two storeys of a seed, kept for the next episode."""
+    """Return the home of two storeys of a seed, cached for later episodes."""
     return StoreyedWorld(generate_storeys(seed))
 
 
@@ -297,7 +297,7 @@ def world_of(scene: str) -> HouseWorld:
 
 
 def seed_of(scene: str) -> int:
-    """Return the seed of a house with one storey, perhaps with people or text. Raises UnknownScene for others."""
+    """Return the seed of a house with one storey, also with people or text. Raises UnknownScene for others."""
     name = parse_name(scene)
     if name.storeys != 1:
         raise UnknownScene(f"{scene!r} has two storeys, and what was asked for needs one: choose {PREFIX}{name.seed}")
@@ -305,7 +305,7 @@ def seed_of(scene: str) -> int:
 
 
 def parse_name(scene: str) -> HouseName:
-    """Return what a scene name says. Raises UnknownScene."""
+    """Parse a scene name. Raises UnknownScene."""
     found = _SCENE.fullmatch(scene)
     if found is None or int(found[1]) >= SEEDS or int(found[2] or 0) > MOST_PEOPLE:
         raise UnknownScene(f"unknown scene {scene!r}: known are {PREFIX}0 to {PREFIX}{SEEDS - 1}, with people in "

@@ -1,6 +1,6 @@
-"""The bodies of people: what is drawn, what is solid, and how they are drawn into an image of a house.
+"""The bodies of people: their capsules, their obstacle discs, and how they are drawn into an image of a house.
 
-A body is drawn as capsules; rays against them fill colour, depth and labels where they are nearer than what is there.
+A body is drawn as capsules; rays that hit them before the house replace colour, depth and labels.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sim_bridge.house.meshes import linear_rgb
 from sim_bridge.rays import Image
 
 STAND, WALK, SIT = "standing", "walking", "sitting"
-RADIUS_M, HEIGHT_M = 0.24, 1.75  # of somebody who stands: what has to be free where they go
-FEET_M = 0.42  # that the feet of somebody who sits are before the middle of the seat
+RADIUS_M, HEIGHT_M = 0.24, 1.75  # of a standing person: the space that must be free along their path
+FEET_M = 0.42  # distance of a sitting person's feet in front of the seat's centre
 _SHIRTS = ("red", "blue", "green", "yellow", "purple", "turquoise", "orange", "white")
 _TROUSERS = ("black", "gray", "#2c3c5c", "brown", "beige")
 _HAIR = ("#2a1c14", "#5a3a20", "#c8a050", "#777777", "#1a1a1a")
@@ -31,7 +31,7 @@ class Looks(NamedTuple):
     """Colours of a person, linear RGB 0..1, by part: shirt, trousers, skin, hair, shoes; (5, 3)."""
 
     colours: np.ndarray
-    shirt: str  # as a person says it
+    shirt: str  # colour word of the shirt
 
 
 class Limb(NamedTuple):
@@ -44,7 +44,7 @@ class Limb(NamedTuple):
 
 
 def looks_of(rng: np.random.Generator) -> Looks:
-    """Draw what somebody wears."""
+    """Draw random clothes."""
     shirt, trousers, hair, skin = (str(rng.choice(words)) for words in (_SHIRTS, _TROUSERS, _HAIR, _SKIN))
     return Looks(np.array([linear_rgb(c) for c in (shirt, trousers, skin, hair, "#202020")]), shirt)
 
@@ -52,7 +52,7 @@ def looks_of(rng: np.random.Generator) -> Looks:
 def capsules(pose: Pose2, posture: str, stride_rad: float, seat_m: float, looks: Looks) -> np.ndarray:
     """Return (k, 10) float32: both ends of each limb in the map frame, its radius, its colour (linear RGB).
 
-    stride_rad: the phase of the steps of somebody who walks; seat_m: the height of the seat of somebody who sits.
+    stride_rad: phase of the steps of a walking person; seat_m: height of the seat of a sitting person, metres.
     """
     limbs = _sitting(seat_m) if posture == SIT else _upright(stride_rad if posture == WALK else None)
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
@@ -65,7 +65,7 @@ def capsules(pose: Pose2, posture: str, stride_rad: float, seat_m: float, looks:
 
 
 def discs(pose: Pose2, posture: str) -> list[tuple[float, float, float]]:
-    """Return what nobody can drive through: x, y and radius of discs on the floor, metres, map frame."""
+    """Return the obstacle discs of a person: x, y and radius on the floor, metres, map frame."""
     if posture != SIT:
         return [(pose.x, pose.y, RADIUS_M)]
     feet = pose.x + FEET_M * math.cos(pose.yaw), pose.y + FEET_M * math.sin(pose.yaw)
@@ -113,17 +113,17 @@ def _trunk(x: float, hips_m: float) -> list[Limb]:
             Limb((x - 0.02, 0.0, chin + 0.10), (x - 0.01, 0.0, chin + 0.175), 0.094, _TOP)]
 
 
-_SAMPLES = np.array([[0.0, 0.0], [-0.33, 0.17], [0.33, -0.17]])  # of a pixel, offsets in pixels
+_SAMPLES = np.array([[0.0, 0.0], [-0.33, 0.17], [0.33, -0.17]])  # samples of a pixel, offsets in pixels
 _LIGHT = np.array([0.35, 0.25, 0.9])  # towards a lamp of the room, in the map frame
 _MARGIN_PX = 2
 
 
 def draw(image: Image, camera: CameraModel, map_from_camera: np.ndarray, bodies: Sequence[tuple[int, np.ndarray]]
          ) -> None:
-    """Draw bodies (label, capsules as of `body.capsules`) into an image, in place, where nothing is before them.
+    """Draw bodies (label, capsules as of `body.capsules`) into an image, in place, unless something is nearer.
 
-    A pixel that shows anything of somebody has their label, so that what hides that label hides all of them. What
-    stands behind glass or in a mirror is not drawn: the surface is nearer.
+    Every pixel that shows part of a person has their label, so hiding the label hides the whole person. People behind
+    glass or in a mirror are not drawn, because that surface is nearer.
     """
     k = camera.intrinsics
     camera_from_map = np.linalg.inv(map_from_camera)
@@ -144,7 +144,8 @@ def draw(image: Image, camera: CameraModel, map_from_camera: np.ndarray, bodies:
 def _boxes(ends: np.ndarray, radius: np.ndarray, camera: CameraModel) -> np.ndarray:
     """Return (k, 4) int64: the pixels that capsules can cover, first row and column, and the ends of both.
 
-    ends: (k, 2, 3) of their axes in the camera's frame, metres. One that reaches the lens can cover all.
+    ends: (k, 2, 3) ends of their axes in the camera's frame, metres. A capsule that reaches the lens can cover all
+    pixels.
     """
     k = camera.intrinsics
     r = radius[:, None]
@@ -165,7 +166,7 @@ def _boxes(ends: np.ndarray, radius: np.ndarray, camera: CameraModel) -> np.ndar
 def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndarray, boxes: np.ndarray, label: int,
           c0: int, c1: int, r0: int, r1: int, fx: float, fy: float, cx: float, cy: float, near: float,
           max_range: float, light: np.ndarray, samples: np.ndarray, colour: bool) -> None:
-    """Fill the rectangle of pixels that a body can cover; limbs in the camera's frame, none of them before `near`."""
+    """Fill the rectangle of pixels that a body can cover; limbs in the camera's frame, none nearer than `near`."""
     for row in range(r0, r1):
         for column in range(c0, c1):
             hits, red, green, blue, first = 0, 0.0, 0.0, 0.0, -1.0
@@ -204,7 +205,7 @@ def _draw(rgb: np.ndarray, depth: np.ndarray, labels: np.ndarray, limbs: np.ndar
 
 @njit(inline="always")
 def _hit(x: float, y: float, limb: np.ndarray) -> float:
-    """Return how many times (x, y, 1) reaches a capsule first, inf where it passes by (Quilez's closed form)."""
+    """Return the multiple of (x, y, 1) that first hits a capsule, inf if it misses (Quilez's closed form)."""
     bx, by, bz = limb[3] - limb[0], limb[4] - limb[1], limb[5] - limb[2]
     ox, oy, oz, r = -limb[0], -limb[1], -limb[2], limb[6]
     bb = bx * bx + by * by + bz * bz
@@ -229,7 +230,7 @@ def _hit(x: float, y: float, limb: np.ndarray) -> float:
 
 @njit(inline="always")
 def _bright(x: float, y: float, z: float, limb: np.ndarray, light: np.ndarray) -> float:
-    """Return how light the surface of a capsule is at a point: of the room round the camera, and of a lamp above."""
+    """Return the brightness of a capsule's surface at a point: light of the room, and of a lamp above."""
     bx, by, bz = limb[3] - limb[0], limb[4] - limb[1], limb[5] - limb[2]
     px, py, pz = x - limb[0], y - limb[1], z - limb[2]
     bb = bx * bx + by * by + bz * bz

@@ -1,8 +1,8 @@
-"""What the people of a house do: they sit, stand and walk between rooms by a schedule that a seed decides.
+"""The behaviour of the people of a house: they sit, stand and walk between rooms by a seeded schedule.
 
-Their movement depends on the seed, on simulated time and on where the robot is, and on nothing else: an episode in
-lock-step is the same on a slow and on a fast machine. They walk into nobody and nothing, and wait or go elsewhere where
-somebody is in their way. Nobody stays where they would shut a part of the house off.
+Their movement depends only on the seed, simulated time and the robot's pose: an episode in lock-step is the same on a
+slow and on a fast machine. They never collide; if someone is in their way, they wait or choose another destination.
+Nobody stays where they would cut off a part of the house.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from sim_bridge.house.physics import FreeSpace
 from sim_bridge.house.scene import HouseObject
 from sim_bridge.house.world import HouseWorld
 
-BESIDE_M = 0.1  # that a robot keeps from people and furniture when it passes
-_REST = 0.97  # share of the floor that stays in one piece; the rest are corners behind somebody
+BESIDE_M = 0.1  # distance that a passing robot keeps from people and furniture
+_REST = 0.97  # minimum share of the floor that stays connected; the rest are corners behind a person
 
 
 class Passing:
-    """The floor on which a robot of one radius gets about."""
+    """The floor on which a robot of one radius can move."""
 
     def __init__(self, space: FreeSpace, robot_radius_m: float) -> None:
         self._radius_m = robot_radius_m + BESIDE_M
@@ -48,7 +48,7 @@ class Passing:
         self._floor = self._free & (pieces == int(np.argmax(sizes)))
 
     def left_by(self, discs: Sequence[tuple[float, float, float]]) -> bool:
-        """Return whether discs (x, y, radius in metres) leave the floor in one piece."""
+        """Return whether discs (x, y, radius in metres) leave the floor connected."""
         clear = np.ones(len(self._at), bool)
         for x, y, reach in discs:
             clear &= np.hypot(self._at[:, 0] - x, self._at[:, 1] - y) >= reach + self._radius_m
@@ -58,22 +58,22 @@ class Passing:
         return count == 0 or bool(np.bincount(pieces[left]).max() >= _REST * left.sum())
 
 
-TICK_S = 0.1  # of simulated time
-SPEED_M_S, STRIDE_M = 0.8, 1.3  # of walking; length of two steps
+TICK_S = 0.1  # step of simulated time
+SPEED_M_S, STRIDE_M = 0.8, 1.3  # walking speed; length of two steps
 SEATS = {"sofa": 0.43, "armchair": 0.43, "chair": 0.46, "office chair": 0.46, "bench": 0.44, "bed": 0.5,
          "weight bench": 0.42, "ottoman": 0.4, "stool": 0.45}  # height of the seat, metres
 _BODY = RobotModel(radius_m=RADIUS_M, height_m=HEIGHT_M)
-_ROOM_M = 0.4  # of clearance where somebody stands about
-_APART_M = 0.12  # that people keep from the robot and from each other
-_AWAY_M = 1.0  # from the robot when an episode begins
-_PATIENCE_S = 4.0  # of waiting before they go elsewhere
+_ROOM_M = 0.4  # clearance of a standing place
+_APART_M = 0.12  # distance that people keep from the robot and from each other
+_AWAY_M = 1.0  # distance from the robot at the start of an episode
+_PATIENCE_S = 4.0  # waiting time before they choose another destination
 _SITS, _STANDS = (60.0, 240.0), (8.0, 45.0)  # seconds
 _TRIES = 30
 
 
 @dataclass
 class Inhabitant:
-    """Somebody. path: corners that are still to be walked to; until_s: when the present activity ends."""
+    """One person. path: remaining corners of the path; until_s: end of the current activity."""
 
     id: int
     looks: Looks
@@ -81,13 +81,13 @@ class Inhabitant:
     posture: str = STAND
     until_s: float = 0.0
     path: list[tuple[float, float]] = field(default_factory=list)
-    seat: HouseObject | None = None  # where they sit, or want to
-    rises: Pose2 | None = None  # where somebody who sits stood before
+    seat: HouseObject | None = None  # where they sit or intend to sit
+    rises: Pose2 | None = None  # pose of a sitting person before they sat down
     walked_m: float = 0.0
     waited_s: float = 0.0
 
     def solid(self) -> list[tuple[float, float, float]]:
-        """Return the discs on the floor that nobody drives through."""
+        """Return the obstacle discs on the floor."""
         return discs(self.pose, self.posture)
 
 
@@ -95,7 +95,7 @@ class Inhabitants:
     """The people of one episode."""
 
     def __init__(self, world: HouseWorld, count: int, seed: int, robot: Pose2, robot_radius_m: float) -> None:
-        """robot: where the robot starts; nobody is near it then."""
+        """robot: start pose of the robot, near which nobody begins."""
         self._rng = np.random.default_rng((world.house.seed, seed, count))
         self._now_s = self._left_s = 0.0
         self._robot, self._robot_radius_m = robot, robot_radius_m
@@ -107,9 +107,9 @@ class Inhabitants:
             self.people[-1].until_s = float(self._rng.uniform(0.0, _STANDS[0]))
 
     def live_in(self, world: HouseWorld) -> None:
-        """Take in what the house is like: a door that was closed is no way any more. Who was on the way thinks again.
+        """Adopt a changed house: a closed door is no longer passable. People who were walking choose again.
 
-        The seats that people have taken stay theirs.
+        Occupied seats stay occupied.
         """
         self._world, self._space = world, world.space(_BODY)
         self._spots, self._passing = self._space.nodes(_ROOM_M)[1], Passing(self._space, self._robot_radius_m)
@@ -119,17 +119,17 @@ class Inhabitants:
                 self._give_up(person)
 
     def fit(self, world: HouseWorld) -> bool:
-        """Return whether nobody would be in the way if the house were like this."""
-        places = [person.rises or person.pose for person in self.people]  # who sits needs room to rise
+        """Return whether no person would be in the way in this changed house."""
+        places = [person.rises or person.pose for person in self.people]  # a sitting person needs room to rise
         return all(float(world.space(_BODY).clearance(*at[:2])) >= min(RADIUS_M, float(self._space.clearance(*at[:2])))
                    for at in places)
 
     def at(self, x: float, y: float, radius_m: float) -> bool:
-        """Return whether somebody is where a robot of this radius would stand."""
+        """Return whether a person overlaps a robot of this radius at a point."""
         return any(math.hypot(x - px, y - py) < reach + radius_m for p in self.people for px, py, reach in p.solid())
 
     def advance(self, seconds: float, robot: Pose2) -> None:
-        """Let time pass beside a robot that stands at this pose."""
+        """Advance the people's time beside a robot at this pose."""
         self._robot = robot
         self._left_s += seconds
         while self._left_s >= TICK_S - 1e-9:
@@ -139,7 +139,7 @@ class Inhabitants:
                 self._tick(person)
 
     def blocks(self, x: float, y: float, to_x: float, to_y: float, radius_m: float) -> bool:
-        """Return whether somebody is in the way of a robot that goes from one point to another. Away from them is free.
+        """Return whether a person blocks a robot that moves from one point to another. Moving away is never blocked.
         """
         for person in self.people:
             for px, py, reach in person.solid():
@@ -149,12 +149,12 @@ class Inhabitants:
         return False
 
     def bodies(self) -> list[tuple[int, np.ndarray]]:
-        """Return label and capsules of everybody."""
+        """Return label and capsules of every person."""
         return [(p.id, capsules(p.pose, p.posture, 2 * math.pi * p.walked_m / STRIDE_M,
                                 SEATS[p.seat.kind] if p.seat is not None else 0.0, p.looks)) for p in self.people]
 
     def labels(self) -> dict[int, Label]:
-        """Return the label of everybody: the room where they are, what they do, and the colour of the shirt."""
+        """Return the label of every person: their room, activity, and shirt colour."""
         found = {}
         for p in self.people:
             room = self._world.house.room_at(p.pose.x, p.pose.y)
@@ -188,7 +188,7 @@ class Inhabitants:
             del p.path[0]
 
     def _give_up(self, p: Inhabitant) -> None:
-        """Stay for a moment and think of something else."""
+        """Stand for a moment, then choose something else."""
         p.path, p.seat, p.posture, p.waited_s = [], None, STAND, 0.0
         p.until_s = self._now_s + float(self._rng.uniform(1.0, 4.0))
 
@@ -222,7 +222,7 @@ class Inhabitants:
         p.path = path[1:]
 
     def _spot(self, away_m: float = 0.0, person: Inhabitant | None = None) -> Pose2:
-        """Draw where somebody stands about; where it is that narrow, the spot that is farthest from all others."""
+        """Draw a place to stand; if space is too narrow, return the spot farthest from all others."""
         others = np.array([(p.pose.x, p.pose.y) for p in self.people]).reshape(-1, 2)
         yaw = float(self._rng.uniform(-math.pi, math.pi))
         for _ in range(_TRIES):
@@ -237,7 +237,7 @@ class Inhabitants:
         return Pose2(float(x), float(y), yaw)
 
     def _seat(self, p: Inhabitant) -> Pose2:
-        """Draw a seat that is free and can be reached, and return where to stand before it; else any spot."""
+        """Draw a free, reachable seat and return the pose in front of it; else any spot."""
         for _ in range(_TRIES):
             seat = self._seats[int(self._rng.integers(len(self._seats)))]
             ahead = seat.size[0] / 2 + RADIUS_M + 0.06
@@ -251,12 +251,12 @@ class Inhabitants:
         return self._spot(person=p)
 
     def _leaves_a_way(self, pose: Pose2, posture: str, person: Inhabitant | None) -> bool:
-        """Return whether a robot would still get about if somebody stayed there, beside the others who stay."""
+        """Return whether a robot could still pass if a person stayed there, in addition to the others who stay."""
         staying = [disc for p in self.people if p is not person and p.posture != WALK for disc in p.solid()]
         return self._passing.left_by([*staying, *discs(pose, posture)])
 
     def _taken(self, p: Inhabitant, here: tuple[float, float], there: tuple[float, float], radius_m: float) -> bool:
-        """Return whether the robot or somebody else is where a person goes, and not left behind."""
+        """Return whether the robot or another person is where this person goes; moves away from them are allowed."""
         taken = [(self._robot.x, self._robot.y, self._robot_radius_m)]
         for other in self.people:
             taken += other.solid() if other is not p else []
@@ -268,7 +268,7 @@ class Inhabitants:
 
 
 def _sits_at(seat: HouseObject, before: Pose2) -> Pose2:
-    """Return the pose of somebody on a seat who stood before it: on a wide one where they came."""
+    """Return the pose on a seat of a person who stood before it; on a wide seat, nearest to where they stood."""
     ahead = max(0.0, seat.size[0] / 2 - 0.28)
     c, s = math.cos(seat.yaw), math.sin(seat.yaw)
     aside = -(before.x - seat.position[0]) * s + (before.y - seat.position[1]) * c

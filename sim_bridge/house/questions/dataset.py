@@ -19,14 +19,14 @@ from sim_bridge.house.world import SEEDS, world
 SPLITS = {"train": range(1000), "test": range(1000, SEEDS)}
 _SHORT = dict(zip(CATEGORIES, ("object", "attribute", "state", "place", "spatial", "function", "world"), strict=True))
 _TRIES = 12
-_TRIED = tuple(CATEGORIES[i] for i in (3, 1, 0, 2, 5, 4, 6))  # in this order, to be tried by people
+_TRIED = tuple(CATEGORIES[i] for i in (3, 1, 0, 2, 5, 4, 6))  # order of example questions for people
 
 
 @dataclass(frozen=True)
 class HouseQuestion:
     """A question about a house whose answer is known and can be seen.
 
-    alternatives: other wordings that are as right; targets: instance ids; target_view: where they are well in view;
+    alternatives: other correct wordings; targets: instance ids; target_view: pose from which they are clearly visible;
     l_steps, l_metres: atomic actions (moves and turns) and metres of the shortest path from start to target_view;
     needs_exploration: no target is visible from the start, in any heading.
     """
@@ -48,12 +48,12 @@ class HouseQuestion:
 
 def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = False,
                     per_house: int = len(CATEGORIES)) -> Iterator[HouseQuestion]:
-    """Yield n questions (fewer where the split runs out), at most one of each category from each house.
+    """Yield n questions (fewer if the split runs out), at most one of each category from each house.
 
     per_house: number of categories asked about each house, 1 to 7; the next house continues with the next category.
     `seed` decides the order of houses. Within a category the rarest answer so far is preferred, so that guessing the
-    most frequent answer does not help. include_seen: begin at each house's own start, even where the target is in
-    view.
+    most frequent answer does not help. include_seen: begin at each house's own start, even if the target is
+    visible from it.
     Raises ConfigError for an unknown split.
     """
     if split not in SPLITS:
@@ -67,7 +67,7 @@ def house_questions(split: str, n: int, seed: int = 0, include_seen: bool = Fals
 
 
 def questions_to_try(seed: int, count: int = 4) -> tuple[str, ...]:
-    """Return questions about the house of a seed that can be answered by what a robot sees there, each of another
+    """Return questions about the house of a seed that a robot can answer from what it sees, each of a different
     category."""
     source, used = _Source(seed, "", True), Counter[str]()
     asked = (source.next(category, used) for category in _TRIED)
@@ -96,7 +96,7 @@ class _Source:
         self._left = {category: dict(enumerate(items)) for category, items in candidates(place.house).items()}
 
     def next(self, category: str, used: Counter[str]) -> HouseQuestion | None:
-        """Return a new question with the least used answer and phrasing; None when no question is left."""
+        """Return a new question with the least used answer and phrasing; None if no question is left."""
         left = self._left[category]
         for _ in range(min(_TRIES, len(left))):
             number = min(left, key=lambda i: (self._staleness(left[i], used), self._shuffle(category, i)))
@@ -120,7 +120,7 @@ class _Source:
             grounded.l_steps, grounded.l_metres, grounded.needs_exploration)
 
     def _staleness(self, candidate: QuestionCandidate, used: Counter[str]) -> int:
-        """Return how often the answer, the phrasing and, in this house, the object were used already."""
+        """Return how often the answer, the phrasing and, in this house, the object have been used."""
         return sum(used[key] for key in _keys(candidate)) + 3 * self._asked[candidate.targets[0]]
 
     def _shuffle(self, category: str, number: int) -> int:

@@ -1,6 +1,6 @@
 """Queries of the scene graph for questions: names, places, neighbours, sides, gaps.
 
-Only unambiguous results are returned: None for a name that fits two objects, or where two could be the neighbour.
+Only unambiguous results are returned: None if a name fits two objects, or two objects could be the neighbour.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _NEXT_TO_M, _APART_M, _SIDE_M = 0.4, 1.5, 0.6
 class QuestionCandidate(NamedTuple):
     """A question that the scene graph answers; whether the answer is visible is checked later.
 
-    targets: instances to look at, at least `need` of them in one view; front: the one to look at from its front, or 0;
-    clues: objects that tell what room it is, one of which has to be in the view too (none: the room is not asked for).
+    targets: instances to look at, at least `need` of them in one view; front: the one to view from its front, or 0;
+    clues: objects that reveal the room, one of which must be in the view too (empty: the room is not asked for).
     """
 
     category: str
@@ -60,7 +60,7 @@ def article(kind: str) -> str:
 
 
 def several(objects: Sequence[HouseObject]) -> str:
-    """Return objects of one kind as they are listed: "a vase", "two plates"."""
+    """Return objects of one kind as an item of a list: "a vase", "two plates"."""
     kind = objects[0].kind
     return article(kind) if len(objects) == 1 else f"{number_word(len(objects))} {kinds_of(kind)}"
 
@@ -72,7 +72,7 @@ def is_plural(kind: str) -> bool:
 
 
 def be(kind: str, capital: bool = True) -> str:
-    """Return Is or Are, as the noun wants."""
+    """Return Is or Are, to agree with the noun."""
     verb = "are" if is_plural(kind) else "is"
     return verb.capitalize() if capital else verb
 
@@ -83,7 +83,7 @@ def heads(objects: Iterable[HouseObject]) -> tuple[str, ...]:
 
 
 class HouseFacts:
-    """A house with an index; every look-up is deterministic."""
+    """A house with an index for queries; every query is deterministic."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -103,20 +103,20 @@ class HouseFacts:
 
     @cached_property
     def rooms(self) -> dict[int, str]:
-        """Phrase of every room that is the only one of its kind: nobody sees which bedroom is the second."""
+        """Return the phrases of rooms that are unique in their kind: images do not show which bedroom is the second."""
         kinds = [room.kind for room in self.house.rooms]
         return {room.id: f"the {room.kind}" for room in self.house.rooms if kinds.count(room.kind) == 1}
 
     def room(self, obj: HouseObject) -> str | None:
-        """Return the phrase of the object's room, or None where it has no unique name."""
+        """Return the phrase of the object's room, or None if it has no unique name."""
         return self.rooms.get(obj.room)
 
     def region(self, obj: HouseObject) -> str:
-        """Return the room as it is said in an answer: "the kitchen", "a bedroom" where there are several."""
+        """Return the room as worded in an answer: "the kitchen", "a bedroom" if there are several."""
         return self.room(obj) or article(self.kind_of_room(obj))
 
     def clues(self, room: int) -> tuple[int, ...]:
-        """Return what shows the kind of a room; nothing where the house has another kind that looks like it."""
+        """Return the objects that reveal the kind of a room; none if the house has another kind that looks like it."""
         kinds = {r.id: r.kind for r in self.house.rooms}
         kind = kinds[room]
         if lexicon.SAME_ROOM.get(kind) in kinds.values():
@@ -149,11 +149,11 @@ class HouseFacts:
         return self.house.object_by_id(obj.support) if obj.support else None
 
     def alone(self, obj: HouseObject, among: Iterable[HouseObject]) -> bool:
-        """Return whether no other of `among` could be meant by the object's kind."""
+        """Return whether the object's kind can mean no other object of `among`."""
         return not any(other.id != obj.id and lexicon.confusable(obj.kind, other.kind) for other in among)
 
     def name(self, obj: HouseObject) -> str | None:
-        """Return a noun phrase that fits this object only, with its room where that is unique; else None."""
+        """Return a noun phrase that fits this object only, with its room if that is unique; else None."""
         if obj.id not in self._names:
             self._names[obj.id] = self._name(obj)
         return self._names[obj.id]
@@ -194,7 +194,7 @@ class HouseFacts:
         return f"the door between {self.rooms[a]} and {self.rooms[b]}"
 
     def place(self, obj: HouseObject) -> str | None:
-        """Return where the object is: "on the desk in a bedroom"; None where its support is in another room."""
+        """Return where the object is: "on the desk in a bedroom"; None if its support is in another room."""
         room, base = self.region(obj), self.support(obj)
         if base is not None and base.room != obj.room:
             return None
@@ -230,7 +230,7 @@ class HouseFacts:
         return c * dx + s * dy, c * dy - s * dx
 
     def gap(self, a: HouseObject, b: HouseObject) -> float:
-        """Return the distance of two footprints in metres, 0 where they overlap."""
+        """Return the distance of two footprints in metres, 0 if they overlap."""
         corners = [b.distance(*p) for p in _corners(a)] + [a.distance(*p) for p in _corners(b)]
         return min(corners)
 
@@ -253,7 +253,7 @@ class HouseFacts:
         return abs(math.cos(turn)) * other.size[0] + abs(math.sin(turn)) * other.size[1]
 
     def next_to(self, a: HouseObject, b: HouseObject) -> bool | None:
-        """Return whether two pieces of furniture stand side by side; None where people could disagree."""
+        """Return whether two pieces of furniture stand side by side; None if people could disagree."""
         gap = self.gap(a, b)
         if gap > _APART_M:
             return False

@@ -20,7 +20,7 @@ _TRIES = 12
 
 
 class FloorStart(NamedTuple):
-    """Where an episode begins, how high its floor is, and the shortest path from there to the view of the target."""
+    """The start of an episode, the height of its floor, and the shortest path to the view of the target."""
 
     pose: Pose2
     height_m: float
@@ -31,8 +31,8 @@ class FloorStart(NamedTuple):
 class FloorsQuestion(NamedTuple):
     """A question of a home with two storeys; its targets (instance ids) lie on one of them.
 
-    view_m: height of the floor under the view. near: a start on that floor, from which no target is visible; far: a
-    start on the other one.
+    view_m: height of the floor under the view. near: a start on that floor from which no target is visible; far: a
+    start on the other floor.
     """
 
     id: str
@@ -49,7 +49,7 @@ class FloorsQuestion(NamedTuple):
 
 
 def floors_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[FloorsQuestion]:
-    """Yield n questions, fewer where the homes run out: half of them about the upper storey; categories take turns."""
+    """Yield n questions, fewer if the homes run out: half of them about the upper storey; categories alternate."""
     left, used, turn = n, Counter[str](), 0
     for seed in seeds:
         if left <= 0:
@@ -78,7 +78,7 @@ class _Home:
                     self._left.setdefault((category, storeys.pop()), {})[number] = candidate
 
     def next(self, category: str, storey: int, used: Counter[str]) -> FloorsQuestion | None:
-        """Return a new question about a storey with the least used answer; None when none is left."""
+        """Return a new question about a storey with the least used answer; None if none is left."""
         left = self._left.get((category, storey), {})
         for _ in range(min(_TRIES, len(left))):
             number = min(left, key=lambda i: (used[left[i].answer],
@@ -111,7 +111,7 @@ def _others(candidate: QuestionCandidate) -> tuple[str, ...]:
 
 def _far(home: StoreyedWorld, grounding: Grounding, view: Pose2, view_m: float, start: Pose2, height_m: float
          ) -> FloorStart | None:
-    """Return a start on the other floor with the shortest path over the stairs; None where there is none."""
+    """Return a start on the other floor with the shortest path over the stairs; None if there is none."""
     path: Sequence[tuple[float, float]] = home.path((start.x, start.y, height_m), (view.x, view.y, view_m),
                                                     grounding.robot)
     if not path:

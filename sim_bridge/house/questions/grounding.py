@@ -1,6 +1,6 @@
 """Checks that a question can be answered by looking: a view of its targets, and a start that hides them.
 
-Also what every data set of questions over houses needs: houses in turn, and the shortest path past several views.
+Also functions for all question data sets over houses: iteration over houses, and the shortest path past several views.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from sim_bridge.house.questions.facts import QuestionCandidate
 from sim_bridge.house.scene import STAIRWELL, House, HouseObject, Room
 from sim_bridge.house.world import HouseWorld, world
 
-# Pixels of the default 640x480 camera: enough to recognise a target, and enough to count it as seen.
+# Pixels of the default 640x480 camera: minimum to recognise a target, and minimum to count it as seen.
 VIEW_PIXELS, SEEN_PIXELS = 400, 80
-_COARSE = 4  # views are tried at a quarter of the default resolution
+_COARSE = 4  # candidate views are rendered at a quarter of the default resolution
 _HEADINGS = 12
 _RINGS_M, _BEARINGS = (1.2, 1.6, 2.1, 2.8, 3.6), 16
 _PREFERRED_M, _LOOKS = 1.7, 8
-_NO_CLUE = 1.0  # metres of detour that a clue to the room is worth
+_NO_CLUE = 1.0  # penalty of a view without a clue to the room, metres of detour
 FRONT_COS = 0.45  # within about 63 degrees of straight in front
 _NEAREST_M = 0.8
-_MARGIN = 0.06  # of the image: targets lie further inside
+_MARGIN = 0.06  # share of the image's border in which no target may lie
 
 
 class Grounded(NamedTuple):
@@ -54,7 +54,7 @@ class Grounding:
         self._seen: dict[tuple[float, float], dict[int, float]] = {}
 
     def ground(self, candidate: QuestionCandidate, allow_seen: bool = False) -> Grounded | None:
-        """Return start and view; None where the targets cannot be seen, reached or (unless allowed) hidden."""
+        """Return start and view; None if the targets cannot be seen, reached or (unless allowed) hidden."""
         view = self.find_view(candidate)
         if view is None:
             return None
@@ -74,7 +74,7 @@ class Grounding:
         return all(seen.get(target, 0) < SEEN_PIXELS for target in targets)
 
     def seen_from(self, start: Pose2) -> dict[int, float]:
-        """Return by instance the most pixels (of the default camera) in any of the twelve headings."""
+        """Return for each instance the maximum pixels (of the default camera) over the twelve headings."""
         key = (start.x, start.y)
         if key not in self._seen:
             most: dict[int, float] = {}
@@ -85,11 +85,11 @@ class Grounding:
         return self._seen[key]
 
     def pixels(self, pose: Pose2) -> dict[int, float]:
-        """Return the pixels of every instance in view, in pixels of the default camera."""
+        """Return the number of pixels of every visible instance, scaled to the default camera."""
         return {i: n * self._scale for i, n in self.world.visible_pixels(pose, self._camera).items()}
 
     def find_view(self, candidate: QuestionCandidate) -> Pose2 | None:
-        """Return the best of a few views in which enough of the targets are large enough and not covered."""
+        """Return the best of a few views in which enough of the targets are large enough and not occluded."""
         best, best_score = None, 1.0
         for pose in self._poses(candidate)[:_LOOKS]:
             pixels = self.pixels(pose)
@@ -133,7 +133,7 @@ class Grounding:
         return round(cost, 6)
 
     def _in_image(self, pose: Pose2, obj: HouseObject, part: float = 0.5) -> bool:
-        """Return whether the middle of the object (part 0: of its bottom, 1: of its top) lies well inside the image."""
+        """Return whether the object's centre (part 0: of its bottom, 1: of its top) lies well inside the image."""
         camera = self.robot.camera
         dx, dy = obj.position[0] - pose.x, obj.position[1] - pose.y
         forward = math.cos(pose.yaw) * dx + math.sin(pose.yaw) * dy
@@ -147,7 +147,7 @@ class Grounding:
 
     @property
     def starts(self) -> list[Pose2]:
-        """Where an episode may begin: the house's own start, then one place in every room."""
+        """Return the possible starts of an episode: the house's own start, then one pose in every room."""
         return [self.house.start, *self._other_starts]
 
     @cached_property
@@ -184,10 +184,10 @@ Question = TypeVar("Question")
 def over_houses(seeds: Iterable[int], n: int, per_house: int,
                 of_house: Callable[[Grounding, int, int, Counter[str]], list[Question]],
                 world_of: Callable[[int], HouseWorld] = world) -> Iterator[Question]:
-    """Yield n questions, fewer where the houses run out.
+    """Yield n questions, fewer if the houses run out.
 
-    of_house: gets the house, its seed, how many questions are wanted of it, and a count of what was used so far, to
-    which it adds. world_of: the house of a seed.
+    of_house: makes questions from the house, its seed, the number of questions wanted, and a counter of used answers
+    and forms, which it updates. world_of: returns the house of a seed.
     """
     left, used = n, Counter[str]()
     for seed in seeds:
@@ -201,9 +201,9 @@ def over_houses(seeds: Iterable[int], n: int, per_house: int,
 
 def start_past(grounding: Grounding, targets: Sequence[int], views: Sequence[Pose2]
                ) -> tuple[Pose2, int, float] | None:
-    """Return a start from where no target is visible, with the atomic actions and metres of the shortest path from it.
+    """Return a start from which no target is visible, with the atomic actions and metres of the shortest path.
 
-    The path leads past all views, in the best order. None where there is no such start, or no view.
+    The path leads past all views, in the best order. None if there is no such start, or no view.
     """
     for start in grounding.starts if views else ():
         if grounding.hidden(start, targets) and (length := _shortest_past(grounding, start, views)):

@@ -1,4 +1,4 @@
-"""Words about household objects: ambiguous names, everyday names, and objects that show a state."""
+"""Words about household objects: ambiguous names, everyday names, and objects with a visible state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from sim_bridge.house.scene import HouseObject
 
 SPOKEN = {"television": "TV", "tv stand": "TV stand", "refrigerator": "fridge", "ceiling lamp": "ceiling light"}
-# Other names that are as right for an object that was asked for.
+# Other correct names of an object that a question asks for.
 ALSO = {
     "cooking pot": "pot", "computer monitor": "monitor", "wall clock": "clock", "alarm clock": "clock",
     "water bottle": "bottle", "detergent bottle": "bottle", "potted plant": "plant", "house plant": "plant",
@@ -24,7 +24,7 @@ BUILT_IN = ("kitchen counter", "kitchen sink")  # one continuous worktop: people
 MASS = frozenset(("toilet paper",))
 SINGULAR_S = frozenset(("canvas", "mattress"))
 
-# Kinds in one group look alike: none of them is asked about where another one could be meant.
+# Kinds in one group look alike: no question is asked about one if another one could be meant.
 _ALIKE = (
     ("chair", "office chair", "armchair"), ("stool", "bar stool", "ottoman"), ("sofa", "armchair", "couch"),
     ("dining table", "kitchen table", "desk", "workbench"), ("coffee table", "side table"),
@@ -41,7 +41,7 @@ _ALIKE = (
     ("soap dispenser", "bottle"), ("book", "cereal box"), ("broom", "vacuum cleaner"), ("front door", "door"),
     ("bench", "coffee table"),
 )
-# Objects that show unlabelled ones of another kind: plates in a dish rack, spines in a bookshelf.
+# Objects that contain visible unlabelled ones of another kind: plates in a dish rack, spines in a bookshelf.
 _SHOWS = {"dish rack": ("plate",), "wine rack": ("bottle",), "bookshelf": ("book",), "sofa": ("cushion",),
           "drying rack": ("towel",), "pantry shelf": ("jar", "cereal box", "bottle"), "coat rack": ("hat", "backpack"),
           "wardrobe": ("hat",), "clothes rack": ("hat",), "display cabinet": ("plate", "vase", "mug"),
@@ -77,11 +77,11 @@ OBVIOUS = frozenset((
     "soap dispenser", "toothbrush cup", "towel", "microwave", "toaster", "kettle", "dish rack", "spice rack",
     "knife block", "workbench", "treadmill", "dumbbell rack", "weight bench", "lawn mower",
 ))
-# Surfaces that carry unlabelled objects of their own (pillows, spines of books): what is on them is not asked.
+# Surfaces with unlabelled objects of their own (pillows, spines of books): no question asks what is on them.
 CLUTTERED = frozenset(("bed", "tv stand", "bookshelf", "display cabinet", "wine rack", "kitchen sink", "bathroom sink",
                        "pantry shelf"))
-COVERED = {"bed": "blanket"}  # what shows the colour of these is not their frame
-# Objects with several colours, or with one that everybody knows.
+COVERED = {"bed": "blanket"}  # the part that shows the colour of these objects, instead of their frame
+# Objects with several colours, or with one that is known without looking.
 COLOUR_UNCLEAR = frozenset((
     "window", "wall cabinet", "range hood", "toilet paper", "shower", "ceiling lamp", "toilet", "bathtub", "dish rack",
     "potted plant", "house plant", "cactus", "television", "globe", "aquarium", "painting", "mirror", "wall clock",
@@ -94,9 +94,9 @@ MATERIAL_VARIES = frozenset((
 ))
 MATERIAL_HIDDEN = ("black",)  # neither grain nor weave shows in these colours
 PALE_WHEN_LIT = ("white", "beige")  # shades of these colours look alike with light behind them
-PALE_METAL = ("white", "gray", "silver")  # metal of these colours looks alike, as it reflects what is around
+PALE_METAL = ("white", "gray", "silver")  # metal of these colours looks alike, because it reflects its surroundings
 
-# What tells a room's kind to who sees it.
+# Objects that reveal the kind of a room.
 TYPICAL = {
     "bedroom": ("bed", "wardrobe", "crib", "nightstand"), "bathroom": ("toilet", "bathtub", "shower", "bathroom sink"),
     "kitchen": ("oven", "refrigerator", "kitchen sink", "kitchen counter", "wall cabinet", "dishwasher"),
@@ -107,14 +107,14 @@ TYPICAL = {
     "workout room": ("treadmill", "dumbbell rack", "weight bench", "exercise bike", "punching bag"),
 }
 
-SAME_ROOM = {"entryway": "hallway", "hallway": "entryway"}  # told apart by nobody who sees a part of them
+SAME_ROOM = {"entryway": "hallway", "hallway": "entryway"}  # a partial view does not distinguish them
 
 BEDS = ("bed",)
 CHAIRS = ("chair",)
 SEATS = ("sofa", "armchair")
 ELECTRIC = ("floor lamp", "table lamp", "desk lamp", "wall lamp", "ceiling lamp", "pendant lamp", "television",
             "computer monitor")
-# The number of these is known without looking.
+# Objects whose number is known without looking.
 ALWAYS_ONE = frozenset((
     "toilet", "bathtub", "shower", "oven", "refrigerator", "dishwasher", "bed", "kitchen sink", "bathroom sink",
     "range hood", "dining table", "washing machine", "dryer", "television", "tv stand", "fireplace", "kitchen table",
@@ -122,7 +122,7 @@ ALWAYS_ONE = frozenset((
     "treadmill", "rug", "ceiling lamp", "pendant lamp", "front door", "kitchen counter", "wall cabinet",
     "tire",  # drawn as a stack
 ))
-# Furniture with a front that everybody agrees on, so that left and right of it have a meaning.
+# Furniture with an unambiguous front, so that left and right of it are defined.
 FRONTED = frozenset((
     "oven", "refrigerator", "sofa", "desk", "tv stand", "bookshelf", "wardrobe", "dresser", "bathroom sink",
     "kitchen sink", "washing machine", "dryer", "toilet", "dishwasher", "piano", "fireplace", "bed", "sideboard",
@@ -130,9 +130,9 @@ FRONTED = frozenset((
     "bathroom shelf", "shoe rack", "coat rack", "workbench",
 ))
 FLOWING = frozenset(("kitchen sink", "bathroom sink"))  # objects that are running or off
-STATE_NOT_ASKED = frozenset(("aquarium", "window", "treadmill"))  # too small to be seen for certain
+STATE_NOT_ASKED = frozenset(("aquarium", "window", "treadmill"))  # the state is too small to be seen reliably
 NEVER_FULL = frozenset(("vase", "coat rack", "umbrella stand", "drying rack"))  # people do not call them full
-# Objects that show their state from every side need no view from the front.
+# Objects whose state is visible from every side need no view from the front.
 SAME_FROM_ALL_SIDES = frozenset((
     "floor lamp", "table lamp", "desk lamp", "ceiling lamp", "pendant lamp", "candle", "door", "bed", "fruit bowl",
     "trash can", "laundry basket", "dish rack", "drying rack", "coat rack", "umbrella stand", "vase", "bathtub",
@@ -141,17 +141,17 @@ SAME_FROM_ALL_SIDES = frozenset((
 
 
 def front_of(obj: HouseObject) -> int:
-    """Return the instance to be looked at from its front for its state to be seen; 0 where any side will do."""
+    """Return the instance that must be viewed from its front to see its state; 0 if any side suffices."""
     return 0 if obj.kind in SAME_FROM_ALL_SIDES else obj.id
 
 
 def colour_unclear(obj: HouseObject) -> bool:
-    """Return whether people would differ about the colour: several at once, pale metal, a pale shade that is lit."""
+    """Return whether people could disagree about the colour: several colours, pale metal, a pale lit shade."""
     pale = obj.state == "on" and obj.kind in ELECTRIC and obj.colour in PALE_WHEN_LIT
     return obj.kind in COLOUR_UNCLEAR or pale or (obj.material == "metal" and obj.colour in PALE_METAL)
 
 
-WRONG_COLOURS = {  # a colour to offer beside the true one: far from it under any light
+WRONG_COLOURS = {  # wrong choice to offer with the true colour: very different under any light
     "red": ("green", "blue", "white"), "orange": ("blue", "purple", "green"), "yellow": ("blue", "purple", "black"),
     "green": ("red", "purple", "white"), "blue": ("red", "orange", "green"), "purple": ("green", "yellow", "white"),
     "pink": ("green", "black", "blue"), "brown": ("white", "blue", "green"), "beige": ("blue", "green", "black"),

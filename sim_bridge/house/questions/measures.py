@@ -1,4 +1,4 @@
-"""Questions of sizes, distances, gaps and whether something fits, with the truth from the house's own geometry.
+"""Questions about sizes, distances, gaps and whether something fits, with answers from the house's own geometry.
 
 They are a data set of their own (`house-measure`); the data set `house` contains none of them.
 """
@@ -33,23 +33,23 @@ _BOXES = ("wardrobe", "bookshelf", "dresser", "sideboard", "tv stand", "desk", "
           "oven", "coffee table", "dining table", "kitchen table", "nightstand", "armchair", "washing machine", "dryer",
           "dishwasher", "toilet", "bench", "filing cabinet", "bathroom shelf", "pantry shelf", "kitchen island",
           "speaker", "aquarium", "weight bench", "treadmill", "bathroom sink")
-# What might be put into a gap, with the width that is said: (thing, centimetres).
+# Objects that might be put into a gap, with the width stated in the question: (object, centimetres).
 _THINGS = (("suitcase", 40), ("laundry basket", 50), ("washing machine", 60), ("fridge", 70), ("wheelchair", 70),
            ("armchair", 90), ("chest of drawers", 100), ("desk", 120), ("bookshelf", 150), ("sofa", 200),
            ("sideboard", 180), ("trash can", 30))
 _THROUGH = (("wheelchair", 70), ("stroller", 60), ("fridge", 65), ("wheelchair", 65), ("crate", 120),
             ("sideboard", 130), ("piano", 150), ("robot", 110))
-_RATIO = 1.25  # of two sides, from which nobody doubts which is the longer one
-_MARGIN, _MARGIN_M = 0.15, 0.12  # between a gap and what should fit: in shares of the gap, and metres
-_NEAR_M, _FAR_M = 0.8, 5.0  # of two objects whose distance is asked
+_RATIO = 1.25  # minimum ratio of two sides for a clear answer to which one is longer
+_MARGIN, _MARGIN_M = 0.15, 0.12  # between a gap and the object: share of the gap, and metres
+_NEAR_M, _FAR_M = 0.8, 5.0  # distance range of two objects whose distance is asked, metres
 _LEAST_GAP_M, _MOST_GAP_M = 0.3, 3.5
-_FACING_M = 0.25  # stretch over which two objects face each other across a gap
-_OFF_M = 0.03  # between the size of an object and what is drawn of it
+_FACING_M = 0.25  # minimum overlap of two objects that face each other across a gap
+_OFF_M = 0.03  # tolerance between the size of an object and its drawn extent
 _MOST_GAPS_OF_A_THING = 2
 
 
 class MeasureCandidate(NamedTuple):
-    """A question that geometry settles. metres: what has to be measured; targets: instance ids of what it is about."""
+    """A question that geometry answers. metres: the true measure; targets: instance ids of the objects concerned."""
 
     kind: str
     question: str
@@ -59,10 +59,10 @@ class MeasureCandidate(NamedTuple):
 
 
 class MeasureQuestion(NamedTuple):
-    """A question of measure about a house, with a view of its targets: one of all, or one of each.
+    """A question about a measure in a house, with views of its targets: one of all, or one of each.
 
-    start: from where no target is visible, in any heading; l_steps, l_metres: atomic actions and metres of the shortest
-    path from there past the views.
+    start: pose from which no target is visible in any heading; l_steps, l_metres: atomic actions and metres of the
+    shortest path from there past the views.
     """
 
     id: str
@@ -79,20 +79,20 @@ class MeasureQuestion(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What is drawn of an object, along the axes of the map, metres: low and high corner."""
+    """The drawn extent of an object along the axes of the map, metres: low and high corner."""
 
     low: tuple[float, float, float]
     high: tuple[float, float, float]
 
     @property
     def size(self) -> tuple[float, float, float]:
-        """Return its extents."""
+        """Return the side lengths."""
         x, y, z = (high - low for low, high in zip(self.low, self.high, strict=True))
         return x, y, z
 
 
 def extent_of(obj: HouseObject) -> Extent | None:
-    """Return the extent of an object that stands along the walls; None for others, and where `size` is not drawn."""
+    """Return the extent of an object aligned with the walls; None for others, and if `size` differs from it."""
     quarter = obj.yaw / (math.pi / 2)
     if abs(quarter - round(quarter)) > 0.01:
         return None
@@ -113,7 +113,7 @@ def extent_of(obj: HouseObject) -> Extent | None:
 
 
 def measure_candidates(facts: HouseFacts) -> Iterator[MeasureCandidate]:
-    """Yield every question of measure that the geometry of a house settles."""
+    """Yield every question about a measure that the geometry of a house answers."""
     yield from _sizes(facts)
     for room in sorted(facts.rooms):
         pairs = list(_pairs(facts, room))
@@ -149,14 +149,14 @@ def _size(facts: HouseFacts, obj: HouseObject, word: str, name: str, metres: flo
 
 
 def _pairs(facts: HouseFacts, room: int) -> Iterator[tuple[HouseObject, HouseObject]]:
-    """Yield pairs of furniture of a room that each are the only one that their names can mean."""
+    """Yield pairs of furniture of a room with unambiguous names."""
     inside = [t for t in facts.inside(room, *_BOXES) if t.relation == "floor" and facts.short(t) and extent_of(t)]
     for a, b in combinations(inside, 2):
         yield (b, a) if facts.coin("order", a.id, b.id) else (a, b)
 
 
 def _between(a: HouseObject, b: HouseObject) -> tuple[float, float, float]:
-    """Return the gaps of two objects along the axes of the map, 0 where they overlap."""
+    """Return the gaps between two objects along the axes of the map, 0 if they overlap."""
     one, other = extent_of(a), extent_of(b)
     assert one is not None and other is not None
     x, y, z = (max(one.low[i] - other.high[i], other.low[i] - one.high[i], 0.0) for i in range(3))
@@ -180,7 +180,7 @@ def _distance(facts: HouseFacts, a: HouseObject, b: HouseObject) -> MeasureCandi
 
 
 def _gap(facts: HouseFacts, a: HouseObject, b: HouseObject) -> float | None:
-    """Return the width of the free gap across which two objects face each other, None where there is none."""
+    """Return the width of the free gap across which two objects face each other, None if there is none."""
     one, other = extent_of(a), extent_of(b)
     assert one is not None and other is not None
     x, y, _ = _between(a, b)
@@ -210,7 +210,7 @@ def _gap_question(facts: HouseFacts, a: HouseObject, b: HouseObject, metres: flo
 
 
 def _fits(facts: HouseFacts, a: HouseObject, b: HouseObject, metres: float) -> Iterator[MeasureCandidate]:
-    """Yield whether things fit into a gap: the widest that does and the narrowest that does not, by a margin."""
+    """Yield whether objects fit into a gap: the widest that does and the narrowest that does not, by a margin."""
     margin = max(_MARGIN * metres, _MARGIN_M)
     there = {facts.house.object_by_id(t.id).kind for t in (a, b)}
     wide = sorted(((cm / 100, thing) for thing, cm in _THINGS if thing not in there), key=lambda one: one[0])
@@ -235,7 +235,7 @@ def _doors(facts: HouseFacts) -> Iterator[MeasureCandidate]:
         if name is None or extent is None:
             continue
         clear = math.hypot(opening.x1 - opening.x0, opening.y1 - opening.y0)
-        widths = (clear, max(extent.size[:2]))  # of the hole, and of the leaf that is seen
+        widths = (clear, max(extent.size[:2]))  # width of the hole, and of the visible leaf
         for answer in ("yes", "no"):
             fits = [(cm, thing) for thing, cm in _THROUGH
                     if all((cm / 100 <= w / (1 + _MARGIN)) if answer == "yes" else (cm / 100 >= w * (1 + _MARGIN))
@@ -246,7 +246,7 @@ def _doors(facts: HouseFacts) -> Iterator[MeasureCandidate]:
 
 
 def measure_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[MeasureQuestion]:
-    """Yield n questions (fewer where the houses run out), no kind twice in a house; rare kinds and answers come first.
+    """Yield n questions (fewer if the houses run out), no kind twice in a house; rare kinds and answers first.
     """
     return over_houses(seeds, n, per_house, _of_house)
 
@@ -270,7 +270,7 @@ def _of_house(grounding: Grounding, seed: int, most: int, used: Counter[str]) ->
     return found
 
 
-_TRIES = 6  # candidates of a kind that are looked for in a house: views are slow to render
+_TRIES = 6  # candidates of a kind for which a view is searched in a house, because rendering is slow
 
 
 def _said(candidate: MeasureCandidate) -> str:
@@ -283,12 +283,12 @@ def _form(candidate: MeasureCandidate) -> str:
 
 
 def _staleness(candidate: MeasureCandidate, used: Counter[str]) -> tuple[int, int, int]:
-    """Return how often the kind, its answer and its phrasing were used already."""
+    """Return how often the kind, its answer and its phrasing have been used."""
     return used[candidate.kind], used[f"{candidate.kind} {_said(candidate)}"], used[_form(candidate)]
 
 
 def _grounded(grounding: Grounding, seed: int, number: int, candidate: MeasureCandidate) -> MeasureQuestion | None:
-    """Return the question with a view of all targets, or one of each, and a hidden start; None where there are none."""
+    """Return the question with a view of all targets, or one of each, and a hidden start; None if there are none."""
     views = _views(grounding, candidate)
     past = start_past(grounding, candidate.targets, views)
     if past is None:

@@ -17,20 +17,20 @@ from sim_bridge.house.questions.facts import HouseFacts, QuestionCandidate, head
 from sim_bridge.house.questions.grounding import Grounding, over_houses, start_past
 
 CATEGORY = "multi_target"
-_LARGER = 1.5  # ratio of two floor areas that nobody doubts
+_LARGER = 1.5  # minimum ratio of two floor areas for a clear answer
 _COUNTED = ("chair", "painting", "house plant", "potted plant", "bookshelf")
 _LAMPS = ("floor lamp", "table lamp", "desk lamp", "wall lamp")
 
 
 class RoomTarget(NamedTuple):
-    """What has to be looked at in one room: objects (instance ids), all of them in one view."""
+    """The objects (instance ids) to look at in one room, all of them in one view."""
 
     room: str
     objects: tuple[int, ...]
 
 
 class MultiTargetCandidate(NamedTuple):
-    """A question over two rooms that the scene graph settles."""
+    """A question over two rooms that the scene graph answers."""
 
     question: str
     answer: str
@@ -38,10 +38,10 @@ class MultiTargetCandidate(NamedTuple):
 
 
 class MultiTargetQuestion(NamedTuple):
-    """A question over two rooms of a house: its targets, and the view in which each of them is seen well.
+    """A question over two rooms of a house: its targets, and a view in which each of them is clearly visible.
 
-    start: from where no target is visible, in any heading; l_steps, l_metres: atomic actions and metres of the shortest
-    path from there past both views, in the better order.
+    start: pose from which no target is visible in any heading; l_steps, l_metres: atomic actions and metres of the
+    shortest path from there past both views, in the better order.
     """
 
     id: str
@@ -118,7 +118,7 @@ def _larger(facts: HouseFacts, a: int, b: int) -> Iterator[MultiTargetCandidate]
 
 
 def multi_target_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[MultiTargetQuestion]:
-    """Yield n questions (fewer where the houses run out), no form twice in a house; rare answers come first."""
+    """Yield n questions (fewer if the houses run out), no form twice in a house; rare answers first."""
     return over_houses(seeds, n, per_house, _of_house)
 
 
@@ -141,7 +141,7 @@ def _of_house(grounding: Grounding, seed: int, most: int, used: Counter[str]) ->
 
 def _grounded(grounding: Grounding, seed: int, number: int, candidate: MultiTargetCandidate
               ) -> MultiTargetQuestion | None:
-    """Return the question with a view of each target and a hidden start; None where there are none."""
+    """Return the question with a view of each target and a hidden start; None if there are none."""
     found = [grounding.find_view(QuestionCandidate(CATEGORY, candidate.question, candidate.answer, target.objects,
                                                    need=len(target.objects))) for target in candidate.targets]
     views = tuple(view for view in found if view is not None)

@@ -44,7 +44,7 @@ def recognition(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _over(facts: HouseFacts, base: HouseObject, other: HouseObject) -> bool:
-    """Return whether the middle of a wall object is over the base: a hood over the oven is not above its neighbour."""
+    """Return whether the centre of a wall object is over the base: a hood over the oven is not above its neighbour."""
     return abs(facts.local(base, other)[1]) < base.size[1] / 2
 
 
@@ -185,7 +185,7 @@ def state(facts: HouseFacts) -> Iterator[QuestionCandidate]:
 
 
 def _pair_states(facts: HouseFacts, room: int, phrase: str) -> Iterator[QuestionCandidate]:
-    """Yield questions which of two objects is on or open: these have four answers, one object alone only two."""
+    """Yield questions which of two objects is on or open: these have four answers, questions about one only two."""
     for a, b in combinations([t for t in facts.inside(room) if t.state in _OPPOSITE and facts.short(t)], 2):
         fronts = [front for front in map(lexicon.front_of, (a, b)) if front]
         asked = "on" if {a.state, b.state} <= {"on", "off"} else "open"

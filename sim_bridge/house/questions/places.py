@@ -17,7 +17,7 @@ _CLOSER_M, _CLOSER_FACTOR = 0.6, 1.6
 
 
 def localization(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions about the place of objects of which the house has exactly one."""
+    """Yield questions about the place of objects that are the only one of their kind in the house."""
     for obj in facts.objects:
         place, room, clues = facts.place(obj), facts.region(obj), facts.clues(obj.room)
         if obj.kind in lexicon.OBVIOUS or place is None or not clues or not facts.alone(obj, facts.objects):
@@ -46,7 +46,7 @@ def _anchor(obj: HouseObject) -> tuple[int, ...]:
 
 
 def other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ...]:
-    """Return other full descriptions: without the room where the support is one of a kind, or by neighbours."""
+    """Return other full descriptions: without the room if the support is unique, or by neighbours."""
     words, kind = _other_words(facts, obj, room), facts.kind_of_room(obj)
     place, same = facts.place(obj), lexicon.SAME_ROOM.get(kind)
     return (*words, place.replace(kind, same)) if place and same else words
@@ -54,7 +54,7 @@ def other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ..
 
 def _other_words(facts: HouseFacts, obj: HouseObject, room: str) -> tuple[str, ...]:
     base, kind = facts.support(obj), facts.kind_of_room(obj)
-    if not facts.plain(obj.room):  # what an image shows is a bedroom, not which; who knows the house may say it
+    if not facts.plain(obj.room):  # an image shows a bedroom, not which one; people who know the house may name it
         place, name = facts.place(obj) or "", next(r.name for r in facts.house.rooms if r.id == obj.room)
         return (place.replace(room, f"the {kind}"), place.replace(room, f"the {name}"))
     if base is not None and obj.relation in ("on", "in", "under"):

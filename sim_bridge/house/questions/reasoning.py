@@ -16,7 +16,7 @@ _SINGLE_BED_M, _DOUBLE_BED_M = 1.2, 1.4  # seat widths that are unambiguous
 
 
 def functional(facts: HouseFacts) -> Iterator[QuestionCandidate]:
-    """Yield questions for the object or place that a purpose needs, where common sense does not give the answer."""
+    """Yield questions for the object or place that serves a purpose, unless common sense alone gives the answer."""
     for room, phrase in facts.rooms.items():
         for use in uses.TOOLS:
             yield from _tool(facts, use, room, phrase)

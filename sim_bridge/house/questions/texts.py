@@ -1,4 +1,4 @@
-"""Questions of what is written in a house, with the truth from its scene graph.
+"""Questions about the text in a house, with answers from its scene graph.
 
 They are a data set of their own (`house-text`), in scenes "house:<seed>+text"; the data set `house` contains none.
 """
@@ -30,18 +30,18 @@ _PHRASINGS = {
     "poster": ("What is written on {}?", "What does {} say?"),
 }
 KINDS = tuple(_PHRASINGS)
-_LETTER_PX = 9.0  # height of a capital letter in the view, of 640x480: people read it at a glance
+_LETTER_PX = 9.0  # minimum height of a capital letter in a 640x480 view: people read it at a glance
 _RINGS_M = (1.5, 1.8, 1.2, 2.1, 0.95, 2.5)
-_OFF_DEG = (0, 15, -15, 30, -30)  # from straight in front
-_SHOWN = 0.8  # share of the object's front that has to be in view
-_TRIES = 6  # objects of a house that a view is looked for
+_OFF_DEG = (0, 15, -15, 30, -30)  # angles of candidate views from straight in front
+_SHOWN = 0.8  # minimum share of the object's front that must be visible
+_TRIES = 6  # number of objects of a house for which a view is searched
 
 
 class TextQuestion(NamedTuple):
-    """A question of what is written on an object (instance id), with a view in which it can be read.
+    """A question about the text on an object (instance id), with a view in which it is readable.
 
-    letter_px: height of a capital letter in that view, pixels of 640x480. start: from where the object is not visible,
-    in any heading; l_steps, l_metres: atomic actions and metres of the shortest path from there to the view.
+    letter_px: height of a capital letter in that view, pixels of 640x480. start: pose from which the object is not
+    visible in any heading; l_steps, l_metres: atomic actions and metres of the shortest path from there to the view.
     """
 
     id: str
@@ -58,7 +58,7 @@ class TextQuestion(NamedTuple):
 
 
 def text_questions(seeds: Iterable[int], n: int, per_house: int = 4) -> Iterator[TextQuestion]:
-    """Yield n questions, fewer where the houses run out; kinds of objects take turns."""
+    """Yield n questions, fewer if the houses run out; kinds of objects alternate."""
     return over_houses(seeds, n, per_house, _of_house, with_text)
 
 
@@ -91,7 +91,7 @@ def _question(grounding: Grounding, facts: HouseFacts, seed: int, obj: HouseObje
 
 
 def _name(facts: HouseFacts, obj: HouseObject) -> str | None:
-    """Return a phrase that fits this object only: a book's has its colour, where no other one has that."""
+    """Return a phrase that fits this object only; for a book it names the colour, if no other book has it."""
     name = facts.name(obj)
     if obj.kind != "book":
         return name
@@ -101,12 +101,12 @@ def _name(facts: HouseFacts, obj: HouseObject) -> str | None:
 
 
 def reading_view(grounding: Grounding, obj: HouseObject) -> tuple[Pose2, float] | None:
-    """Return a pose before an object from which its text can be read, and the height of a letter there in pixels.
+    """Return a pose from which an object's text is readable, and the height of a letter there in pixels.
 
-    None where the robot cannot stand so, or something stands in between.
+    None if the robot cannot stand there, or something occludes the text.
     """
     camera = grounding.robot.camera
-    focal = 320.0 / math.tan(math.radians(camera.hfov_deg) / 2)  # pixels of a camera that is 640 wide
+    focal = 320.0 / math.tan(math.radians(camera.hfov_deg) / 2)  # pixels, for an image 640 pixels wide
     x, y, _ = obj.position
     for ring in _RINGS_M:
         letter = focal * letter_m(obj) / ring

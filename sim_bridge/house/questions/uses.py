@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 class Use(NamedTuple):
     """A purpose and the kinds of objects made for it, the most direct first. prep: preposition for using them;
-    also: kinds that would serve as well, but are not asked for."""
+    also: kinds that also serve the purpose, but are not asked for."""
 
     purpose: str
     kinds: tuple[str, ...]
@@ -15,7 +15,7 @@ class Use(NamedTuple):
     also: tuple[str, ...] = ()
 
 
-TOOLS = (  # What can I use to ...? Asked where a home has one of several kinds; else what the object looks like.
+TOOLS = (  # What can I use to ...? Asked if a home has one of several kinds; else what the object looks like.
     Use("heat water", ("kettle",), also=("oven", "microwave")),
     Use("make coffee", ("coffee machine",)),
     Use("toast bread", ("toaster",)),
@@ -46,7 +46,7 @@ TOOLS = (  # What can I use to ...? Asked where a home has one of several kinds;
     Use("carry water", ("bucket",)),
     Use("type a letter", ("laptop", "keyboard")),
 )
-PLACES = (  # What color is the object in which I can ...? Where these stand needs no looking: only what they are like.
+PLACES = (  # What color is the object in which I can ...? Their place is obvious, so only their look is asked.
     Use("wash my clothes", ("washing machine",), "in"),
     Use("dry my clothes", ("dryer", "drying rack"), "in"),
     Use("play the piano", ("piano",), "at"),
@@ -70,7 +70,7 @@ PLACES = (  # What color is the object in which I can ...? Where these stand nee
     Use("file some papers", ("filing cabinet",), "in"),
     Use("hang up a shirt", ("clothes rack", "wardrobe"), "in"),
 )
-SCATTERED = (  # Where can I find something to ...? Objects that one home keeps here and another there.
+SCATTERED = (  # Where can I find something to ...? Objects whose place differs between homes.
     Use("tell the time", ("wall clock", "alarm clock")),
     Use("find out the date", ("calendar",)),
     Use("pack for a journey", ("suitcase", "backpack")),
@@ -86,7 +86,7 @@ class Hint(NamedTuple):
     """What objects reveal about the people who own them."""
 
     question: str
-    answers: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]  # answer, its evidence, other right answers
+    answers: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]  # answer, its evidence, other correct answers
 
 
 HINTS = (
