@@ -1,13 +1,11 @@
-"""What all tests share: fixtures of several folders, and settings.
+"""Fixtures and settings that all tests share.
 
-A busy machine is no failure, so hypothesis sets no deadline on an example, nor on drawing it. A shell ignores
-interrupts in what it starts in the background, and so would every process that a test interrupts.
-
-A worker takes whole files, the longest one first, so that none is waited for at the end. What long tests take stands in
-tests/durations.json (tests/fixtures/durations.py).
-
-`--thorough` (or EQA_THOROUGH=1) repeats more: the tests marked `thorough`, and twenty times the examples of hypothesis.
-`--fast` leaves out the long tests. `--write-durations` measures and writes them anew.
+A busy machine must not fail a test, so hypothesis has no deadline for an example or for drawing it. A shell ignores
+interrupts in background jobs, and child processes inherit that, so interrupts are enabled here.
+Each worker runs whole files, the longest ones first, so that no long file is left for the end. The durations of long
+tests are in tests/durations.json (tests/fixtures/durations.py).
+`--thorough` (or EQA_THOROUGH=1) also runs the tests marked `thorough`, and twenty times the examples of hypothesis.
+`--fast` skips the long tests. `--write-durations` measures and rewrites the durations.
 """
 
 from __future__ import annotations
@@ -44,12 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes run tests: more than there are cores, because tests of graphs mostly wait."""
+    """Return the number of test processes: more than the cores, because tests of graphs mostly wait."""
     return max(1, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set hypothesis up."""
+    """Configure hypothesis."""
     examples = EXAMPLES * 10 if config.getoption("thorough") else EXAMPLES // 2
     settings.register_profile("eqa", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples)
     settings.load_profile("eqa")
@@ -58,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is only run with --thorough, with --fast what takes long; begin with the files that take long."""
+    """Skip `thorough` tests without --thorough, and long ones with --fast; order files by duration, longest first."""
     seconds = read_durations(config.rootpath)
     left = set[pytest.Item]()
     if not config.getoption("thorough"):
@@ -75,7 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let all graphs that this process starts share one fork server."""
+    """Make all graphs that this process starts share one fork server."""
     with one_fork_server(tmp_path_factory.mktemp("fork_server")):
         yield
 
@@ -88,7 +86,7 @@ def standard_cdr() -> StandardCdr:
 
 @pytest.fixture
 def scene(standard_cdr: StandardCdr) -> Scene:
-    """Return what another robot recorded."""
+    """Return a scene that a foreign robot recorded."""
     return Scene(standard_cdr)
 
 
@@ -103,9 +101,9 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 @pytest.fixture
 def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Return a function that makes backends of a model server's URL, which are closed at the end."""
+    """Yield a function that connects backends to a model server's URL; they are closed at the end."""
     made = []
-    forget_all()  # a port may have been another server's
+    forget_all()  # another server may have used the port before
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
     def make(url: str, **options: Any) -> Any:
@@ -120,7 +118,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def three_domains(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Offer the ROS domains 23 to 21 only, whatever other graphs are running; return the name of their reservations."""
+    """Offer only the ROS domains 23 to 21, whatever other graphs run; return the name of their reservations."""
     own = f"\0eqa_nodes/test/{os.getpid()}/"
     monkeypatch.setattr("eqa_nodes.ros.environment.DOMAINS", range(23, 20, -1))
     monkeypatch.setattr("eqa_nodes.ros.environment.RESERVATION", own)
