@@ -30,7 +30,7 @@ from eqa_nodes.recordings.options import ReadingConfig, RecordingConfig
 from eqa_nodes.wire.graph import LABELS, MANAGED, OBSERVERS, PERCEPTION, RECONSTRUCTOR
 
 ACTIONS, VELOCITIES = "actions", "velocities"  # what drives a simulated robot
-ATOMIC, NAV2 = "atomic", "nav2"  # who drives: our navigator, or Nav2, which gets its goals from our nav2_navigator
+ATOMIC, NAV2 = "atomic", "nav2"  # the driver: our navigator, or Nav2, which gets its goals from our nav2_navigator
 COMMANDERS = ("auto", "simple_commander", "wire")  # how nav2_navigator communicates with Nav2
 NEW, KEEP = "new", "keep"  # the map after a jump of localisation
 ODOMETRY = ("simulator", "topics")  # source of the agent's counts and pose

@@ -70,7 +70,7 @@ class AgentNode(EqaNode[AgentSettings]):
         self.episodes.await_begun()
 
     def _end(self, goal: Goal, answer: Answer) -> None:
-        """Publish an answer after its question. A question that never began must not split another pair."""
+        """Publish an answer after its question. Answers to questions that never began wait until no other is open."""
         with self._speech_lock:
             if goal.begun:
                 self._speaking = False

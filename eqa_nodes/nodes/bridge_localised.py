@@ -35,7 +35,7 @@ class ForeignLocalisation:
         node.diagnostics.add(STATUS, self.report)
 
     def localised(self, stamp_ns: int) -> bool:
-        """Return whether the image of this stamp is localised. Waits for its transform unless the last one failed."""
+        """Return whether the image of this stamp is localised. Waits for that, unless the previous image failed."""
         with self._changed:
             if self._lost_ns is None and not self._too_early(stamp_ns):
                 self._changed.wait_for(lambda: self._knows(stamp_ns), PATIENCE_S)

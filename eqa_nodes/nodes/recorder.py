@@ -160,7 +160,7 @@ class RecorderNode(EpisodeNode[RecorderSettings]):
         if self._recording is None:
             if key == "keyframes":
                 self._views.append(data)
-            if self._over and key == "depth":  # nobody may wait for images that are not recorded
+            if self._over and key == "depth":  # not recorded, but others wait for it
                 self.acknowledge(messages.stamp_in(data))
             return
         if key == "keyframes" and messages.stamp_in(data) < self.starts_ns:

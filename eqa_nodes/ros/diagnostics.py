@@ -1,6 +1,6 @@
 """Publishes a node's state on /diagnostics once a second, as diagnostic_updater does (docs/diagnostics.md).
 
-Messages are always counted; the summaries are computed only while somebody subscribes.
+Messages are always counted; summaries are published only while there is a subscriber.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Diagnostics:
         return lambda stamp_ns: wall() - stamp_ns if stamp_ns >= WALL_NS else UNKNOWN
 
     def _tick(self) -> None:
-        """Summarise the last second, and publish it if somebody subscribes."""
+        """Summarise the last second, and publish the summary if there is a subscriber."""
         now = time.monotonic()
         self._late_s.append(max(0.0, now - self._due_s))
         self._due_s = now + PERIOD_S

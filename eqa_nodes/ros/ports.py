@@ -122,7 +122,7 @@ class RosExplorer:
 
 
 class RosAnswerer:
-    """Assessments and answers of the answerer node; adds up what they cost."""
+    """Assessments and answers of the answerer node; accumulates their cost."""
 
     def __init__(self, node: EqaNode) -> None:
         self._regions, self._assess = node.remote("rank_regions"), node.remote("assess_views")

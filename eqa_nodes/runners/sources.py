@@ -197,7 +197,7 @@ class ScenePreflight:
         return self._known[scene]
 
     def problems(self, samples: Sequence[Sample]) -> list[Problem]:
-        """Return the problems of scenes, by data set of scans and kind of error; `scene_problems` finds all others."""
+        """Return the problems of scenes, by data set and kind of error; `scene_problems` covers unknown simulators."""
         lost: dict[str, list[Sample]] = {}
         for sample in samples:
             if has_simulator(sample.scene) and (error := self.state(sample.scene).error) is not None:

@@ -1,1 +1,1 @@
-"""The graph as data, messages, transforms and frames: what nodes and bags share, without rclpy."""
+"""The common part of nodes and bags, without rclpy: the graph as data, messages, transforms and frames."""

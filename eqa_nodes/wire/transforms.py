@@ -171,7 +171,7 @@ class TfBuffer:
             self._samples.clear()
 
     def set_back(self, stamp_ns: int, by_ns: int) -> None:
-        """Forget the samples from before time was set back by `by_ns` to `stamp_ns`; keep newer ones."""
+        """Forget the samples from before time was set back by `by_ns` to `stamp_ns`; keep those received since."""
         for stamps, samples in self._samples.values():
             keep = bisect.bisect(stamps, stamp_ns + by_ns // 2) if by_ns > self._keep_ns else 0
             del stamps[keep:], samples[keep:]

@@ -28,12 +28,12 @@ from eqa_nodes.ros.node import EqaNode
 from eqa_nodes.wire import messages
 from eqa_nodes.wire.graph import ACTIONS, CLEARING, GOAL_SENDERS, MANAGED, MOVERS, SERVICES, TOPICS
 
-POLL_S = 0.02  # between two looks at whose answer has come
+POLL_S = 0.02  # period of checks for answers
 KEEP_OUT = 0  # type of a CostmapFilterInfo: keep-out zones and preferred lanes
 # Nav2's costs (0..255) as cells: inscribed (99) and lethal (100) stay distinct, as in its own OccupancyGrid.
 _CELLS = np.array([*(cost * 98 // 252 for cost in range(253)), 99, 100, -1], np.int8)
 CONTROLLER = "follow_path"  # the action of the path-following controller
-POLL_S = 0.02  # between two looks at whose answer has come
+POLL_S = 0.02  # period of checks for answers
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 _KEPT = 64  # number of remembered ids of our own goals
 TOLD_S = 0.5  # time for the status of the replacing goal to arrive; it has another topic than the result
