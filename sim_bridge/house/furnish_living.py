@@ -218,7 +218,7 @@ def bedroom(f: RoomFurnisher) -> None:
 
 
 def _bed(f: RoomFurnisher, width: float) -> HouseObject | None:
-    """Place the bed with its head to a wall, with room to walk at its sides where possible."""
+    """Place the bed with its head to a wall, with space to walk at its sides if possible."""
     for wide in (width, min(width, 1.4), 0.95):
         for margin, where in ((1.15, "centre"), (0.6, "centre"), (0.0, "corner"), (0.0, "any")):
             blank = f.blank("bed", width=wide)

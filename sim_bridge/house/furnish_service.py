@@ -151,7 +151,7 @@ def _counter_objects(f: RoomFurnisher, counters: list[HouseObject]) -> None:
 
 
 def _eating_place(f: RoomFurnisher) -> None:
-    """Place an island with stools in a large kitchen, otherwise a small table where there is room."""
+    """Place an island with stools in a large kitchen, otherwise a small table if there is space."""
     dice = f.dice
     island = (
         (f.middle("kitchen island", front=0.9) or f.middle("kitchen island", front=0.75)) if dice.chance(0.5) else None

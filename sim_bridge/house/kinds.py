@@ -111,7 +111,7 @@ KINDS: dict[str, Kind] = {}  # filled by the builders; importing sim_bridge.hous
 
 
 def _read_table() -> dict[str, list[str]]:
-    """Return the rows of kinds.csv by the name of the kind. A name in capitals stands for one of the groups above."""
+    """Return the rows of kinds.csv by the name of the kind. A name in capitals refers to one of the groups above."""
     lines = resources.files("sim_bridge.house").joinpath("kinds.csv").read_text(encoding="utf-8").splitlines()[1:]
     rows = [[cell.strip() for cell in line.split(";")] for line in lines]
     return {row[0]: row[1:] for row in rows}

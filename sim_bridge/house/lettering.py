@@ -177,7 +177,7 @@ def _book(obj: HouseObject, text: str) -> HouseObject:
 
 
 def _jar(obj: HouseObject, text: str) -> HouseObject:
-    """A large jar: the label on a small one could not be read from where a robot can stand."""
+    """A large jar: the label on a small one would be unreadable from the robot's distance."""
     size = (0.17, 0.19, 0.22)
     glass = at("cylinder", -0.005, 0, 0, (0.16, 0.16, 0.18), obj.colour, "glass")
     lid = at("cylinder", -0.005, 0, 0.18, (0.14, 0.14, 0.04), "#c8b890", "metal")

@@ -74,7 +74,7 @@ def linear_rgb(colour: str) -> tuple[float, float, float]:
 
 
 def _surface(obj: HouseObject, part: ObjectPart, in_window: bool) -> QuadStyle:
-    """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, is clear where light."""
+    """Return the look of a part. Glass shows the outdoors in a window, reflects in a mirror, and is clear if light."""
     see = OPAQUE
     if part.texture == "glass":
         clear = part.glow == 0.0 and sum(linear_rgb(part.colour)) / 3 > CLEAR_ABOVE

@@ -254,7 +254,7 @@ class TriangleScene:
     """m triangles over n corners, map frame (x forward, y left, z up), metres.
 
     vertices: (n, 3) float32; faces: (m, 3) int32, counter-clockwise seen from the front, the only visible side;
-    uv: (n, 2) float32 texture coordinates, v downwards; colour: (n, 3) uint8, 255 where the file has none;
+    uv: (n, 2) float32 texture coordinates, v downwards; colour: (n, 3) uint8, 255 if the file has none;
     part: (m,) int32 row of factor, texture, wrap and lit; factor: (p, 3) float32 base colour; texture: (p,) int32,
     -1 = none; wrap: (p, 2) int32; lit: (p,) bool, no colours: shaded by a lamp at the camera;
     instance: (m,) uint16 label id, 0 = nothing; sheet: (m,) bool, whether the face is one side of a two-sided sheet.
